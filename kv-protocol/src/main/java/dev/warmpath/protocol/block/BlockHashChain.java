@@ -1,0 +1,158 @@
+package dev.warmpath.protocol.block;
+
+import java.security.DigestException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
+
+/**
+ * The hashes of a token sequence's full blocks, each covering its own tokens and, through its parent, all before them:
+ * equal hashes at block i mean equal tokens 0 … (i + 1) * blockSize - 1 under equal {@link ExtraKeys}.
+ *
+ * <p>{@code h[i] = SHA-256(CBOR([h[i-1], tokens of block i, extra keys or null]))} and {@code h[-1] =
+ * SHA-256(CBOR(seed))}, byte for byte vLLM's {@code sha256_cbor}. A partly filled last block has no hash.
+ *
+ * <p>Grows with its sequence and allocates nothing per block beyond that growth. Not safe for use by several threads.
+ */
+public final class BlockHashChain {
+
+    /** A hash is kept as four big-endian 64-bit words; the last one is the block's key in every index. */
+    public static final int WORDS_PER_HASH = 4;
+    private static final int HASH_BYTES = WORDS_PER_HASH * Long.BYTES;
+    private static final int KEY_WORD = WORDS_PER_HASH - 1;
+    private static final int ITEMS_IN_PREIMAGE = 3;
+
+    private final HashSettings settings;
+    private final ExtraKeys extraKeys;
+    private final MessageDigest sha256 = newSha256();
+    private final CborWriter preimage = new CborWriter();
+    private final byte[] digest = new byte[HASH_BYTES];
+    private final long[] root = new long[WORDS_PER_HASH];
+    private long[] words;
+    private int blockCount;
+
+    public BlockHashChain(HashSettings settings, ExtraKeys extraKeys) {
+        this.settings = settings;
+        this.extraKeys = extraKeys;
+        this.words = new long[WORDS_PER_HASH * 4];
+        preimage.text(settings.seed());
+        digestPreimageInto(root, 0);
+    }
+
+    /** The chain of a whole prompt. */
+    public static BlockHashChain of(HashSettings settings, ExtraKeys extraKeys, int[] tokens) {
+        var chain = new BlockHashChain(settings, extraKeys);
+        chain.extend(tokens, tokens.length);
+        return chain;
+    }
+
+    /**
+     * Hashes the blocks that have become full since the last call.
+     *
+     * @param tokens     the sequence from its first token on; only ever appended to between calls
+     * @param tokenCount how many of them count, at least as many as in any earlier call
+     */
+    public void extend(int[] tokens, int tokenCount) {
+        int fullBlocks = tokenCount / settings.blockSize();
+        if (fullBlocks * WORDS_PER_HASH > words.length) {
+            words = Arrays.copyOf(words, Math.max(words.length * 2, fullBlocks * WORDS_PER_HASH));
+        }
+        while (blockCount < fullBlocks) {
+            hashBlock(tokens, blockCount);
+            blockCount++;
+        }
+    }
+
+    /** Number of full blocks hashed so far. */
+    public int blockCount() {
+        return blockCount;
+    }
+
+    public int blockSize() {
+        return settings.blockSize();
+    }
+
+    /** The 64-bit index key of a block: the last 8 bytes of its hash, as in vLLM's events. */
+    public long key(int blockIndex) {
+        return word(blockIndex, KEY_WORD);
+    }
+
+    /** Word 0 to 3 of a block's hash, most significant first. */
+    public long word(int blockIndex, int wordIndex) {
+        if (blockIndex >= blockCount) {
+            throw new IndexOutOfBoundsException("block " + blockIndex + " of a chain of " + blockCount);
+        }
+        return words[blockIndex * WORDS_PER_HASH + wordIndex];
+    }
+
+    /** The full 32-byte hash of a block, for logs and golden files; a new array. */
+    public byte[] hash(int blockIndex) {
+        byte[] hash = new byte[HASH_BYTES];
+        for (int i = 0; i < WORDS_PER_HASH; i++) {
+            Bytes.putLong(hash, i * Long.BYTES, word(blockIndex, i));
+        }
+        return hash;
+    }
+
+    private void hashBlock(int[] tokens, int blockIndex) {
+        boolean first = blockIndex == 0;
+        preimage.clear();
+        preimage.arrayHeader(ITEMS_IN_PREIMAGE);
+        writeParent(first ? root : words, first ? 0 : (blockIndex - 1) * WORDS_PER_HASH);
+        writeTokens(tokens, blockIndex * settings.blockSize());
+        writeExtraKeys(first);
+        digestPreimageInto(words, blockIndex * WORDS_PER_HASH);
+    }
+
+    private void writeParent(long[] source, int from) {
+        preimage.bytesHeader(HASH_BYTES);
+        for (int i = 0; i < WORDS_PER_HASH; i++) {
+            preimage.rawLong(source[from + i]);
+        }
+    }
+
+    private void writeTokens(int[] tokens, int from) {
+        preimage.arrayHeader(settings.blockSize());
+        for (int i = from; i < from + settings.blockSize(); i++) {
+            if (tokens[i] < 0) {
+                throw new IllegalArgumentException("token id " + tokens[i] + " at position " + i + " is negative");
+            }
+            preimage.unsigned(tokens[i]);
+        }
+    }
+
+    private void writeExtraKeys(boolean first) {
+        int count = extraKeys.count(first);
+        if (count == 0) {
+            preimage.nil();
+            return;
+        }
+        preimage.arrayHeader(count);
+        if (extraKeys.adapter() != null) {
+            preimage.text(extraKeys.adapter());
+        }
+        if (first && extraKeys.salt() != null) {
+            preimage.text(extraKeys.salt());
+        }
+    }
+
+    private void digestPreimageInto(long[] target, int at) {
+        try {
+            sha256.update(preimage.buffer(), 0, preimage.size());
+            sha256.digest(digest, 0, HASH_BYTES);
+        } catch (DigestException e) {
+            throw new IllegalStateException("SHA-256 did not fit into " + HASH_BYTES + " bytes", e);
+        }
+        for (int i = 0; i < WORDS_PER_HASH; i++) {
+            target[at + i] = Bytes.getLong(digest, i * Long.BYTES);
+        }
+    }
+
+    private static MessageDigest newSha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+}

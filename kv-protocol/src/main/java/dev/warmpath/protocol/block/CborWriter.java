@@ -1,0 +1,87 @@
+package dev.warmpath.protocol.block;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/** The few canonical CBOR items (RFC 8949, shortest form) that a block's preimage consists of, in a reused buffer. */
+final class CborWriter {
+
+    private static final int UNSIGNED = 0x00;
+    private static final int BYTES = 0x40;
+    private static final int TEXT = 0x60;
+    private static final int ARRAY = 0x80;
+    private static final int NULL = 0xf6;
+    /** One initial byte and at most four of length or value. */
+    private static final int MAX_HEAD_BYTES = 5;
+
+    private byte[] buffer = new byte[256];
+    private int size;
+
+    void clear() {
+        size = 0;
+    }
+
+    byte[] buffer() {
+        return buffer;
+    }
+
+    int size() {
+        return size;
+    }
+
+    void arrayHeader(int itemCount) {
+        head(ARRAY, itemCount);
+    }
+
+    void unsigned(int value) {
+        head(UNSIGNED, value);
+    }
+
+    void nil() {
+        reserve(1);
+        buffer[size++] = (byte) NULL;
+    }
+
+    void text(String text) {
+        byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+        head(TEXT, utf8.length);
+        reserve(utf8.length);
+        System.arraycopy(utf8, 0, buffer, size, utf8.length);
+        size += utf8.length;
+    }
+
+    void bytesHeader(int length) {
+        head(BYTES, length);
+    }
+
+    /** Eight raw bytes, most significant first. */
+    void rawLong(long value) {
+        reserve(Long.BYTES);
+        Bytes.putLong(buffer, size, value);
+        size += Long.BYTES;
+    }
+
+    private void head(int majorType, int value) {
+        reserve(MAX_HEAD_BYTES);
+        if (value < 24) {
+            buffer[size++] = (byte) (majorType | value);
+        } else if (value <= 0xff) {
+            buffer[size++] = (byte) (majorType | 24);
+            buffer[size++] = (byte) value;
+        } else if (value <= 0xffff) {
+            buffer[size++] = (byte) (majorType | 25);
+            buffer[size++] = (byte) (value >>> 8);
+            buffer[size++] = (byte) value;
+        } else {
+            buffer[size++] = (byte) (majorType | 26);
+            Bytes.putInt(buffer, size, value);
+            size += Integer.BYTES;
+        }
+    }
+
+    private void reserve(int byteCount) {
+        if (size + byteCount > buffer.length) {
+            buffer = Arrays.copyOf(buffer, Math.max(buffer.length * 2, size + byteCount));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package dev.warmpath.protocol.event;
+
+import java.util.Arrays;
+
+/** One change of the set of block keys that a worker announces. The key arrays are never written after construction. */
+public sealed interface BlockChange {
+
+    /** The keys became reachable, in chain order: a parent stands before its children. */
+    record Stored(Medium medium, long[] keys) implements BlockChange {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Stored(var m, var k) && m == medium && Arrays.equals(k, keys);
+        }
+
+        @Override
+        public int hashCode() {
+            return Arrays.hashCode(keys) * 31 + medium.hashCode();
+        }
+
+        @Override
+        public String toString() {
+            return "Stored[" + medium + ", " + Arrays.toString(keys) + "]";
+        }
+    }
+
+    /** The keys are gone, leaf up: a child stands before its parent. */
+    record Removed(Medium medium, long[] keys) implements BlockChange {
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Removed(var m, var k) && m == medium && Arrays.equals(k, keys);
+        }
+
+        @Override
+        public int hashCode() {
+            return Arrays.hashCode(keys) * 31 + medium.hashCode();
+        }
+
+        @Override
+        public String toString() {
+            return "Removed[" + medium + ", " + Arrays.toString(keys) + "]";
+        }
+    }
+
+    /** Every key is gone. */
+    record Cleared() implements BlockChange {}
+}

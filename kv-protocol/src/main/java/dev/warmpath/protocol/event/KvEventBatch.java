@@ -1,0 +1,34 @@
+package dev.warmpath.protocol.event;
+
+import java.util.List;
+
+/**
+ * The changes of one or more engine steps, or a snapshot of the whole set.
+ *
+ * @param workerId  who announces
+ * @param epoch     which life of that worker
+ * @param sequence  1, 2, 3 … within the epoch; for a snapshot the number of the last batch that it contains (0: none)
+ * @param snapshot  true if the changes describe the whole set from empty on
+ * @param changes   in order of happening
+ * @param setSize   number of announced keys after this batch
+ * @param setDigest {@link KeySetDigest} of the announced keys after this batch
+ */
+public record KvEventBatch(
+        String workerId,
+        long epoch,
+        long sequence,
+        boolean snapshot,
+        List<BlockChange> changes,
+        int setSize,
+        long setDigest) {
+
+    public KvEventBatch {
+        if (sequence < (snapshot ? 0 : 1)) {
+            throw new EventFormatException("sequence " + sequence + " is not possible");
+        }
+        if (setSize < 0) {
+            throw new EventFormatException("set size " + setSize + " is negative");
+        }
+        changes = List.copyOf(changes);
+    }
+}

@@ -1,0 +1,25 @@
+package dev.warmpath.protocol.fleet;
+
+/** Numbers and paths that both ends of the fleet's inner protocol must agree on. */
+public final class Protocol {
+
+    /** Compared at registration; a difference is refused with both values. */
+    public static final int VERSION = 1;
+
+    /** On the router's management port. */
+    public static final String REGISTRATIONS_PATH = "/internal/v1/registrations";
+    public static final String HEARTBEATS_PATH = "/internal/v1/heartbeats";
+
+    /** On the worker's port. */
+    public static final String GENERATE_PATH = "/v1/generate";
+    public static final String EVENTS_PATH = "/internal/v1/events";
+    public static final String FILES_PATH = "/internal/v1/files/";
+
+    /** Query parameter of {@link #EVENTS_PATH}: the epoch that the reader expects, decimal. */
+    public static final String EPOCH_PARAMETER = "epoch";
+
+    /** A model file larger than this is not served to routers: tokenizers are a few MiB. */
+    public static final int MAX_FILE_BYTES = 64 << 20;
+
+    private Protocol() {}
+}

@@ -1,0 +1,61 @@
+package dev.warmpath.protocol.generate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.warmpath.protocol.generate.GenerateEvent.Failed;
+import dev.warmpath.protocol.generate.GenerateEvent.Finished;
+import dev.warmpath.protocol.generate.GenerateEvent.Tokens;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.json.JsonMapper;
+
+class GenerateJsonTest {
+
+    private final JsonMapper json = JsonMapper.builder().build();
+
+    @Test
+    void events_have_exactly_these_lines() {
+        assertThat(line(new Tokens(0, new int[] {5, 6}, null)))
+                .isEqualTo("{\"type\":\"tokens\",\"index\":0,\"ids\":[5,6]}");
+        assertThat(line(new Finished(FinishReason.LENGTH, new Usage(20, 16, 3)))).isEqualTo(
+                "{\"type\":\"finished\",\"reason\":\"length\","
+                        + "\"usage\":{\"promptTokens\":20,\"cachedTokens\":16,\"completionTokens\":3}}");
+        assertThat(line(new Failed(FailureReason.QUEUE_FULL, "full")))
+                .isEqualTo("{\"type\":\"failed\",\"reason\":\"queue_full\",\"message\":\"full\"}");
+    }
+
+    @Test
+    void events_are_read_back_by_their_type() {
+        var event = json.readValue("{\"type\":\"tokens\",\"index\":0,\"ids\":[7],\"logprobs\":[-0.5]}", GenerateEvent.class);
+
+        assertThat(event).isInstanceOfSatisfying(Tokens.class, tokens -> {
+            assertThat(tokens.ids()).containsExactly(7);
+            assertThat(tokens.logprobs()).containsExactly(-0.5f);
+        });
+    }
+
+    @Test
+    void a_request_survives_the_wire() {
+        var request = new GenerateRequest("r-1", 42L, new int[] {1, 2, 3}, new SamplingParameters(0.5f, 40, 0.9f, 7L),
+                new StopConditions(10, new int[] {9}, true), true, "s:abc", null, null, 0, 1500L);
+
+        var read = json.readValue(json.writeValueAsBytes(request), GenerateRequest.class);
+
+        assertThat(read).usingRecursiveComparison().isEqualTo(request);
+    }
+
+    @Test
+    void values_out_of_range_are_refused_by_name() {
+        assertThatThrownBy(() -> new SamplingParameters(Float.NaN, 0, 1f, 0)).hasMessageContaining("temperature NaN");
+        assertThatThrownBy(() -> new SamplingParameters(0f, 0, 0f, 0)).hasMessageContaining("topP 0.0");
+        assertThatThrownBy(() -> new SamplingParameters(0f, -1, 1f, 0)).hasMessageContaining("topK -1");
+        assertThatThrownBy(() -> StopConditions.maxTokens(0)).hasMessageContaining("maxTokens 0");
+        assertThatThrownBy(() -> GenerateRequest.of("r", new int[0], SamplingParameters.GREEDY,
+                StopConditions.maxTokens(1))).hasMessageContaining("promptTokens is empty");
+    }
+
+    private String line(GenerateEvent event) {
+        return json.writeValueAsString(event);
+    }
+}
