@@ -23,6 +23,7 @@ import jdk.incubator.vector.VectorOperators;
  */
 final class VectorAttention implements ThreadTeam.Task {
 
+    private static final int NONE = -1;
     private static final int TILE_ROWS = 4;
     /** Query vectors of a unit, a multiple of the tile. */
     private static final int UNIT_ROWS = 32;
@@ -47,6 +48,7 @@ final class VectorAttention implements ThreadTeam.Task {
     private int group;
     private int headSize;
     private int blockSize;
+    private float scale;
 
     VectorAttention(ThreadTeam team) {
         this.team = team;
@@ -70,6 +72,7 @@ final class VectorAttention implements ThreadTeam.Task {
         headSize = cache.shape().headSize();
         group = output.columns() / headSize / kvHeads;
         blockSize = cache.shape().blockSize();
+        scale = (float) (1 / Math.sqrt(headSize));
         int units = countUnits();
         team.run(this, units, work() < MIN_SHARED_WORK);
     }
@@ -120,6 +123,7 @@ final class VectorAttention implements ThreadTeam.Task {
         private final int[] outputStart = new int[TILE_ROWS];
         private final int[] length = new int[TILE_ROWS];          // positions that a row sees
         private final float[] inverseSums = new float[TILE_ROWS];
+        private final float[] sums = new float[2 * TILE_ROWS * LANES];
         private final float[] lanes = new float[LANES];
         private float[] scores = new float[0];
         private int scoreStride;
@@ -163,41 +167,71 @@ final class VectorAttention implements ThreadTeam.Task {
             return (blockTables[table + position / blockSize] * kvHeads + head) * headSize * blockSize;
         }
 
+        /** Scores of all positions, two vectors of positions at a time: eight chains hide the latency of one. */
         private void computeScores(int positionCount) {
-            float scale = (float) (1 / Math.sqrt(headSize));
-            for (int position = 0; position < positionCount; position += blockSize) {
-                int start = headStart(position);
+            int waiting = NONE;
+            int waitingStart = NONE;
+            for (int block = 0; block < positionCount; block += blockSize) {
+                int start = headStart(block);
                 for (int offset = 0; offset < blockSize; offset += LANES) {
-                    scoreVector(start + offset, position + offset, scale);
+                    if (waiting == NONE) {
+                        waiting = block + offset;
+                        waitingStart = start + offset;
+                    } else {
+                        scoreVectors(waitingStart, waiting, start + offset, block + offset);
+                        waiting = NONE;
+                    }
                 }
+            }
+            if (waiting != NONE) {
+                scoreVectors(waitingStart, waiting, waitingStart, waiting);
             }
         }
 
-        /** Scores of one vector of positions. Lanes past a short block hold leftovers, overwritten by the next block's. */
-        private void scoreVector(int keyStart, int position, float scale) {
-            var s0 = FloatVector.zero(SPECIES);
-            var s1 = s0;
-            var s2 = s0;
-            var s3 = s0;
-            int q0 = queryStart[0];
-            int q1 = queryStart[1];
-            int q2 = queryStart[2];
-            int q3 = queryStart[3];
+        /** Lanes past a short block hold leftovers, which the next block's scores overwrite: the first vector goes first. */
+        private void scoreVectors(int keyStart, int position, int nextKeyStart, int nextPosition) {
+            var a0 = FloatVector.zero(SPECIES);
+            var a1 = a0;
+            var b0 = a0;
+            var b1 = a0;
+            var c0 = a0;
+            var c1 = a0;
+            var d0 = a0;
+            var d1 = a0;
             float[] q = queries;
             float[] k = keys;
+            int qa = queryStart[0];
+            int qb = queryStart[1];
+            int qc = queryStart[2];
+            int qd = queryStart[3];
             int step = blockSize;
             int size = headSize;
-            for (int i = 0; i < size; i++) {
-                var key = FloatVector.fromArray(SPECIES, k, keyStart + i * step);
-                s0 = key.fma(FloatVector.broadcast(SPECIES, q[q0 + i]), s0);
-                s1 = key.fma(FloatVector.broadcast(SPECIES, q[q1 + i]), s1);
-                s2 = key.fma(FloatVector.broadcast(SPECIES, q[q2 + i]), s2);
-                s3 = key.fma(FloatVector.broadcast(SPECIES, q[q3 + i]), s3);
+            for (int i = 0; i < size; i++, keyStart += step, nextKeyStart += step) {
+                var k0 = FloatVector.fromArray(SPECIES, k, keyStart);
+                var k1 = FloatVector.fromArray(SPECIES, k, nextKeyStart);
+                var a = FloatVector.broadcast(SPECIES, q[qa + i]);
+                a0 = k0.fma(a, a0);
+                a1 = k1.fma(a, a1);
+                var b = FloatVector.broadcast(SPECIES, q[qb + i]);
+                b0 = k0.fma(b, b0);
+                b1 = k1.fma(b, b1);
+                var c = FloatVector.broadcast(SPECIES, q[qc + i]);
+                c0 = k0.fma(c, c0);
+                c1 = k1.fma(c, c1);
+                var d = FloatVector.broadcast(SPECIES, q[qd + i]);
+                d0 = k0.fma(d, d0);
+                d1 = k1.fma(d, d1);
             }
-            s0.mul(scale).intoArray(scores, position);
-            s1.mul(scale).intoArray(scores, scoreStride + position);
-            s2.mul(scale).intoArray(scores, 2 * scoreStride + position);
-            s3.mul(scale).intoArray(scores, 3 * scoreStride + position);
+            float[] s = scores;
+            int stride = scoreStride;
+            a0.mul(scale).intoArray(s, position);
+            b0.mul(scale).intoArray(s, stride + position);
+            c0.mul(scale).intoArray(s, 2 * stride + position);
+            d0.mul(scale).intoArray(s, 3 * stride + position);
+            a1.mul(scale).intoArray(s, nextPosition);
+            b1.mul(scale).intoArray(s, stride + nextPosition);
+            c1.mul(scale).intoArray(s, 2 * stride + nextPosition);
+            d1.mul(scale).intoArray(s, 3 * stride + nextPosition);
         }
 
         /** Turns scores into exp(score − largest) in place. @return 1 / their sum */
@@ -256,35 +290,32 @@ final class VectorAttention implements ThreadTeam.Task {
                     d1 = v1.fma(d, d1);
                 }
             }
-            finishRow(0, a0, a1, shared, element, rowCount);
-            finishRow(1, b0, b1, shared, element, rowCount);
-            finishRow(2, c0, c1, shared, element, rowCount);
-            finishRow(3, d0, d1, shared, element, rowCount);
+            float[] sum = sums;
+            a0.intoArray(sum, 0);
+            a1.intoArray(sum, LANES);
+            b0.intoArray(sum, 2 * LANES);
+            b1.intoArray(sum, 3 * LANES);
+            c0.intoArray(sum, 4 * LANES);
+            c1.intoArray(sum, 5 * LANES);
+            d0.intoArray(sum, 6 * LANES);
+            d1.intoArray(sum, 7 * LANES);
+            for (int row = 0; row < rowCount; row++) {
+                finishRow(row, shared, element);
+            }
         }
 
-        private void finishRow(int row, FloatVector low, FloatVector high, int from, int element, int rowCount) {
-            if (row >= rowCount) {
-                return;
-            }
+        /** The chain goes on through memory: a float32 stored and loaded is the same float32. */
+        private void finishRow(int row, int from, int element) {
+            var low = FloatVector.fromArray(SPECIES, sums, 2 * row * LANES);
+            var high = FloatVector.fromArray(SPECIES, sums, (2 * row + 1) * LANES);
             for (int position = from; position < length[row]; position++) {
                 int value = headStart(position) + position % blockSize * headSize + element;
                 var p = FloatVector.broadcast(SPECIES, scores[row * scoreStride + position]);
                 low = FloatVector.fromArray(SPECIES, values, value).fma(p, low);
                 high = FloatVector.fromArray(SPECIES, values, value + LANES).fma(p, high);
             }
-            int width = headSize - element;
-            int start = outputStart[row] + element;
-            low = low.mul(inverseSums[row]);
-            high = high.mul(inverseSums[row]);
-            if (width >= 2 * LANES) {
-                low.intoArray(outputs, start);
-                high.intoArray(outputs, start + LANES);
-            } else {
-                low.intoArray(outputs, start, SPECIES.indexInRange(0, width));
-                if (width > LANES) {
-                    high.intoArray(outputs, start + LANES, SPECIES.indexInRange(LANES, width));
-                }
-            }
+            VectorMath.storeUpTo(headSize - element, low.mul(inverseSums[row]), high.mul(inverseSums[row]),
+                    outputs, outputStart[row] + element);
         }
     }
 }

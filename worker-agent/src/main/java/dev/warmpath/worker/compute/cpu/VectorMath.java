@@ -59,4 +59,17 @@ final class VectorMath {
         }
         return sum;
     }
+
+    /** Stores the leading {@code width} lanes of two neighbouring vectors; all of them if there are more. */
+    static void storeUpTo(int width, FloatVector low, FloatVector high, float[] target, int start) {
+        if (width >= 2 * LANES) {
+            low.intoArray(target, start);
+            high.intoArray(target, start + LANES);
+        } else {
+            low.intoArray(target, start, SPECIES.indexInRange(0, width));
+            if (width > LANES) {
+                high.intoArray(target, start + LANES, SPECIES.indexInRange(LANES, width));
+            }
+        }
+    }
 }

@@ -88,10 +88,10 @@ final class VectorMatmul implements ThreadTeam.Task {
             d0 = w0.fma(d, d0);
             d1 = w1.fma(d, d1);
         }
-        store(a0, a1, y, y0, width);
-        store(b0, b1, y, y0 + stride, width);
-        store(c0, c1, y, y0 + 2 * stride, width);
-        store(d0, d1, y, y0 + 3 * stride, width);
+        VectorMath.storeUpTo(width, a0, a1, y, y0);
+        VectorMath.storeUpTo(width, b0, b1, y, y0 + stride);
+        VectorMath.storeUpTo(width, c0, c1, y, y0 + 2 * stride);
+        VectorMath.storeUpTo(width, d0, d1, y, y0 + 3 * stride);
     }
 
     private static void multiplyRow(float[] x, int x0, int depth, float[] panel, int panelStart,
@@ -103,18 +103,6 @@ final class VectorMatmul implements ThreadTeam.Task {
             a0 = FloatVector.fromArray(SPECIES, panel, panelStart + k * PANEL_WIDTH).fma(a, a0);
             a1 = FloatVector.fromArray(SPECIES, panel, panelStart + k * PANEL_WIDTH + LANES).fma(a, a1);
         }
-        store(a0, a1, y, y0, width);
-    }
-
-    private static void store(FloatVector low, FloatVector high, float[] y, int start, int width) {
-        if (width >= PANEL_WIDTH) {
-            low.intoArray(y, start);
-            high.intoArray(y, start + LANES);
-        } else {
-            low.intoArray(y, start, SPECIES.indexInRange(0, width));
-            if (width > LANES) {
-                high.intoArray(y, start + LANES, SPECIES.indexInRange(LANES, width));
-            }
-        }
+        VectorMath.storeUpTo(width, a0, a1, y, y0);
     }
 }
