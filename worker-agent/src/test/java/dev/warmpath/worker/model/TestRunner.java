@@ -1,6 +1,8 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.StepOutput;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -88,6 +90,13 @@ final class TestRunner implements AutoCloseable {
             step(List.of(sequence), chunk);
         }
         return logits(0, 1);
+    }
+
+    /** Zeroes a block by copying the null block, to which nothing is ever written, over it. */
+    void zero(int blockId) {
+        var mapping = new BlockMapping(1);
+        mapping.add(0, blockId);
+        runner.copyBlocks(mapping, CopyDirection.DEVICE_TO_DEVICE);
     }
 
     /** Logits of a sampled row of the last step. */

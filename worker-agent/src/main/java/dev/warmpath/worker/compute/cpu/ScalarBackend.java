@@ -114,14 +114,13 @@ public final class ScalarBackend extends CpuBackend {
         if (scores.length < length) {
             scores = new float[Math.max(length, 2 * scores.length)];
         }
+        for (int block = 0; block < length; block += blockSize) {
+            setProducts(query, queryStart, keys, cache.headStart(blockTable[tableStart + block / blockSize], kvHead),
+                    headSize, blockSize, block, Math.min(blockSize, length - block));
+        }
         float max = Float.NEGATIVE_INFINITY;
         for (int position = 0; position < length; position++) {
-            int key = cache.headStart(blockTable[tableStart + position / blockSize], kvHead) + position % blockSize;
-            float dot = 0;
-            for (int i = 0; i < headSize; i++) {
-                dot += query[queryStart + i] * keys[key + i * blockSize];
-            }
-            scores[position] = (float) (dot / Math.sqrt(headSize));
+            scores[position] = (float) (scores[position] / Math.sqrt(headSize));
             max = Math.max(max, scores[position]);
         }
         float sum = 0;
@@ -137,6 +136,19 @@ public final class ScalarBackend extends CpuBackend {
                     + position % blockSize * headSize;
             for (int i = 0; i < headSize; i++) {
                 output[outputStart + i] += scores[position] / sum * values[value + i];
+            }
+        }
+    }
+
+    /** Sets the scores of a block's positions to q · k, element after element. */
+    private void setProducts(float[] query, int queryStart, float[] keys, int keyStart, int headSize, int blockSize,
+                             int firstPosition, int count) {
+        for (int offset = 0; offset < count; offset++) {
+            scores[firstPosition + offset] = 0;
+        }
+        for (int i = 0; i < headSize; i++) {
+            for (int offset = 0; offset < count; offset++) {
+                scores[firstPosition + offset] += query[queryStart + i] * keys[keyStart + i * blockSize + offset];
             }
         }
     }
