@@ -11,7 +11,7 @@ public record CacheShape(int layerCount, int kvHeadCount, int headSize, int bloc
 
     public CacheShape {
         if (layerCount < 1 || kvHeadCount < 1 || blockSize < 1 || headSize < 2 || headSize % 2 != 0) {
-            throw new IllegalArgumentException("no cache has %d layers, %d key/value heads of size %d, %d tokens a block"
+            throw new IllegalArgumentException("no cache has %d layers, %d KV heads of size %d, blocks of %d tokens"
                     .formatted(layerCount, kvHeadCount, headSize, blockSize));
         }
     }

@@ -6,22 +6,23 @@ import java.lang.foreign.MemorySegment;
  * A device that computes steps of a model. This is the whole seam: everything above it is plain bookkeeping, everything
  * below it may be a processor or a GPU.
  *
- * <p><b>Queue.</b> Operations are <em>enqueued</em> and take effect in the order of the calls; a backend may run them at once,
- * later, or replay them as a captured graph. {@link #submit} ends a step, {@link #await} waits for it and brings the drawn
- * tokens back, and nothing else. At most one step is outstanding.
+ * <p><b>Queue.</b> Operations are <em>enqueued</em> and take effect in the order of the calls; a backend may run them
+ * at once, later, or replay them as a captured graph. {@link #submit} ends a step, {@link #await} waits for it and
+ * brings the drawn tokens back, and nothing else. At most one step is outstanding.
  * <pre>
- *   write inputs → embed → per layer: norm, matmul, rotateAndStoreKv, pagedAttention, matmul, norm, matmul, siluMul, matmul
+ *   write inputs → embed
+ *                → per layer: norm, matmul, rotateAndStoreKv, pagedAttention, matmul, norm, matmul, siluMul, matmul
  *                → gatherRows → norm → matmul (head) → sample → submit ⇢ await
  * </pre>
- * <b>Memory.</b> Tensors are allocated when a model is loaded, for its largest step, and reused: operations get how many of
- * their leading rows count now ({@code rowCount}); later rows keep unspecified content. Nothing is allocated per step.
- * Host values cross as {@link MemorySegment}, never as arrays; they are read before the call returns.
+ * <b>Memory.</b> Tensors are allocated when a model is loaded, for its largest step, and reused: operations get how
+ * many of their leading rows count now ({@code rowCount}); later rows keep unspecified content. Nothing is allocated
+ * per step. Host values cross as {@link MemorySegment}, never as arrays; they are read before the call returns.
  *
- * <p><b>Rows are independent.</b> On processors a row of a result depends on nothing but its own inputs, bit for bit: not on
- * the other rows, their number, block size or threads. On a GPU it may differ in the last bits.
+ * <p><b>Rows are independent.</b> On processors a row of a result depends on nothing but its own inputs, bit for bit:
+ * not on the other rows, their number, block size or threads. On a GPU it may differ in the last bits.
  *
- * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. What the device
- * finds out is {@link ComputeException}, at the call or at {@link #await}. One thread uses a backend at a time.
+ * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. What the
+ * device finds out is {@link ComputeException}, at the call or at {@link #await}. One thread uses a backend at a time.
  */
 public interface ComputeBackend extends AutoCloseable {
 
@@ -49,7 +50,11 @@ public interface ComputeBackend extends AutoCloseable {
      */
     void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values);
 
-    /** A zeroed paged cache. @param blockCount blocks, the null block 0 included */
+    /**
+     * A zeroed paged cache.
+     * @param blockCount blocks, the null block 0 included
+     * @throws ComputeException if the device cannot hold it
+     */
     KvCache allocateKvCache(CacheShape shape, int blockCount);
 
     /** Device memory that one block takes, keys and values of all layers. */
@@ -80,7 +85,10 @@ public interface ComputeBackend extends AutoCloseable {
      */
     void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount);
 
-    /** Adds {@code addend} to {@code residual} in place, then norms the sum into {@code output} as {@link #rmsNorm} does. */
+    /**
+     * Adds {@code addend} to {@code residual} in place, then norms the sum into {@code output} as {@link #rmsNorm}
+     * does.
+     */
     void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount);
 
     /**
@@ -92,10 +100,10 @@ public interface ComputeBackend extends AutoCloseable {
     void matmul(Tensor input, Tensor weight, Tensor output, int rowCount);
 
     /**
-     * Turns queries and keys by their position and puts keys and values into the paged cache. The rotation pairs element i
-     * with i + headSize / 2 (Hugging Face's {@code rotate_half}): (a, b) → (a cos − b sin, b cos + a sin).
-     * @param qkv    [≥ tokenCount, (queryHeads + 2 · kvHeads) · headSize]: queries, keys, values; queries are turned in place,
-     *               the keys' and values' columns are undefined afterwards
+     * Turns queries and keys by their position and puts keys and values into the paged cache. The rotation pairs
+     * element i with i + headSize / 2 (Hugging Face's {@code rotate_half}): (a, b) → (a cos − b sin, b cos + a sin).
+     * @param qkv    [≥ tokenCount, (queryHeads + 2 · kvHeads) · headSize]: queries, keys, values; queries are turned in
+     *               place, the keys' and values' columns are undefined afterwards
      * @param rotary F32 [positions, headSize]: cosines of the headSize / 2 angles, then their sines
      * @throws ComputeException if the device rejects the launch; the cache content of these slots is then undefined
      */
@@ -103,8 +111,8 @@ public interface ComputeBackend extends AutoCloseable {
 
     /**
      * Causal attention of each token over the cached positions 0 up to and including its own, which
-     * {@link #rotateAndStoreKv} has stored before: softmax(q · K / sqrt(headSize)) · V. Query heads share key/value heads in
-     * consecutive groups of equal size. Keys and values are read through the block tables.
+     * {@link #rotateAndStoreKv} has stored before: softmax(q · K / sqrt(headSize)) · V. Query heads share key/value
+     * heads in consecutive groups of equal size. Keys and values are read through the block tables.
      * @param qkv    queries in the leading columns, as {@link #rotateAndStoreKv} leaves them
      * @param output [≥ tokenCount, queryHeads · headSize]
      */

@@ -1,8 +1,8 @@
 package dev.warmpath.worker.compute;
 
 /**
- * Where the tokens of one step stand in their sequences. The tensors are allocated once and rewritten by each step; rows past
- * the counts hold leftovers. The tokens of one sequence are consecutive, in order of position, the last at
+ * Where the tokens of one step stand in their sequences. The tensors are allocated once and rewritten by each step;
+ * rows past the counts hold leftovers. The tokens of one sequence are consecutive, in order of position, the last at
  * {@code contextLength - 1}.
  * @param positions      I32 [tokens, 1]; position of each token in its sequence, from 0
  * @param slotMapping    I32 [tokens, 1]; entry t = blockId * blockSize + offset in block; {@code -1} skips padding

@@ -1,8 +1,9 @@
 package dev.warmpath.worker.compute;
 
 /**
- * Philox4x32-10, the counter-based generator: a number is a function of key and counter, so no backend keeps state and a
- * preempted sequence draws the same tokens again. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11.
+ * Philox4x32-10, the counter-based generator: a number is a function of key and counter, so no backend keeps state and
+ * a preempted sequence draws the same tokens again. Source: Salmon et al., "Parallel random numbers: as easy as 1, 2,
+ * 3", SC11.
  */
 public final class Philox {
 
@@ -17,8 +18,8 @@ public final class Philox {
     }
 
     /**
-     * A float64 in [0, 1) with 53 random bits: output words 0 (high) and 1 (low) of key (low, high word of {@code seed}) and
-     * counter ({@code counter}, 0, 0, 0), shifted right by 11 and scaled by 2^-53.
+     * A float64 in [0, 1) with 53 random bits: output words 0 (high) and 1 (low) of key (low, high word of
+     * {@code seed}) and counter ({@code counter}, 0, 0, 0), shifted right by 11 and scaled by 2^-53.
      */
     public static double uniform(long seed, int counter) {
         long words = firstWords(counter, 0, 0, 0, (int) seed, (int) (seed >>> 32));

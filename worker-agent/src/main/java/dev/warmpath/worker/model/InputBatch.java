@@ -7,8 +7,9 @@ import java.lang.foreign.ValueLayout;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The tokens of one step on the host's side: a reusable buffer in native memory, laid out as the device wants it and freed with
- * this object. Made once; {@link #clear}, {@link #add} each sequence, submit, and it may be refilled. Not thread-safe.
+ * The tokens of one step on the host's side: a reusable buffer in native memory, laid out as the device wants it and
+ * freed with this object. Made once; {@link #clear}, {@link #add} each sequence, submit, and it may be refilled. Not
+ * thread-safe.
  * <pre>
  *   tokens, positions, slots   int32 [maxTokens]
  *   blockTables                int32 [maxSequences, maxBlocksPerSequence], tail of a row: leftovers
@@ -89,19 +90,18 @@ public final class InputBatch {
      * @param blockCount     leading entries of {@code blockTable} that count; they must cover the added positions
      * @param sampling       how to draw from the last of these tokens; null draws nothing
      * @throws IllegalStateException    if the batch is full
-     * @throws IllegalArgumentException if the block table does not cover the tokens
+     * @throws IllegalArgumentException if the block table does not cover the tokens, or a block or token id is too
+     *                                  small; the batch is then as it was
      */
     public void add(int[] sequenceTokens, int from, int count, int[] blockTable, int blockCount,
                     @Nullable Sampling sampling) {
         requireRoom(count);
         requireCovered(from, count, blockCount);
-        for (int block = 0; block < blockCount; block++) {
-            largestBlock = Math.max(largestBlock, requireReal(blockTable[block]));
-        }
-        MemorySegment.copy(blockTable, 0, blockTables, INT, (long) sequenceCount * maxBlocksPerSequence * INT.byteSize(),
-                blockCount);
+        requireRealBlocks(blockTable, blockCount);
+        requireTokens(sequenceTokens, from, count);
+        addBlocks(blockTable, blockCount);
         for (int position = from; position < from + count; position++) {
-            addToken(requireToken(sequenceTokens[position]), position, blockTable[position / blockSize]);
+            addToken(sequenceTokens[position], position, blockTable[position / blockSize]);
         }
         queryStarts.setAtIndex(INT, sequenceCount, tokenCount - count);
         contextLengths.setAtIndex(INT, sequenceCount, from + count);
@@ -115,30 +115,45 @@ public final class InputBatch {
 
     private void requireRoom(int count) {
         if (sequenceCount == maxSequences || tokenCount + count > maxTokens) {
-            throw new IllegalStateException("batch has %d sequences and %d tokens, takes %d and %d: no room for %d tokens"
-                    .formatted(sequenceCount, tokenCount, maxSequences, maxTokens, count));
+            throw new IllegalStateException(
+                    "batch has %d sequences and %d tokens, takes %d and %d: no room for %d tokens"
+                            .formatted(sequenceCount, tokenCount, maxSequences, maxTokens, count));
         }
     }
 
     private void requireCovered(int from, int count, int blockCount) {
-        if (from < 0 || count < 1 || blockCount > maxBlocksPerSequence || (long) from + count > (long) blockCount * blockSize) {
-            throw new IllegalArgumentException("%d tokens from position %d do not lie in %d blocks of %d (at most %d blocks)"
-                    .formatted(count, from, blockCount, blockSize, maxBlocksPerSequence));
+        if (from < 0 || count < 1 || blockCount > maxBlocksPerSequence
+                || (long) from + count > (long) blockCount * blockSize) {
+            throw new IllegalArgumentException(
+                    "%d tokens from position %d do not lie in %d blocks of %d (at most %d blocks)"
+                            .formatted(count, from, blockCount, blockSize, maxBlocksPerSequence));
         }
     }
 
-    private static int requireReal(int blockId) {
-        if (blockId < 1) {
-            throw new IllegalArgumentException("block %d is no place for keys and values".formatted(blockId));
+    private static void requireRealBlocks(int[] blockTable, int blockCount) {
+        for (int block = 0; block < blockCount; block++) {
+            if (blockTable[block] < 1) {
+                throw new IllegalArgumentException(
+                        "block %d is no place for keys and values".formatted(blockTable[block]));
+            }
         }
-        return blockId;
     }
 
-    private static int requireToken(int token) {
-        if (token < 0) {
-            throw new IllegalArgumentException("token %d is below 0".formatted(token));
+    private static void requireTokens(int[] sequenceTokens, int from, int count) {
+        for (int position = from; position < from + count; position++) {
+            if (sequenceTokens[position] < 0) {
+                throw new IllegalArgumentException(
+                        "token %d at position %d".formatted(sequenceTokens[position], position));
+            }
         }
-        return token;
+    }
+
+    private void addBlocks(int[] blockTable, int blockCount) {
+        long row = (long) sequenceCount * maxBlocksPerSequence;
+        for (int block = 0; block < blockCount; block++) {
+            blockTables.setAtIndex(INT, row + block, blockTable[block]);
+            largestBlock = Math.max(largestBlock, blockTable[block]);
+        }
     }
 
     private void addToken(int token, int position, int blockId) {

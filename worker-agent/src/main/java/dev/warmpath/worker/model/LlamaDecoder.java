@@ -7,9 +7,9 @@ import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Tensor;
 
 /**
- * Llama's decoder as a list of operations: pre-norm, rotary grouped-query attention over the paged cache, SwiGLU. Only the
- * rows that are sampled see the final norm and the head. Source: Touvron et al., arXiv 2302.13971 and 2307.09288; names and
- * conventions as in transformers' modeling_llama.
+ * Llama's decoder as a list of operations: pre-norm, rotary grouped-query attention over the paged cache, SwiGLU. Only
+ * the rows that are sampled see the final norm and the head. Source: Touvron et al., arXiv 2302.13971 and 2307.09288;
+ * names and conventions as in transformers' modeling_llama.
  */
 final class LlamaDecoder {
 

@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A Llama model's weights on the device, under Hugging Face's names. Projections that read the same input are one matrix:
- * queries over keys over values, gate over up.
+ * A Llama model's weights on the device, under Hugging Face's names. Projections that read the same input are one
+ * matrix: queries over keys over values, gate over up.
  */
 record LlamaWeights(Tensor embedding, List<Layer> layers, Tensor finalNorm, Tensor head) {
 
@@ -52,10 +52,12 @@ record LlamaWeights(Tensor embedding, List<Layer> layers, Tensor finalNorm, Tens
             int wide = config.intermediateSize();
             return new Layer(norm(prefix + "input_layernorm.weight"),
                     matrix(hidden, part(prefix + "self_attn.q_proj.weight", queries),
-                            part(prefix + "self_attn.k_proj.weight", keys), part(prefix + "self_attn.v_proj.weight", keys)),
+                            part(prefix + "self_attn.k_proj.weight", keys),
+                            part(prefix + "self_attn.v_proj.weight", keys)),
                     matrix(queries, part(prefix + "self_attn.o_proj.weight", hidden)),
                     norm(prefix + "post_attention_layernorm.weight"),
-                    matrix(hidden, part(prefix + "mlp.gate_proj.weight", wide), part(prefix + "mlp.up_proj.weight", wide)),
+                    matrix(hidden, part(prefix + "mlp.gate_proj.weight", wide),
+                            part(prefix + "mlp.up_proj.weight", wide)),
                     matrix(wide, part(prefix + "mlp.down_proj.weight", hidden)));
         }
 

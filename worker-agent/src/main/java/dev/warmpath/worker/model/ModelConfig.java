@@ -27,8 +27,9 @@ public record ModelConfig(int hiddenSize, int layerCount, int headCount, int kvH
                 || headSize < 2 || headSize % 2 != 0 || intermediateSize < 1 || vocabularySize < 1 || contextLength < 1
                 || !(normEpsilon >= 0) || !(ropeTheta > 0)) {
             throw new UnsupportedModelException(("no model has hidden size %d, %d layers, %d heads over %d of size %d, "
-                    + "intermediate size %d, %d tokens, context %d, epsilon %s, theta %s").formatted(hiddenSize, layerCount,
-                    headCount, kvHeadCount, headSize, intermediateSize, vocabularySize, contextLength, normEpsilon, ropeTheta));
+                    + "intermediate size %d, %d tokens, context %d, epsilon %s, theta %s").formatted(hiddenSize,
+                    layerCount, headCount, kvHeadCount, headSize, intermediateSize, vocabularySize, contextLength,
+                    normEpsilon, ropeTheta));
         }
     }
 

@@ -10,8 +10,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Reads a Hugging Face {@code config.json} strictly: every key is understood, known to be harmless, or refuses the start. A key
- * that is skipped in silence is how a model serves wrong text. Source of names and defaults: transformers' LlamaConfig.
+ * Reads a Hugging Face {@code config.json} strictly: every key is understood, known to be harmless, or refuses the
+ * start. A key that is skipped in silence is how a model serves wrong text. Source of names and defaults: transformers'
+ * LlamaConfig.
  */
 final class ModelConfigReader {
 
@@ -23,14 +24,16 @@ final class ModelConfigReader {
             "num_key_value_heads", "head_dim", "intermediate_size", "vocab_size", "max_position_embeddings",
             "rms_norm_eps", "rope_theta", "rope_parameters", "tie_word_embeddings");
 
-    /** Say how the model was trained or stored, or which tokens the caller cares for; change nothing in the arithmetic. */
-    private static final Set<String> HARMLESS = Set.of("bos_token_id", "eos_token_id", "pad_token_id", "torch_dtype", "dtype",
-            "transformers_version", "use_cache", "initializer_range", "attention_dropout", "_name_or_path",
+    /**
+     * Say how the model was trained or stored, or which tokens the caller cares for; change nothing in the arithmetic.
+     */
+    private static final Set<String> HARMLESS = Set.of("bos_token_id", "eos_token_id", "pad_token_id", "torch_dtype",
+            "dtype", "transformers_version", "use_cache", "initializer_range", "attention_dropout", "_name_or_path",
             "pretraining_tp", "architectures");
 
     /** Off in every model this worker serves; any other value refuses the start. */
-    private static final Set<String> MUST_BE_OFF = Set.of("rope_scaling", "sliding_window", "attention_bias", "mlp_bias",
-            "quantization_config", "use_sliding_window");
+    private static final Set<String> MUST_BE_OFF = Set.of("rope_scaling", "sliding_window", "attention_bias",
+            "mlp_bias", "quantization_config", "use_sliding_window");
 
     private final Path file;
 

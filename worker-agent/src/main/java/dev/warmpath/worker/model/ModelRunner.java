@@ -14,8 +14,8 @@ import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
 
 /**
- * A loaded model with its paged cache: batches in, drawn tokens out. Owns the backend and closes it. Used by one thread; at
- * most one step is outstanding.
+ * A loaded model with its paged cache: batches in, drawn tokens out. Owns the backend and closes it. Used by one
+ * thread; at most one step is outstanding.
  */
 public final class ModelRunner implements AutoCloseable {
 
@@ -44,15 +44,15 @@ public final class ModelRunner implements AutoCloseable {
     }
 
     /**
-     * Reads {@code config.json} and {@code *.safetensors} and puts the weights on the device. The backend is closed if that
-     * fails.
+     * Reads {@code config.json} and {@code *.safetensors} and puts the weights on the device. The backend is closed if
+     * that fails.
      * @param blockCount     blocks of the paged cache, the null block 0 included
      * @param blockSize      tokens in a block
      * @param maxBatchTokens tokens in the largest step
      * @param maxSequences   sequences in the largest step
      * @throws IOException if a file cannot be read
-     * @throws UnsupportedModelException or {@link dev.warmpath.worker.model.weights.WeightFileException} if the model cannot
-     *         be served
+     * @throws UnsupportedModelException if it is not a model that this worker can serve
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
      */
     public static ModelRunner load(Path modelDirectory, ComputeBackend backend, int blockCount, int blockSize,
                                    int maxBatchTokens, int maxSequences) throws IOException {

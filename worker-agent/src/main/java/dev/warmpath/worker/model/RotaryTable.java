@@ -13,8 +13,9 @@ final class RotaryTable {
     }
 
     /**
-     * @return F32 [contextLength, headSize]: cos(position · f_i) for i below headSize / 2, then the sines; f_i = theta^(−2i /
-     *         headSize). Frequency and angle are rounded to float32 before the cosine is taken, as transformers does.
+     * Frequencies f_i = theta^(−2i / headSize) and angles are rounded to float32 before the cosine is taken, as
+     * transformers does.
+     * @return F32 [contextLength, headSize]: cos(position · f_i) for i below headSize / 2, then the sines
      */
     static Tensor create(ModelConfig config, ComputeBackend backend) {
         int half = config.headSize() / 2;

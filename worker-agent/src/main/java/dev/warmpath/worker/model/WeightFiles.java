@@ -14,8 +14,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All {@code *.safetensors} files of a model directory as one set of tensors, and which of them were taken: a tensor that
- * nobody asked for means a model with a part that this worker would leave out.
+ * All {@code *.safetensors} files of a model directory as one set of tensors, and which of them were taken: a tensor
+ * that nobody asked for means a model with a part that this worker would leave out.
  */
 final class WeightFiles implements AutoCloseable {
 

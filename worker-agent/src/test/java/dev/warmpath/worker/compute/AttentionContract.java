@@ -110,7 +110,8 @@ public abstract class AttentionContract {
         for (int i = 0; i < actual.length; i++) {
             int token = i / (heads * headSize);
             double expected = world.expected(token, i / headSize % heads, i % headSize);
-            // a score of h products below 4 is off by up to 4h ulp, and so, in proportion, are weights; values are below 2
+            // a score of h products below 4 is off by up to 4h ulp, and so, in proportion, are weights; values are
+            // below 2
             assertThat((double) actual[i]).isCloseTo(expected, within(0x1p-24 * (8.0 * headSize + 2 * length + 8)));
         }
     }
@@ -153,7 +154,8 @@ public abstract class AttentionContract {
             // positions 0 and 1; position 1 turns the first pair by 90 degrees, the second by 180
             Tensor rotary = data.floats(2, 4, 1, 1, 0, 0, 0, -1, 1, 0);
             Tensor qkv = data.floats(2, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 1, 2, 3, 4, 0, 0, 0, 0, 7, 7, 7, 7);
-            var batch = new PagedBatch(data.ints(0, 1), data.ints(4, -1), data.ints(1), data.ints(0, 2), data.ints(2), 2, 1, 1);
+            var batch = new PagedBatch(data.ints(0, 1), data.ints(4, -1), data.ints(1), data.ints(0, 2),
+                    data.ints(2), 2, 1, 1);
             backend.rotateAndStoreKv(qkv, rotary, batch, cache, 0);
             float[] turned = data.read(qkv);
             assertThat(Arrays.copyOf(turned, 4)).containsExactly(1, 2, 3, 4);
@@ -173,15 +175,18 @@ public abstract class AttentionContract {
             var cache = backend.allocateKvCache(new CacheShape(1, 1, 4, 2), 4);
             Tensor rotary = data.floats(1, 4, 1, 1, 0, 0);
             Tensor qkv = data.floats(2, 12, DeviceData.uniform(24, 5, 1));
-            var original = new PagedBatch(data.ints(0, 0), data.ints(2, 3), data.ints(1), data.ints(0, 2), data.ints(2), 2, 1, 1);
+            var original = new PagedBatch(data.ints(0, 0), data.ints(2, 3), data.ints(1), data.ints(0, 2),
+                    data.ints(2), 2, 1, 1);
             backend.rotateAndStoreKv(qkv, rotary, original, cache, 0);
             var mapping = new BlockMapping(1);
             mapping.add(1, 3);
             backend.copyBlocks(cache, mapping, CopyDirection.DEVICE_TO_DEVICE);
             Tensor first = backend.allocate(DataType.F32, 2, 4);
             Tensor second = backend.allocate(DataType.F32, 2, 4);
-            var copied = new PagedBatch(data.ints(0, 1), data.ints(-1, -1), data.ints(3), data.ints(0, 2), data.ints(2), 2, 1, 1);
-            var seen = new PagedBatch(data.ints(0, 1), data.ints(-1, -1), data.ints(1), data.ints(0, 2), data.ints(2), 2, 1, 1);
+            var copied = new PagedBatch(data.ints(0, 1), data.ints(-1, -1), data.ints(3), data.ints(0, 2),
+                    data.ints(2), 2, 1, 1);
+            var seen = new PagedBatch(data.ints(0, 1), data.ints(-1, -1), data.ints(1), data.ints(0, 2),
+                    data.ints(2), 2, 1, 1);
             backend.pagedAttention(qkv, seen, cache, 0, first);
             backend.pagedAttention(qkv, copied, cache, 0, second);
             assertThat(data.read(second)).containsExactly(data.read(first));

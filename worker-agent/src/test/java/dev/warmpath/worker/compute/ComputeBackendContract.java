@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.within;
 
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -14,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What every backend must do, row by row, against float64 written out here. Tolerances are for float32 activations: a sum of n
- * products of size m may be off by about n · m · 2^-24 in the worst order, and half of that is never seen.
+ * What every backend must do, row by row, against float64 written out here. Tolerances are for float32 activations: a
+ * sum of n products of size m may be off by about n · m · 2^-24 in the worst order, and half of that is never seen.
  */
 public abstract class ComputeBackendContract {
 
@@ -80,11 +81,11 @@ public abstract class ComputeBackendContract {
         Tensor crowd = backend.allocate(DataType.F32, 9, 50);
         backend.matmul(input, weight, crowd, 8);
         float[] together = data.read(crowd);
-        assertThat(java.util.Arrays.copyOfRange(together, 400, 450)).containsOnly(0f);
+        assertThat(Arrays.copyOfRange(together, 400, 450)).containsOnly(0f);
         for (int row = 0; row < 8; row++) {
             Tensor alone = backend.allocate(DataType.F32, 1, 50);
-            backend.matmul(data.floats(1, 33, java.util.Arrays.copyOfRange(x, row * 33, row * 33 + 33)), weight, alone, 1);
-            assertThat(data.read(alone)).containsExactly(java.util.Arrays.copyOfRange(together, row * 50, row * 50 + 50));
+            backend.matmul(data.floats(1, 33, Arrays.copyOfRange(x, row * 33, row * 33 + 33)), weight, alone, 1);
+            assertThat(data.read(alone)).containsExactly(Arrays.copyOfRange(together, row * 50, row * 50 + 50));
         }
     }
 

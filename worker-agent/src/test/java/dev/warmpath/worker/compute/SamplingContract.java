@@ -31,8 +31,9 @@ public abstract class SamplingContract {
     }
 
     private StepOutput draw(float[] logits, int counter, Sampling sampling) {
-        var inputs = new SamplingInputs(data.longs(sampling.seed()), data.ints(counter), data.floats(1, 1, sampling.temperature()),
-                data.ints(sampling.topK()), data.floats(1, 1, sampling.topP()), data.ints(sampling.logprob() ? 1 : 0));
+        var inputs = new SamplingInputs(data.longs(sampling.seed()), data.ints(counter),
+                data.floats(1, 1, sampling.temperature()), data.ints(sampling.topK()),
+                data.floats(1, 1, sampling.topP()), data.ints(sampling.logprob() ? 1 : 0));
         var sampled = new SampledTokens(data.ints(0), data.floats(1, 1, 0));
         data.backend().sample(data.floats(1, logits.length, logits), inputs, sampled, 1);
         var output = new StepOutput(1);

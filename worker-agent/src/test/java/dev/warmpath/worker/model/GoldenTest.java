@@ -9,8 +9,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * The packaged model against torch: logits of all twelve prompts within a thousandth of the largest, and every greedy token
- * equal; alone and together, from a cold and from a warm cache. Warm runs must repeat the cold logits bit for bit.
+ * The packaged model against torch: logits of all twelve prompts within a thousandth of the largest, and every greedy
+ * token equal; alone and together, from a cold and from a warm cache. Warm runs must repeat the cold logits bit for
+ * bit.
  */
 class GoldenTest {
 
@@ -29,7 +30,8 @@ class GoldenTest {
 
     @ParameterizedTest
     @CsvSource({"SCALAR, 16", "VECTOR, 8", "VECTOR_ON_TWO_THREADS, 16", "VECTOR, 32"})
-    void each_prompt_alone_equals_torch_from_a_cold_and_a_warm_cache(Backends backend, int blockSize) throws IOException {
+    void each_prompt_alone_equals_torch_from_a_cold_and_a_warm_cache(Backends backend, int blockSize)
+            throws IOException {
         try (var runner = runner(backend, blockSize)) {
             for (var prompt : prompts) {
                 runner.releaseAllBlocks();
@@ -41,7 +43,8 @@ class GoldenTest {
                 int computed = runner.computedTokens;
                 var warm = warm(runner, cold, prompt);
                 float[] again = runner.prefill(warm, WHOLE);
-                assertThat(runner.computedTokens - computed).isEqualTo(prompt.tokens().length - cachedTokens(runner, prompt));
+                assertThat(runner.computedTokens - computed)
+                        .isEqualTo(prompt.tokens().length - cachedTokens(runner, prompt));
                 assertThat(again).as(prompt.name()).containsExactly(logits);
                 generate(runner, List.of(warm), List.of(prompt));
             }
@@ -138,7 +141,8 @@ class GoldenTest {
     private static void checkGreedy(List<RunningSequence> sequences, List<Golden.Prompt> expected) {
         for (int i = 0; i < sequences.size(); i++) {
             var prompt = expected.get(i);
-            assertThat(sequences.get(i).tokensFrom(prompt.tokens().length)).as(prompt.name()).containsExactly(prompt.greedy());
+            assertThat(sequences.get(i).tokensFrom(prompt.tokens().length)).as(prompt.name())
+                    .containsExactly(prompt.greedy());
         }
     }
 

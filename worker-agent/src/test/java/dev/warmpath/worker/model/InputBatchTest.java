@@ -11,7 +11,8 @@ import org.junit.jupiter.api.Test;
 
 class InputBatchTest {
 
-    private final InputBatch batch = new InputBatch(/* tokens */ 6, /* sequences */ 2, /* blocks */ 3, /* blockSize */ 2);
+    private final InputBatch batch =
+            new InputBatch(/* tokens */ 6, /* sequences */ 2, /* blocks */ 3, /* blockSize */ 2);
 
     private static int[] ints(MemorySegment segment) {
         return segment.toArray(ValueLayout.JAVA_INT);

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,7 +45,7 @@ class LlamaDecoderTest {
         try (var runner = runner(backend, 16)) {
             for (int length : new int[] {1, 2, 15, 16, 17, 33, 90}) {
                 runner.releaseAllBlocks();
-                int[] head = java.util.Arrays.copyOf(prompt, length);
+                int[] head = Arrays.copyOf(prompt, length);
                 float[] logits = runner.prefill(runner.sequence(head, length + 1), WHOLE);
                 for (int id = 0; id < logits.length; id++) {
                     // logits here are about 1; two layers of sums of up to 60 float32 terms each
@@ -73,7 +74,8 @@ class LlamaDecoderTest {
 
     @Test
     void a_row_has_the_same_bits_on_one_thread_and_on_two() throws IOException {
-        assertThat(logitsOf(Backends.VECTOR_ON_TWO_THREADS, 16, WHOLE)).containsExactly(logitsOf(Backends.VECTOR, 16, WHOLE));
+        assertThat(logitsOf(Backends.VECTOR_ON_TWO_THREADS, 16, WHOLE))
+                .containsExactly(logitsOf(Backends.VECTOR, 16, WHOLE));
     }
 
     @ParameterizedTest

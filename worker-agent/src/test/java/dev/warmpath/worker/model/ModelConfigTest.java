@@ -33,10 +33,10 @@ class ModelConfigTest {
     @Test
     void keys_that_are_off_or_harmless_are_taken() throws IOException {
         var config = read("""
-                {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "attention_bias": false, "mlp_bias": false,
-                 "rope_scaling": null, "torch_dtype": "bfloat16", "eos_token_id": [1, 2], "use_cache": true,
-                 "num_key_value_heads": 2, "head_dim": 64, "tie_word_embeddings": true, "hidden_act": "silu",
-                 "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"}, %s}""".formatted(SHAPE));
+                {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "attention_bias": false,
+                 "mlp_bias": false, "rope_scaling": null, "torch_dtype": "bfloat16", "eos_token_id": [1, 2],
+                 "use_cache": true, "num_key_value_heads": 2, "head_dim": 64, "tie_word_embeddings": true,
+                 "hidden_act": "silu", "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"}, %s}""".formatted(SHAPE));
         assertThat(config.kvHeadCount()).isEqualTo(2);
         assertThat(config.headSize()).isEqualTo(64);
         assertThat(config.ropeTheta()).isEqualTo(500_000);
@@ -51,8 +51,8 @@ class ModelConfigTest {
         "\"mlp_bias\": true                            | mlp_bias is true, takes none",
         "\"quantization_config\": {\"bits\": 4}        | quantization_config is {\"bits\":4}, takes none",
         "\"hidden_act\": \"gelu\"                      | hidden_act is \"gelu\", takes silu",
-        "\"final_logit_softcapping\": 30.0             | final_logit_softcapping is 30.0, which this worker does not understand",
-        "\"rope_parameters\": {\"rope_type\": \"yarn\"} | rope_parameters.rope_type is \"yarn\", takes the plain rotation",
+        "\"final_logit_softcapping\": 30.0 | final_logit_softcapping is 30.0, which this worker does not understand",
+        "\"rope_parameters\": {\"rope_type\": \"yarn\"} | rope_parameters.rope_type is \"yarn\", takes the plain",
         "\"rope_theta\": \"much\"                      | rope_theta is \"much\", takes a number",
         "\"head_dim\": 31                              | no model has",
         "\"num_key_value_heads\": 4                    | no model has"})

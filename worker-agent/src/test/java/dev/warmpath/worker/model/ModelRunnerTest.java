@@ -113,13 +113,14 @@ class ModelRunnerTest {
     @Test
     void missing_and_superfluous_tensors_refuse_the_model() throws IOException {
         String config = Files.readString(directory.resolve("config.json"));
-        Files.writeString(directory.resolve("config.json"), config.replace("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3"));
+        Path file = directory.resolve("config.json");
+        Files.writeString(file, config.replace("num_hidden_layers\": 2", "num_hidden_layers\": 3"));
         assertThatExceptionOfType(UnsupportedModelException.class).isThrownBy(this::load)
                 .withMessageContaining("tensor model.layers.2.input_layernorm.weight is missing");
-        Files.writeString(directory.resolve("config.json"), config.replace("\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1"));
+        Files.writeString(file, config.replace("num_hidden_layers\": 2", "num_hidden_layers\": 1"));
         assertThatExceptionOfType(UnsupportedModelException.class).isThrownBy(this::load)
                 .withMessageContaining("holds 9 tensors that this worker has no use for, such as model.layers.1.");
-        Files.writeString(directory.resolve("config.json"), config.replace("\"vocab_size\": 71", "\"vocab_size\": 70"));
+        Files.writeString(file, config.replace("\"vocab_size\": 71", "\"vocab_size\": 70"));
         assertThatExceptionOfType(UnsupportedModelException.class).isThrownBy(this::load)
                 .withMessageContaining("is of shape [71, 36], takes shape [70, 36]");
     }

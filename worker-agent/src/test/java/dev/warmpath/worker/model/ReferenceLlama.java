@@ -1,8 +1,8 @@
 package dev.warmpath.worker.model;
 
 /**
- * A second reading of the Llama papers, in float64: no cache, no batch, one vector at a time, written against the unfused
- * weights. Shares nothing with the decoder but the configuration.
+ * A second reading of the Llama papers, in float64: no cache, no batch, one vector at a time, written against the
+ * unfused weights. Shares nothing with the decoder but the configuration.
  */
 final class ReferenceLlama {
 

@@ -33,7 +33,7 @@ final class RunningSequence {
         return Arrays.copyOfRange(tokens, position, tokens.length);
     }
 
-    /** Adds up to {@code limit} of the uncomputed tokens; draws greedily if that reaches the end. @return tokens added */
+    /** Adds up to {@code limit} uncomputed tokens; draws greedily if that reaches the end. @return tokens added */
     int addTo(InputBatch batch, int limit) {
         int count = Math.min(limit, uncomputed());
         boolean draws = count == uncomputed();

@@ -17,8 +17,8 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
 /**
- * What processors have in common: everything that is not a hot loop. Operations run when they are enqueued, in the calling
- * thread; {@link #await} only hands over what is there.
+ * What processors have in common: everything that is not a hot loop. Operations run when they are enqueued, in the
+ * calling thread; {@link #await} only hands over what is there.
  */
 abstract class CpuBackend implements ComputeBackend {
 
@@ -26,7 +26,8 @@ abstract class CpuBackend implements ComputeBackend {
     private final int panelWidth;
     private long submittedSteps;
     private long awaitedSteps;
-    private SampledTokens submitted = new SampledTokens(new CpuTensor(DataType.I32, 0, 1), new CpuTensor(DataType.F32, 0, 1));
+    private SampledTokens submitted =
+            new SampledTokens(new CpuTensor(DataType.I32, 0, 1), new CpuTensor(DataType.F32, 0, 1));
     private int submittedRows;
 
     /** @param panelWidth outputs that lie together in a weight's panel */
@@ -53,12 +54,17 @@ abstract class CpuBackend implements ComputeBackend {
     public final void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
         Shapes.require(type == DataType.F32 || type == DataType.BF16, "weights are F32 or BF16, not " + type);
         Shapes.require(firstRow >= 0 && firstRow + rowCount <= weight.rows(), "upload of rows past the weight's end");
-        Shapes.require(values.byteSize() == (long) rowCount * weight.columns() * type.bytes(), "upload of another size");
+        long bytes = (long) rowCount * weight.columns() * type.bytes();
+        Shapes.require(values.byteSize() == bytes, "upload of another size");
         Shapes.weight(weight).upload(firstRow, rowCount, type, values);
     }
 
     @Override
     public final KvCache allocateKvCache(CacheShape shape, int blockCount) {
+        if ((long) shape.blockElements() * blockCount > Integer.MAX_VALUE - CpuKvCache.SLACK) {
+            throw new ComputeException(
+                    "%d blocks of %s: a layer's keys are past the longest array".formatted(blockCount, shape));
+        }
         return new CpuKvCache(shape, blockCount);
     }
 

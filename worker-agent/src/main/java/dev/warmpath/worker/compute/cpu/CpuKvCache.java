@@ -4,14 +4,14 @@ import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.KvCache;
 
 /**
- * The paged cache, two arrays a layer. Keys are transposed inside a block, so that lanes run over positions when scores are
- * computed; values are not, so that lanes run over the head when they are summed:
+ * The paged cache, two arrays a layer. Keys are transposed inside a block, so that lanes run over positions when scores
+ * are computed; values are not, so that lanes run over the head when they are summed:
  * <pre>
  *   keys   [block][kvHead][element][offset]
  *   values [block][kvHead][offset][element]
  * </pre>
- * Both arrays are longer than their blocks by {@link #SLACK} elements: a full-width load may start at the last position of
- * a small block and run over; the lanes beyond are never used.
+ * Both arrays are longer than their blocks by {@link #SLACK} elements: a full-width load may start at the last position
+ * of a small block and run over; the lanes beyond are never used.
  */
 final class CpuKvCache implements KvCache {
 

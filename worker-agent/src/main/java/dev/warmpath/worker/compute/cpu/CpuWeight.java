@@ -7,9 +7,9 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 
 /**
- * A weight matrix W [rows, columns], cut into panels of {@code panelWidth} rows and transposed inside each, the last panel
- * filled up with zeros. The inner loop of x · Wᵀ then runs over neighbouring outputs: no sum is ever taken across lanes, and
- * each output is one chain of additions in the order of the columns, whatever the tile.
+ * A weight matrix W [rows, columns], cut into panels of {@code panelWidth} rows and transposed inside each, the last
+ * panel filled up with zeros. The inner loop of x · Wᵀ then runs over neighbouring outputs: no sum is ever taken across
+ * lanes, and each output is one chain of additions in the order of the columns, whatever the tile.
  * <pre>
  *   panel p:  column 0: W[p·w][0] W[p·w+1][0] … W[p·w+w−1][0]    (w = panelWidth)
  *             column 1: W[p·w][1] …

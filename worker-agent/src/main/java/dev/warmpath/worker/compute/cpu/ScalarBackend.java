@@ -5,8 +5,8 @@ import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Tensor;
 
 /**
- * Plain loops, the truth that faster bodies are held to. Each sum runs in the order of its index, so every row is its own,
- * bit for bit. Single-threaded.
+ * Plain loops, the truth that faster bodies are held to. Each sum runs in the order of its index, so every row is its
+ * own, bit for bit. Single-threaded.
  */
 public final class ScalarBackend extends CpuBackend {
 

@@ -10,6 +10,7 @@ final class Shapes {
     private Shapes() {
     }
 
+    /** For constant sentences: one that is formatted would be formatted on every call. */
     static void require(boolean condition, String violation) {
         if (!condition) {
             throw new IllegalArgumentException(violation);
@@ -59,16 +60,18 @@ final class Shapes {
     /** Query heads in a fused projection [tokens, (queryHeads + 2 · kvHeads) · headSize]. */
     static int queryHeads(Tensor qkv, CacheShape shape) {
         int queryHeads = qkv.columns() / shape.headSize() - 2 * shape.kvHeadCount();
-        require(qkv.columns() % shape.headSize() == 0 && queryHeads >= shape.kvHeadCount()
-                && queryHeads % shape.kvHeadCount() == 0, "no query heads fit %d columns and %s"
-                        .formatted(qkv.columns(), shape));
+        if (qkv.columns() % shape.headSize() != 0 || queryHeads < shape.kvHeadCount()
+                || queryHeads % shape.kvHeadCount() != 0) {
+            throw new IllegalArgumentException("no query heads fit %d columns and %s".formatted(qkv.columns(), shape));
+        }
         return queryHeads;
     }
 
     static void matmul(Tensor input, Tensor weight, Tensor output) {
-        require(input.columns() == weight.columns() && output.columns() == weight.rows() && input != output,
-                "no product of [%d, %d] and [%d, %d]ᵀ into [%d, %d]".formatted(input.rows(), input.columns(),
-                        weight.rows(), weight.columns(), output.rows(), output.columns()));
+        if (input.columns() != weight.columns() || output.columns() != weight.rows() || input == output) {
+            throw new IllegalArgumentException("no product of [%d, %d] and [%d, %d]ᵀ into [%d, %d]".formatted(
+                    input.rows(), input.columns(), weight.rows(), weight.columns(), output.rows(), output.columns()));
+        }
     }
 
     static void norm(Tensor input, Tensor weight, Tensor output) {

@@ -6,11 +6,12 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fixed team that runs the units of one task at a time: the caller and {@code threads - 1} daemon threads. Units are taken
- * from a shared cursor, so a member that the system has put aside delays nobody: the caller waits for units, not for members.
- * <p>The cursor holds the task's number (high half) and how many units nobody has taken yet (low half); the last unit goes
- * first. A member that takes a unit by compare-and-set knows that the task it read before is the current one: a task is
- * replaced only when all its units are done, and the number tells it from the next one.
+ * A fixed team that runs the units of one task at a time: the caller and {@code threads - 1} daemon threads. Units are
+ * taken from a shared cursor, so a member that the system has put aside delays nobody: the caller waits for units, not
+ * for members.
+ * <p>The cursor holds the task's number (high half) and how many units nobody has taken yet (low half); the last unit
+ * goes first. A member that takes a unit by compare-and-set knows that the task it read before is the current one: a
+ * task is replaced only when all its units are done, and the number tells it from the next one.
  * <p>Idle members spin for {@link #SPIN_NANOS}, long enough to bridge two operations of a step, then park.
  */
 final class ThreadTeam implements AutoCloseable {
@@ -23,6 +24,7 @@ final class ThreadTeam implements AutoCloseable {
     }
 
     private static final long SPIN_NANOS = 30_000;
+    private static final int SPINS_BEFORE_YIELD = 1_000;
 
     private final Thread[] members;
     private final AtomicLong cursor = new AtomicLong();
@@ -64,10 +66,21 @@ final class ThreadTeam implements AutoCloseable {
             LockSupport.unpark(member);
         }
         takeUnits(0);
-        while (unitsLeft.get() > 0) {
-            Thread.onSpinWait();
-        }
+        awaitUnits();
         rethrow();
+    }
+
+    /**
+     * Spins, since the last units are about to end; yields where a member that holds one may be waiting for this core.
+     */
+    private void awaitUnits() {
+        for (int spins = 0; unitsLeft.get() > 0; spins++) {
+            if (spins < SPINS_BEFORE_YIELD) {
+                Thread.onSpinWait();
+            } else {
+                Thread.yield();
+            }
+        }
     }
 
     private void rethrow() {

@@ -4,8 +4,9 @@ import dev.warmpath.worker.compute.Philox;
 import dev.warmpath.worker.compute.SampledTokens;
 
 /**
- * The rule of {@link dev.warmpath.worker.compute.Sampling}, one row at a time. Ranks come from a binary heap: building it is
- * linear in the vocabulary, and only the tokens that stay are taken off. Keeps its scratch memory; not thread-safe.
+ * The rule of {@link dev.warmpath.worker.compute.Sampling}, one row at a time. Ranks come from a binary heap: building
+ * it is linear in the vocabulary, and only the tokens that stay are taken off. Keeps its scratch memory; not
+ * thread-safe.
  */
 final class TokenSampler {
 

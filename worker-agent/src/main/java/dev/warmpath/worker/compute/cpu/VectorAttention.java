@@ -9,11 +9,11 @@ import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
 
 /**
- * Causal attention over the paged cache, in tiles of four query vectors that share a key/value head (the query heads of its
- * group, then those of the next token), so that each key and value is loaded once for four.
+ * Causal attention over the paged cache, in tiles of four query vectors that share a key/value head (the query heads of
+ * its group, then those of the next token), so that each key and value is loaded once for four.
  *
- * <p>Three passes over a tile's scores: q · k, with lanes over the positions of a block; softmax; sum of p · v, with lanes
- * over the head. Every sum has one order, by element or by position, whatever the block size, chunk or tile:
+ * <p>Three passes over a tile's scores: q · k, with lanes over the positions of a block; softmax; sum of p · v, with
+ * lanes over the head. Every sum has one order, by element or by position, whatever the block size, chunk or tile:
  * <ul>
  * <li>a score is a chain over the head's elements in its own lane;
  * <li>the softmax's sum is a chain in lane (position mod lanes), then over the lanes;
@@ -28,7 +28,7 @@ final class VectorAttention implements ThreadTeam.Task {
     /** Query vectors of a unit, a multiple of the tile. */
     private static final int UNIT_ROWS = 32;
     /** Multiply-adds below which waking threads costs more than it saves. */
-    private static final long MIN_SHARED_WORK = 1L << 19;
+    private static final long MIN_SHARED_WORK = 1L << 20;
 
     private final ThreadTeam team;
     private final Tile[] tiles;
@@ -188,7 +188,10 @@ final class VectorAttention implements ThreadTeam.Task {
             }
         }
 
-        /** Lanes past a short block hold leftovers, which the next block's scores overwrite: the first vector goes first. */
+        /**
+         * Lanes past a short block hold leftovers, which the next block's scores overwrite: the first vector goes
+         * first.
+         */
         private void scoreVectors(int keyStart, int position, int nextKeyStart, int nextPosition) {
             var a0 = FloatVector.zero(SPECIES);
             var a1 = a0;

@@ -9,8 +9,8 @@ import dev.warmpath.worker.compute.Tensor;
 import jdk.incubator.vector.FloatVector;
 
 /**
- * The Vector API on {@code threads} threads: the caller and daemon threads of its own. With one thread everything runs in
- * the caller. Needs the C2 compiler: on C1 it is some thirty times slower, and still right.
+ * The Vector API on {@code threads} threads: the caller and daemon threads of its own. With one thread everything runs
+ * in the caller. Needs the C2 compiler: on C1 it is some thirty times slower, and still right.
  */
 public final class VectorBackend extends CpuBackend {
 
@@ -92,7 +92,9 @@ public final class VectorBackend extends CpuBackend {
     @Override
     public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
         Shapes.matmul(input, weight, output);
-        matmul.multiply(Shapes.floats(input, rowCount), Shapes.weight(weight), Shapes.floats(output, rowCount), rowCount);
+        float[] x = Shapes.floats(input, rowCount);
+        float[] y = Shapes.floats(output, rowCount);
+        matmul.multiply(x, Shapes.weight(weight), y, rowCount);
     }
 
     @Override

@@ -6,8 +6,9 @@ import jdk.incubator.vector.VectorOperators;
 import jdk.incubator.vector.VectorSpecies;
 
 /**
- * Functions over the lanes of a vector. Each lane's result depends on that lane alone, and sums across lanes have one fixed
- * order: {@code reduceLanes(ADD)} may add in another order once it is compiled, which would break equality bit for bit.
+ * Functions over the lanes of a vector. Each lane's result depends on that lane alone, and sums across lanes have one
+ * fixed order: {@code reduceLanes(ADD)} may add in another order once it is compiled, which would break equality bit
+ * for bit.
  */
 final class VectorMath {
 
@@ -28,13 +29,14 @@ final class VectorMath {
     }
 
     /**
-     * e^x to about 2 units in the last place; 0 below −87.3, where float32 runs out of normal numbers, and e^88 above 88.
-     * x = n ln 2 + r with a polynomial of degree 6 in r, as in Cephes' {@code expf}. {@code VectorOperators.EXP} calls out of
-     * line where the JVM has no vector mathematics library.
+     * e^x to about 2 units in the last place; 0 below −87.3, where float32 runs out of normal numbers, and e^88 above
+     * 88. x = n ln 2 + r with a polynomial of degree 6 in r, as in Cephes' {@code expf}. {@code VectorOperators.EXP}
+     * calls out of line where the JVM has no vector mathematics library.
      */
     static FloatVector exp(FloatVector x) {
         FloatVector clamped = x.max(SMALLEST).min(LARGEST);
-        FloatVector rounded = clamped.fma(FloatVector.broadcast(SPECIES, LOG2_E), FloatVector.broadcast(SPECIES, ROUNDER));
+        FloatVector rounder = FloatVector.broadcast(SPECIES, ROUNDER);
+        FloatVector rounded = clamped.fma(FloatVector.broadcast(SPECIES, LOG2_E), rounder);
         FloatVector n = rounded.sub(ROUNDER);
         FloatVector r = n.fma(FloatVector.broadcast(SPECIES, -LN2_HIGH), clamped);
         r = n.fma(FloatVector.broadcast(SPECIES, -LN2_LOW), r);

@@ -6,8 +6,9 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 import jdk.incubator.vector.FloatVector;
 
 /**
- * x · Wᵀ in register tiles of {@value #TILE_ROWS} rows by two vectors of outputs. Lanes run over outputs, so each output is
- * one chain of fused multiply-adds in the order of k: the same bits in a tile, in the single-row loop and on any thread.
+ * x · Wᵀ in register tiles of {@value #TILE_ROWS} rows by two vectors of outputs. Lanes run over outputs, so each
+ * output is one chain of fused multiply-adds in the order of k: the same bits in a tile, in the single-row loop and on
+ * any thread.
  */
 final class VectorMatmul implements ThreadTeam.Task {
 
@@ -16,7 +17,7 @@ final class VectorMatmul implements ThreadTeam.Task {
     /** Rows of a unit: few enough to share work out, enough to reuse a panel while it is in the first-level cache. */
     private static final int UNIT_ROWS = 64;
     /** Multiply-adds below which waking threads costs more than it saves (some 20 µs on one thread). */
-    private static final long MIN_SHARED_WORK = 1L << 19;
+    private static final long MIN_SHARED_WORK = 1L << 20;
 
     private final ThreadTeam team;
     private float[] x = new float[0];
@@ -55,7 +56,8 @@ final class VectorMatmul implements ThreadTeam.Task {
                     outputs - firstOutput);
         }
         for (; row < end; row++) {
-            multiplyRow(x, row * depth, depth, panels, panelStart, y, row * outputs + firstOutput, outputs - firstOutput);
+            multiplyRow(x, row * depth, depth, panels, panelStart, y, row * outputs + firstOutput,
+                    outputs - firstOutput);
         }
     }
 

@@ -16,8 +16,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A safetensors file, mapped into memory: 8 bytes of header length (little-endian), the JSON header, the tensors. Everything
- * the header claims is checked before the file is mapped. Closing unmaps it; tensors are dead afterwards.
+ * A safetensors file, mapped into memory: 8 bytes of header length (little-endian), the JSON header, the tensors.
+ * Everything the header claims is checked before the file is mapped. Closing unmaps it; tensors are dead afterwards.
  * Source of the format: github.com/huggingface/safetensors, README, "Format".
  */
 public final class SafetensorsFile implements AutoCloseable {
@@ -65,7 +65,8 @@ public final class SafetensorsFile implements AutoCloseable {
 
     private long headerLength(FileChannel channel, long fileSize) throws IOException {
         if (fileSize < LENGTH_BYTES) {
-            throw new WeightFileException(file, NO_TENSOR, 0, "file of %d bytes has no header length".formatted(fileSize));
+            throw new WeightFileException(file, NO_TENSOR, 0,
+                    "file of %d bytes has no header length".formatted(fileSize));
         }
         var length = ByteBuffer.allocate(LENGTH_BYTES).order(ByteOrder.LITTLE_ENDIAN);
         readFully(channel, length, 0);

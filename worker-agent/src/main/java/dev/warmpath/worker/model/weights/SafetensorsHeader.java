@@ -14,8 +14,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The JSON header of a safetensors file, held to the format's rules: known types, shapes that fit their bytes, and tensors
- * that fill the data part without overlap or hole.
+ * The JSON header of a safetensors file, held to the format's rules: known types, shapes that fit their bytes, and
+ * tensors that fill the data part without overlap or hole.
  */
 final class SafetensorsHeader {
 
@@ -60,7 +60,8 @@ final class SafetensorsHeader {
             root = JSON.readTree(header);
         } catch (JacksonException e) {
             long at = Math.max(0, e.getLocation() == null ? 0 : e.getLocation().getByteOffset());
-            throw refused(NO_TENSOR, SafetensorsFile.LENGTH_BYTES + at, "header is not JSON: " + e.getOriginalMessage());
+            throw refused(NO_TENSOR, SafetensorsFile.LENGTH_BYTES + at,
+                    "header is not JSON: " + e.getOriginalMessage());
         }
         if (!root.isObject()) {
             throw refused(NO_TENSOR, SafetensorsFile.LENGTH_BYTES, "header is not a JSON object");
@@ -76,8 +77,8 @@ final class SafetensorsHeader {
         long begin = offsets.path(0).longValue();
         long end = offsets.path(1).longValue();
         if (begin > end || end > fileSize - dataStart) {
-            throw refused(name, dataStart + Math.min(begin, fileSize), "data_offsets [%d, %d] leave the data of %d bytes"
-                    .formatted(begin, end, fileSize - dataStart));
+            throw refused(name, dataStart + Math.min(begin, fileSize),
+                    "data_offsets [%d, %d] leave the data of %d bytes".formatted(begin, end, fileSize - dataStart));
         }
         DataType type = type(name, dataStart + begin, node.path("dtype"));
         List<Integer> shape = shape(name, dataStart + begin, node.path("shape"));

@@ -42,7 +42,8 @@ class SafetensorsFileTest {
     }
 
     private WeightFileException refusal(Path file) {
-        return Objects.requireNonNull(catchThrowableOfType(WeightFileException.class, () -> SafetensorsFile.open(file).close()));
+        return Objects.requireNonNull(
+                catchThrowableOfType(WeightFileException.class, () -> SafetensorsFile.open(file).close()));
     }
 
     @Test
@@ -78,17 +79,17 @@ class SafetensorsFileTest {
         "[]                                                            | (header) | header is not a JSON object",
         "{} {}                                                         | (header) | header is not JSON",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{}} | (header) | Duplicate",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}                     | a | data_offsets are not two whole numbers",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4.5]}} | a | data_offsets are not two whole numbers",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}} | a | data_offsets [4, 0] leave the data of 4 bytes",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}} | a | data_offsets [0, 8] leave the data of 4 bytes",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[-4,0]}} | a | data_offsets are not two whole numbers",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}                     | a | are not two whole numbers",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4.5]}} | a | are not two whole numbers",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}} | a | [4, 0] leave the data of 4 bytes",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}} | a | [0, 8] leave the data of 4 bytes",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[-4,0]}} | a | are not two whole numbers",
         "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}} | a | dtype F16, takes F32 and BF16",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}} | a | shape [2] of F32 takes 8 bytes, has 4",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}} | a | shape holds -1",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1.0],\"data_offsets\":[0,4]}} | a | shape holds 1.0",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}} | a | shape is not a list: 1",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[65536,65536,65536,65537],\"data_offsets\":[0,4]}} | a | takes 9223372036854775807 bytes",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2147483647,2147483647],\"data_offsets\":[0,4]}} | a | takes 9223372036854",
         "{}                                                            | (header) | 4 bytes belong to no tensor",
         "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[2,4]}} | a | leaves a hole before it",
         "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]}} | (header) | 2 bytes belong to no tensor"})
@@ -104,7 +105,8 @@ class SafetensorsFileTest {
     @Test
     void overlapping_tensors_are_refused_with_the_offset_in_the_file() throws IOException {
         String header = """
-                {"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}""";
+                {"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},\
+                "b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}""";
         var refusal = refusal(write(header, 12));
         assertThat(refusal.tensor()).isEqualTo("b");
         assertThat(refusal.offset()).isEqualTo(8 + header.length() + 4);
