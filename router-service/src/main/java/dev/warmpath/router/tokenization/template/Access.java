@@ -27,7 +27,7 @@ final class Access {
     static Value item(Value base, Value index, RenderContext context) {
         Operators.refuseUndefined(base, context);
         if (base instanceof Value.Dict(Map<Value, Value> entries)) {
-            @Nullable Value found = entries.get(index);
+            @Nullable Value found = entries.get(Operators.key(index, context));
             return found != null ? found : missing(base, PythonText.of(index, context).chars());
         }
         if (index instanceof Text name) {
@@ -54,7 +54,7 @@ final class Access {
             throw context.wrong(Operators.typeName(base) + " cannot be sliced");
         }
         int length = Operators.length(base, context);
-        long stride = bound(step, 1, context);
+        long stride = Math.clamp(bound(step, 1, context), -Integer.MAX_VALUE, Integer.MAX_VALUE);
         if (stride == 0) {
             throw context.wrong("the step of a slice is zero");
         }

@@ -108,7 +108,7 @@ final class Builtins {
         });
         function("range", "start stop step", 1, (_, arguments, context) -> range(arguments, context));
         function("strftime_now", "format", 1,
-                (_, arguments, context) -> Strftime.format(arguments.string(0, "", context), context));
+                (_, arguments, context) -> Strftime.format(text(arguments.get(0), context), context));
         open(FUNCTIONS, "namespace", (_, arguments, context) -> {
             var fields = new HashMap<String, Value>();
             entries(arguments, context).forEach((key, value) -> fields.put(key.toString(), value));
@@ -295,7 +295,7 @@ final class Builtins {
         test("odd", "", (target, _, context) -> Value.bool(Operators.integer(target, context) % 2 != 0));
         test("even", "", (target, _, context) -> Value.bool(Operators.integer(target, context) % 2 == 0));
         test("divisibleby", "num", (target, arguments, context) ->
-                Value.bool(!Operators.truth(Operators.arithmetic("%", target, arguments.get(0), context))));
+                Value.bool(!Operators.truth(Arithmetic.apply("%", target, arguments.get(0), context))));
         comparison("==", "eq", "equalto");
         comparison("!=", "ne");
         comparison("<", "lt", "lessthan");

@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Semantics are Jinja 3.1's with Hugging Face's settings (trim_blocks, lstrip_blocks, loop controls, {@code tojson}
  * without HTML escapes; transformers, {@code chat_template_utils.py}); the golden files beside the test were rendered
- * by jinja2. Differences: integers have 64 bits, macros have no {@code caller} or {@code varargs}, a method is only
- * known where it is called, and {@code 1}, {@code 1.0} and {@code True} are three keys of a dict.
+ * by jinja2. Differences: integers have 64 bits; strings are not formatted with {@code %}; lists have no order; keys of a
+ * dict are strings, numbers or None, and {@code 1}, {@code 1.0} and {@code True} are three of them; macros have no
+ * {@code caller} or {@code varargs}; a method is only known where it is called.
  *
  * <p>The rendered prompt knows which characters the client wrote (see {@link RenderedPrompt}): content, names, tools,
  * extra variables. What the template wrote is trusted, and so are {@code bos_token}, {@code eos_token} and a role made

@@ -2,8 +2,6 @@ package dev.warmpath.router.tokenization.template;
 
 import dev.warmpath.router.tokenization.template.Token.Kind;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -18,11 +16,13 @@ final class ExpressionParser {
     private static final Set<String> COMPARISONS = Set.of("==", "!=", "<", "<=", ">", ">=");
 
     private final TokenCursor cursor;
+    private final CallParser calls;
     private final Set<String> macros;
     private int depth;
 
     ExpressionParser(TokenCursor cursor, Set<String> macros) {
         this.cursor = cursor;
+        calls = new CallParser(cursor, this::expression);
         this.macros = macros;
     }
 
@@ -276,7 +276,7 @@ final class ExpressionParser {
             throw cursor.unsupported(name, "the method '" + name.text() + "'");
         }
         cursor.next();
-        return bind(method, base, arguments(), name);
+        return calls.bind(method, base, calls.arguments(), name);
     }
 
     private Expression subscript(Expression base, int line) {
@@ -300,8 +300,8 @@ final class ExpressionParser {
             throw cursor.unsupported(name, "the function '" + name.text() + "'");
         }
         cursor.next();
-        Arguments arguments = arguments();
-        return function != null && !macros.contains(name.text()) ? bind(function, null, arguments, name)
+        CallParser.Arguments arguments = calls.arguments();
+        return function != null && !macros.contains(name.text()) ? calls.bind(function, null, arguments, name)
                 : new Expression.MacroCall(name.text(), arguments.positional, arguments.names, arguments.named,
                         name.line());
     }
@@ -316,7 +316,7 @@ final class ExpressionParser {
                     throw cursor.unsupported(name, "the filter '" + name.text() + "'");
                 }
                 boolean hasArguments = cursor.skip(Kind.OPERATOR, "(");
-                value = bind(filter, value, hasArguments ? arguments() : new Arguments(), name);
+                value = calls.bind(filter, value, hasArguments ? calls.arguments() : new CallParser.Arguments(), name);
             } else if (cursor.skip(Kind.NAME, "is")) {
                 value = test(value);
             } else {
@@ -332,107 +332,17 @@ final class ExpressionParser {
         if (test == null) {
             throw cursor.unsupported(name, "the test '" + name.text() + "'");
         }
-        var arguments = new Arguments();
+        var arguments = new CallParser.Arguments();
         if (cursor.skip(Kind.OPERATOR, "(")) {
-            arguments = arguments();
+            arguments = calls.arguments();
         } else if (!test.parameters().isEmpty()) {
             arguments.positional.add(postfix(primary()));
         }
-        Expression call = bind(test, base, arguments, name);
+        Expression call = calls.bind(test, base, arguments, name);
         return negated ? new Expression.Not(call) : call;
     }
 
-    /** The arguments of a call; its opening parenthesis has been read. */
-    private Arguments arguments() {
-        var arguments = new Arguments();
-        boolean first = true;
-        while (!cursor.skip(Kind.OPERATOR, ")")) {
-            if (!first) {
-                cursor.expect(Kind.OPERATOR, ",");
-                if (cursor.skip(Kind.OPERATOR, ")")) {
-                    break;
-                }
-            }
-            first = false;
-            if (isOperator("*", "**")) {
-                throw cursor.unsupported(cursor.peek(), "'" + cursor.peek().text() + "' before an argument");
-            }
-            arguments.add(expression(), cursor);
-            if (cursor.skip(Kind.OPERATOR, "=")) {
-                arguments.nameLast(expression(), cursor);
-            }
-        }
-        return arguments;
-    }
-
-    /** Puts each argument at its parameter's place, or refuses it by name. */
-    private Expression bind(Builtins.Callee callee, @Nullable Expression target, Arguments given, Token name) {
-        if (callee.open()) {
-            var all = new ArrayList<@Nullable Expression>(given.positional);
-            var names = new ArrayList<@Nullable String>(Collections.nCopies(all.size(), null));
-            all.addAll(given.named);
-            names.addAll(given.names);
-            refuseUnknownFilterOrTest(callee, given, name);
-            return new Expression.Call(callee, target, all, names, name.line());
-        }
-        var bound = new @Nullable Expression[callee.parameters().size()];
-        if (given.positional.size() > bound.length) {
-            throw cursor.wrongAt(name, "'" + name.text() + "' takes " + bound.length + " arguments, not "
-                    + given.positional.size());
-        }
-        given.positional.toArray(bound);
-        for (int i = 0; i < given.names.size(); i++) {
-            int place = callee.parameters().indexOf(given.names.get(i));
-            if (place < 0 || bound[place] != null) {
-                throw cursor.unsupported(name, "the argument '" + given.names.get(i) + "' of '" + name.text() + "'");
-            }
-            bound[place] = given.named.get(i);
-        }
-        for (int i = 0; i < callee.required(); i++) {
-            if (bound[i] == null) {
-                throw cursor.wrongAt(name, "'" + name.text() + "' needs '" + callee.parameters().get(i) + "'");
-            }
-        }
-        return new Expression.Call(callee, target, Arrays.asList(bound), List.of(), name.line());
-    }
-
-    /** {@code map('upper')} and {@code selectattr('role', 'eq', 'user')} name their callee in a string. */
-    private void refuseUnknownFilterOrTest(Builtins.Callee callee, Arguments given, Token name) {
-        boolean namesFilter = callee.name().equals("map");
-        int place = namesFilter || callee.name().equals("select") || callee.name().equals("reject") ? 0 : 1;
-        if (!callee.namesAnother() || given.positional.size() <= place
-                || !(given.positional.get(place) instanceof Expression.Constant(Text inner))) {
-            return;
-        }
-        if (!(namesFilter ? Builtins.FILTERS : Builtins.TESTS).containsKey(inner.chars())) {
-            throw cursor.unsupported(name, "the " + (namesFilter ? "filter" : "test") + " '" + inner + "'");
-        }
-    }
-
     private boolean isOperator(String... texts) {
-        Token token = cursor.peek();
-        return token.kind() == Kind.OPERATOR && Arrays.asList(texts).contains(token.text());
-    }
-
-    private static final class Arguments {
-        final List<Expression> positional = new ArrayList<>();
-        final List<String> names = new ArrayList<>();
-        final List<Expression> named = new ArrayList<>();
-
-        void add(Expression argument, TokenCursor cursor) {
-            positional.add(argument);
-            if (!names.isEmpty() && !cursor.isNext(Kind.OPERATOR, "=")) {
-                throw cursor.wrong("a positional argument follows a named one");
-            }
-        }
-
-        /** What was read as the last positional argument is the name of this one. */
-        void nameLast(Expression argument, TokenCursor cursor) {
-            if (!(positional.removeLast() instanceof Expression.Name name)) {
-                throw cursor.wrong("a named argument needs a plain name before '='");
-            }
-            names.add(name.name());
-            named.add(argument);
-        }
+        return cursor.isOperator(texts);
     }
 }

@@ -111,7 +111,7 @@ final class Lexer {
     private int scanOne(char first) {
         if (first == '\'' || first == '"') {
             scanString(first);
-        } else if (first >= '0' && first <= '9') {
+        } else if (isDigit(first)) {
             scanNumber();
         } else if (Character.isJavaIdentifierStart(first) && first != '$') {
             int end = at + 1;
@@ -157,11 +157,14 @@ final class Lexer {
 
     private int digits(int from) {
         int end = from;
-        while (end < source.length()
-                && (source.charAt(end) >= '0' && source.charAt(end) <= '9' || end > from && source.charAt(end) == '_')) {
+        while (end < source.length() && (isDigit(source.charAt(end)) || end > from && source.charAt(end) == '_')) {
             end++;
         }
         return end;
+    }
+
+    private static boolean isDigit(char c) {
+        return c >= '0' && c <= '9';
     }
 
     private void scanString(char quote) {

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Python's operators on {@link Value}s: truth, equality, order, arithmetic, membership, iteration. */
+/** What Python asks of values: truth, equality, order, membership, iteration. {@link Arithmetic} has the rest. */
 final class Operators {
     private Operators() {}
 
@@ -45,7 +45,7 @@ final class Operators {
         return value instanceof Value.Int || value instanceof Value.Float || value instanceof Value.Bool;
     }
 
-    private static boolean isIntegral(Value value) {
+    static boolean isIntegral(Value value) {
         return value instanceof Value.Int || value instanceof Value.Bool;
     }
 
@@ -57,7 +57,7 @@ final class Operators {
         };
     }
 
-    private static double real(Value value) {
+    static double real(Value value) {
         return switch (value) {
             case Value.Float(double number) -> number;
             case Value.Int(long number) -> number;
@@ -67,7 +67,13 @@ final class Operators {
     }
 
     static boolean equal(Value left, Value right, RenderContext context) {
-        context.steps(1);
+        context.enter();                                         // lists can be nested as deep as steps allow
+        boolean equal = equalUnbounded(left, right, context);
+        context.leave();
+        return equal;
+    }
+
+    private static boolean equalUnbounded(Value left, Value right, RenderContext context) {
         if (isNumber(left) && isNumber(right)) {
             return isIntegral(left) && isIntegral(right)
                     ? integer(left, context) == integer(right, context) : real(left) == real(right);
@@ -137,137 +143,24 @@ final class Operators {
             }
             case Value.Sequence(List<Value> items, boolean _) ->
                 items.stream().anyMatch(candidate -> equal(candidate, item, context));
-            case Value.Dict(Map<Value, Value> entries) -> entries.containsKey(item);
+            case Value.Dict(Map<Value, Value> entries) -> entries.containsKey(key(item, context));
             case Value.Undefined _ -> false;
             default -> throw context.wrong("'in' has no meaning for " + typeName(container));
         };
+    }
+
+    /** What a dict may have as a key: nothing nested, whose hash could run deep. */
+    static Value key(Value value, RenderContext context) {
+        if (value instanceof Value.Sequence || value instanceof Value.Dict || value instanceof Value.Namespace) {
+            throw context.unsupported("a " + typeName(value) + " as a key of a dict");
+        }
+        return value;
     }
 
     static void refuseUndefined(Value value, RenderContext context) {
         if (value instanceof Value.Undefined(String complaint)) {
             throw context.wrong(complaint);
         }
-    }
-
-    static Value signed(Value value, boolean negative, RenderContext context) {
-        refuseUndefined(value, context);
-        if (value instanceof Value.Float(double number)) {
-            return new Value.Float(negative ? -number : number);
-        }
-        long number = integer(value, context);
-        return new Value.Int(negative ? -number : number);
-    }
-
-    static Value arithmetic(String operator, Value left, Value right, RenderContext context) {
-        refuseUndefined(left, context);
-        refuseUndefined(right, context);
-        @Nullable Value result = null;
-        if (isNumber(left) && isNumber(right)) {
-            result = number(operator, left, right, context);
-        } else if (operator.equals("+")) {
-            result = joined(left, right, context);
-        } else if (operator.equals("*")) {
-            result = isIntegral(right) ? repeated(left, integer(right, context), context)
-                    : isIntegral(left) ? repeated(right, integer(left, context), context) : null;
-        } else if (operator.equals("%") && left instanceof Text) {
-            throw context.unsupported("formatting a string with '%'");
-        }
-        if (result == null) {
-            throw context.wrong("'" + operator + "' has no meaning for " + typeName(left) + " and " + typeName(right));
-        }
-        return result;
-    }
-
-    private static Value number(String operator, Value left, Value right, RenderContext context) {
-        boolean divides = operator.equals("/") || operator.equals("//") || operator.equals("%");
-        if (divides && real(right) == 0) {
-            throw context.wrong("division by zero");
-        }
-        boolean negativePower = operator.equals("**") && real(right) < 0;
-        if (isIntegral(left) && isIntegral(right) && !operator.equals("/") && !negativePower) {
-            try {
-                return new Value.Int(integral(operator, integer(left, context), integer(right, context)));
-            } catch (ArithmeticException e) {
-                throw context.wrong("the result of '" + operator + "' does not fit in 64 bits");
-            }
-        }
-        double x = real(left);
-        double y = real(right);
-        return new Value.Float(switch (operator) {
-            case "+" -> x + y;
-            case "-" -> x - y;
-            case "*" -> x * y;
-            case "/" -> x / y;
-            case "//" -> Math.floor(x / y);
-            case "%" -> x - y * Math.floor(x / y);
-            case "**" -> Math.pow(x, y);
-            default -> throw new IllegalStateException(operator);
-        });
-    }
-
-    private static long integral(String operator, long x, long y) {
-        return switch (operator) {
-            case "+" -> Math.addExact(x, y);
-            case "-" -> Math.subtractExact(x, y);
-            case "*" -> Math.multiplyExact(x, y);
-            case "//" -> Math.floorDivExact(x, y);
-            case "%" -> Math.floorMod(x, y);
-            case "**" -> power(x, y);
-            default -> throw new IllegalStateException(operator);
-        };
-    }
-
-    private static long power(long base, long exponent) {
-        if (base == 0 || base == 1) {
-            return exponent == 0 ? 1 : base;
-        }
-        if (base == -1) {
-            return exponent % 2 == 0 ? 1 : -1;
-        }
-        long result = 1;
-        for (long i = 0; i < exponent; i++) {                    // overflows after at most 63 turns
-            result = Math.multiplyExact(result, base);
-        }
-        return result;
-    }
-
-    private static @Nullable Value joined(Value left, Value right, RenderContext context) {
-        if (left instanceof Text text && right instanceof Text other) {
-            context.chars((long) text.chars().length() + other.chars().length());
-            var builder = new Text.Builder();
-            builder.append(text);
-            builder.append(other);
-            return builder.build();
-        }
-        if (left instanceof Value.Sequence(var items, var tuple)
-                && right instanceof Value.Sequence(var others, var otherTuple) && tuple == otherTuple) {
-            context.steps(items.size() + others.size());
-            var all = new ArrayList<>(items);
-            all.addAll(others);
-            return new Value.Sequence(all, tuple);
-        }
-        return null;
-    }
-
-    private static @Nullable Value repeated(Value value, long times, RenderContext context) {
-        long count = Math.max(0, Math.min(times, Integer.MAX_VALUE));
-        if (value instanceof Text text) {
-            context.chars(count * text.chars().length());
-            var builder = new Text.Builder();
-            for (long i = 0; i < count && !text.isEmpty(); i++) {
-                builder.append(text);
-            }
-            return builder.build();
-        }
-        if (value instanceof Value.Sequence(var items, var tuple)) {
-            context.steps(count * items.size());
-            var all = new ArrayList<Value>();
-            for (long i = 0; i < count && !items.isEmpty(); i++) {
-                all.addAll(items);
-            }
-            return new Value.Sequence(all, tuple);
-        }
-        return null;
     }
 
     /** The items of what can be looped over: a string's code points, a dict's keys, nothing of Undefined. */

@@ -165,13 +165,13 @@ final class Rendering {
             case Expression.Signed(var operand, boolean negative, int line) -> {
                 Value number = evaluate(operand);
                 context.at(line);
-                yield Operators.signed(number, negative, context);
+                yield Arithmetic.signed(number, negative, context);
             }
             case Expression.Arithmetic(String operator, var left, var right, int line) -> {
                 Value first = evaluate(left);
                 Value second = evaluate(right);
                 context.at(line);
-                yield Operators.arithmetic(operator, first, second, context);
+                yield Arithmetic.apply(operator, first, second, context);
             }
             case Expression.Comparison comparison -> comparison(comparison);
             case Expression.And(var left, var right) -> {
@@ -218,7 +218,7 @@ final class Rendering {
     private Value dict(Expression.DictOf dict) {
         var entries = new LinkedHashMap<Value, Value>();
         for (int i = 0; i < dict.keys().size(); i++) {
-            entries.put(evaluate(dict.keys().get(i)), evaluate(dict.values().get(i)));
+            entries.put(Operators.key(evaluate(dict.keys().get(i)), context), evaluate(dict.values().get(i)));
         }
         return new Value.Dict(entries);
     }

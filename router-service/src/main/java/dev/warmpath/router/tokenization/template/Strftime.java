@@ -16,7 +16,8 @@ final class Strftime {
 
     private Strftime() {}
 
-    static Text format(String format, RenderContext context) {
+    static Text format(Text pattern, RenderContext context) {
+        String format = pattern.chars();
         ZonedDateTime now = context.now();
         var out = new StringBuilder();
         context.chars(10L * format.length());
@@ -28,7 +29,7 @@ final class Strftime {
                 out.append(directive(format.charAt(++i), now, context));
             }
         }
-        return Text.trusted(out.toString());
+        return pattern.clientRanges().length == 0 ? Text.trusted(out.toString()) : Text.fromClient(out.toString());
     }
 
     private static String directive(char directive, ZonedDateTime now, RenderContext context) {

@@ -59,7 +59,7 @@ final class TextMethods {
 
     private static void dict(Map<String, Callee> methods) {
         methods.put("get", Builtins.callee("get", "key default", 1, (target, arguments, context) -> {
-            @Nullable Value found = entries(target, "get", context).get(arguments.get(0));
+            @Nullable Value found = entries(target, "get", context).get(Operators.key(arguments.get(0), context));
             return found != null ? found : arguments.get(1);
         }));
         methods.put("items", Builtins.callee("items", "", 0, (target, _, context) -> items(target, context)));

@@ -41,6 +41,10 @@ final class TokenCursor {
         return peek().is(kind, text);
     }
 
+    boolean isOperator(String... texts) {
+        return peek().kind() == Kind.OPERATOR && List.of(texts).contains(peek().text());
+    }
+
     boolean skip(Kind kind, String text) {
         boolean found = isNext(kind, text);
         at += found ? 1 : 0;
