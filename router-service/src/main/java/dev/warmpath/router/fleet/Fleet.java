@@ -6,6 +6,7 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -167,11 +168,12 @@ public final class Fleet {
         return workers.values().stream().filter(worker -> worker.revision().equals(revision)).toList();
     }
 
-    public synchronized void modelLoaded(ServedModel model) {
-        Revision revision = revisions.get(model.revision());
-        if (revision != null) {
-            revision.loaded(model);
-            log.info("model {} revision {} is loaded", model.name(), model.revision());
+    /** From now on the revision's ready workers take requests. */
+    public synchronized void modelLoaded(String revision, ModelTokenizer tokenizer) {
+        Revision known = revisions.get(revision);
+        if (known != null) {
+            known.loaded(tokenizer);
+            log.info("model {} revision {} is loaded", known.description().name(), revision);
         }
     }
 
@@ -185,11 +187,20 @@ public final class Fleet {
     }
 
     /** Nobody tries any more; the next worker of the revision begins anew. */
-    public synchronized void loadingEnded(String revision) {
+    public synchronized void loadingFailed(String revision) {
         Revision known = revisions.get(revision);
         if (known != null) {
             known.giveUpLoading();
         }
+    }
+
+    /** Ends the loading if the revision's workers have left; decided at once, so that no newcomer relies on it. */
+    public synchronized boolean endLoadingIfAbandoned(String revision) {
+        boolean abandoned = membersOf(revision).isEmpty();
+        if (abandoned) {
+            loadingFailed(revision);
+        }
+        return abandoned;
     }
 
     /** Removes a worker and its index entries now. */

@@ -1,6 +1,9 @@
 package dev.warmpath.router.fleet;
 
+import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.tokenization.ModelTokenizer;
 import org.jspecify.annotations.Nullable;
 
 /** What the fleet knows about one model revision. Guarded by {@link Fleet}'s lock. */
@@ -35,8 +38,10 @@ final class Revision {
         return claimed;
     }
 
-    void loaded(ServedModel served) {
-        model = served;
+    void loaded(ModelTokenizer tokenizer) {
+        RevisionParts parts = description.parts();
+        model = new ServedModel(description,
+                new HashSettings(parts.hashAlgorithm(), parts.hashSeed(), parts.blockSize()), tokenizer);
         problem = null;
         loading = false;
     }
