@@ -36,7 +36,8 @@ class ModelConfigTest {
                 {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "attention_bias": false,
                  "mlp_bias": false, "rope_scaling": null, "torch_dtype": "bfloat16", "eos_token_id": [1, 2],
                  "use_cache": true, "num_key_value_heads": 2, "head_dim": 64, "tie_word_embeddings": true,
-                 "hidden_act": "silu", "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"}, %s}""".formatted(SHAPE));
+                 "hidden_act": "silu",
+                 "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"}, %s}""".formatted(SHAPE));
         assertThat(config.kvHeadCount()).isEqualTo(2);
         assertThat(config.headSize()).isEqualTo(64);
         assertThat(config.ropeTheta()).isEqualTo(500_000);
