@@ -80,7 +80,6 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
                 case QUEUE_FULL -> unavailable("server_is_overloaded", message, OVERLOAD_SECONDS);
                 case WRONG_EPOCH, SHUTTING_DOWN -> unavailable("no_worker_available", message, NO_WORKER_SECONDS);
                 case DEADLINE_EXCEEDED -> error(504, API_ERROR, "deadline_exceeded", message);
-                case SLOW_READER -> error(502, API_ERROR, "slow_reader", message);
                 case ENGINE_FAILURE -> error(502, API_ERROR, "engine_failure", message);
             };
         };
