@@ -21,5 +21,8 @@ public enum RefusalReason {
     UNKNOWN_WORKER,
     /** The fleet token is missing or wrong. */
     @JsonProperty("unauthorized")
-    UNAUTHORIZED
+    UNAUTHORIZED,
+    /** The router holds as many workers as it is set to hold. */
+    @JsonProperty("fleet_full")
+    FLEET_FULL
 }

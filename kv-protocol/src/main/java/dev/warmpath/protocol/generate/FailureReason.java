@@ -22,9 +22,6 @@ public enum FailureReason {
     /** The request's time was up. */
     @JsonProperty("deadline_exceeded")
     DEADLINE_EXCEEDED(false),
-    /** The reader took the answer too slowly, and the bounded buffer before it ran full. */
-    @JsonProperty("slow_reader")
-    SLOW_READER(false),
     /** The device or the engine failed on this step. */
     @JsonProperty("engine_failure")
     ENGINE_FAILURE(true);

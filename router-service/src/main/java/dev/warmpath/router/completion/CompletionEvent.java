@@ -1,0 +1,27 @@
+package dev.warmpath.router.completion;
+
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.routing.RouteDecision;
+
+/** An answer on its way to the client: where it comes from, its text, its end. */
+public sealed interface CompletionEvent {
+
+    /**
+     * Once per worker that is tried, the last before the first text.
+     *
+     * @param revision what answers, for the client to tell answers of different models apart
+     */
+    record Routed(String revision, RouteDecision.Routed decision) implements CompletionEvent {}
+
+    /** @param text whole characters that are certain to be part of the answer; never empty */
+    record Text(String text) implements CompletionEvent {}
+
+    /**
+     * The last one.
+     *
+     * @param rest  the answer's last text, often empty
+     * @param usage completion tokens are those the worker had drawn by then
+     */
+    record Finished(String rest, FinishReason reason, Usage usage) implements CompletionEvent {}
+}

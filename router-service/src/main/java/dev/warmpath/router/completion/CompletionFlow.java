@@ -1,0 +1,134 @@
+package dev.warmpath.router.completion;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.router.admission.AdmissionControl;
+import dev.warmpath.router.admission.AdmissionControl.Permit;
+import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.dispatch.DispatchEvent;
+import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
+import dev.warmpath.router.dispatch.Dispatcher;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.Stage;
+import dev.warmpath.router.routing.RequestRouter;
+import dev.warmpath.router.routing.RouteDecision;
+import dev.warmpath.router.routing.RouteResult;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.stereotype.Component;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+
+/**
+ * The router's spine: the way of a request from words to words, in this order.
+ * <pre>
+ *   admit → tokenize → hash chain → match + route → dispatch → detokenize
+ *   permit   int[]     block keys    worker, why     token ids   text
+ * </pre>
+ * Everything before dispatch runs on the tokenizer's threads, everything after it where the worker's bytes arrive.
+ * Nothing is sent to a worker before the request is known to be one that it can answer.
+ *
+ * <p>Ends. Whoever subscribes may cancel at any time: the worker's connection is closed, its booking and the permit are
+ * given back. The same happens, once, when the answer ends or fails.
+ */
+@Component
+public final class CompletionFlow {
+
+    private final AdmissionControl admission;
+    private final Fleet fleet;
+    private final PromptTokenizer tokenizer;
+    private final RequestRouter router;
+    private final Dispatcher dispatcher;
+    private final RouterMetrics metrics;
+
+    CompletionFlow(AdmissionControl admission, Fleet fleet, PromptTokenizer tokenizer, RequestRouter router,
+            Dispatcher dispatcher, RouterMetrics metrics) {
+        this.admission = admission;
+        this.fleet = fleet;
+        this.tokenizer = tokenizer;
+        this.router = router;
+        this.dispatcher = dispatcher;
+        this.metrics = metrics;
+        metrics.watchInFlight(admission::inFlight);
+    }
+
+    /**
+     * Runs a request.
+     *
+     * @return events as told by {@link CompletionEvent}. Fails with {@link BadRequestException} or
+     *         {@link dev.warmpath.router.admission.OverloadedException} before the first of them, with
+     *         {@link DispatchException} at any time
+     */
+    public Flux<CompletionEvent> complete(CompletionRequest request) {
+        return Flux.using(admission::enter, _ -> answer(request), Permit::close)
+                .transform(new CompletionMeter(metrics, request)::measure);
+    }
+
+    private Flux<CompletionEvent> answer(CompletionRequest request) {
+        ServedModel model = servedModel(request.model());
+        return tokenizer.tokenize(model, request.prompt())
+                .map(tokens -> hash(model, tokens))
+                .flatMapMany(prompt -> detokenize(request, prompt, dispatch(request, prompt)));
+    }
+
+    private HashedPrompt hash(ServedModel model, int[] tokens) {
+        return new HashedPrompt(model, tokens, BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens));
+    }
+
+    private Flux<DispatchEvent> dispatch(CompletionRequest request, HashedPrompt prompt) {
+        return dispatcher.dispatch(
+                request.toGenerate(prompt.model().description(), prompt.tokens()),
+                excludedWorkerIds -> route(prompt, excludedWorkerIds));
+    }
+
+    private RouteResult route(HashedPrompt prompt, Set<String> excludedWorkerIds) {
+        return metrics.timed(Stage.ROUTE,
+                () -> router.route(prompt.model(), prompt.chain(), prompt.tokens().length, excludedWorkerIds));
+    }
+
+    private Flux<CompletionEvent> detokenize(
+            CompletionRequest request, HashedPrompt prompt, Flux<DispatchEvent> events) {
+        var answer = new AnswerText(prompt.model(), request, prompt.tokens().length);
+        // ending it at a stop string cancels the worker; a worker's own end is left to end by itself, which keeps its
+        // connection
+        return events.<CompletionEvent>handle(answer::accept).takeUntil(_ -> answer.isStopped());
+    }
+
+    /** What {@link #complete} would do with this request now, up to the choice of a worker. */
+    public Mono<RouteExplanation> explain(CompletionRequest request) {
+        return Mono.defer(() -> {
+            ServedModel model = servedModel(request.model());
+            return tokenizer.tokenize(model, request.prompt()).map(tokens -> explain(request, hash(model, tokens)));
+        });
+    }
+
+    private RouteExplanation explain(CompletionRequest request, HashedPrompt prompt) {
+        int promptTokens = prompt.tokens().length;
+        request.toGenerate(prompt.model().description(), prompt.tokens());    // refuses what would be refused
+        RouteDecision decision = router.explain(prompt.model(), prompt.chain(), promptTokens);
+        return new RouteExplanation(prompt.model(), promptTokens, prompt.chain().blockCount(), decision);
+    }
+
+    /**
+     * The newest revision of a model that can be asked now.
+     *
+     * @throws BadRequestException if the fleet serves other models, but none of this name
+     * @throws DispatchException   if it serves none at all, so that the name may well be right
+     */
+    public ServedModel servedModel(String name) {
+        @Nullable ServedModel model = fleet.model(name);
+        if (model != null) {
+            return model;
+        }
+        if (fleet.models().isEmpty()) {
+            throw new DispatchException(new NoWorker());
+        }
+        throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model", "the model '" + name + "' is not served here");
+    }
+
+    /** A prompt as workers and index know it. */
+    private record HashedPrompt(ServedModel model, int[] tokens, BlockHashChain chain) {}
+}

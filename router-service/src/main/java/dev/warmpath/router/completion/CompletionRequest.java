@@ -1,0 +1,69 @@
+package dev.warmpath.router.completion;
+
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.router.completion.BadRequestException.Fault;
+import java.util.List;
+
+/**
+ * What a client wants, read and checked as far as that needs no model.
+ *
+ * @param requestId    the client's or ours, 1 to 128 printable ASCII characters; goes to the worker, too
+ * @param endpoint     {@code chat} or {@code completions}, for the meters
+ * @param model        the name that the client wrote
+ * @param prompt       text, messages or ids
+ * @param sampling     how tokens are drawn
+ * @param limit        how many tokens at most
+ * @param stopStrings  text that ends the answer and is not part of it; none empty
+ * @param stopTokenIds tokens that do so, at least 0 each
+ * @param ignoreEos    true: the model's own end-of-sequence tokens do not end the answer
+ */
+public record CompletionRequest(
+        String requestId,
+        String endpoint,
+        String model,
+        Prompt prompt,
+        SamplingParameters sampling,
+        OutputLimit limit,
+        List<String> stopStrings,
+        int[] stopTokenIds,
+        boolean ignoreEos) {
+
+    /**
+     * The request as a worker gets it.
+     *
+     * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the answer
+     */
+    GenerateRequest toGenerate(ModelDescription model, int[] promptTokens) {
+        var stop = new StopConditions(maxTokens(promptTokens.length, model.contextLength()), stopTokenIds, ignoreEos);
+        return GenerateRequest.of(requestId, promptTokens, sampling, stop);
+    }
+
+    private int maxTokens(int promptTokens, int contextLength) {
+        int room = contextLength - promptTokens;
+        if (room < 1) {
+            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has " + promptTokens
+                    + " tokens, the model takes " + contextLength + " with at least one of the answer");
+        }
+        return switch (limit) {
+            case OutputLimit.AtMost atMost -> Math.min(atMost.maxTokens(), room);
+            case OutputLimit.Exactly exactly when exactly.maxTokens() > room -> throw new BadRequestException(
+                    Fault.CONTEXT_LENGTH_EXCEEDED, exactly.field(), "the prompt has " + promptTokens + " tokens and '"
+                            + exactly.field() + "' asks for " + exactly.maxTokens() + " more, the model takes "
+                            + contextLength + " together");
+            case OutputLimit.Exactly exactly -> exactly.maxTokens();
+        };
+    }
+
+    /** How long the answer may become. */
+    public sealed interface OutputLimit {
+
+        /** The client's number: a prompt that leaves less room is refused. */
+        record Exactly(int maxTokens, String field) implements OutputLimit {}
+
+        /** Our number: less if the prompt leaves less. */
+        record AtMost(int maxTokens) implements OutputLimit {}
+    }
+}

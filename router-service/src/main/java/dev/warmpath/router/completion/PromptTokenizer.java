@@ -1,0 +1,112 @@
+package dev.warmpath.router.completion;
+
+import dev.warmpath.router.admission.OverloadedException;
+import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.Stage;
+import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.router.tokenization.TokenizationException;
+import dev.warmpath.router.tokenization.template.TemplateException;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.springframework.beans.factory.DisposableBean;
+import org.springframework.stereotype.Component;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+
+/** Turns prompts into token ids and back on its own bounded threads: the longest computation of the router by far. */
+@Component
+public final class PromptTokenizer implements DisposableBean {
+
+    private final RouterMetrics metrics;
+    private final ThreadPoolExecutor threads;
+    private final Scheduler pool;
+
+    PromptTokenizer(CompletionProperties properties, RouterMetrics metrics) {
+        this.metrics = metrics;
+        int threadCount = properties.tokenizerThreads() > 0
+                ? properties.tokenizerThreads()
+                : Runtime.getRuntime().availableProcessors();
+        this.threads = new ThreadPoolExecutor(threadCount, threadCount, 0, TimeUnit.SECONDS,
+                new LinkedBlockingQueue<>(properties.tokenizerQueue()),
+                Thread.ofPlatform().daemon().name("tokenizer-", 0).factory());
+        this.pool = Schedulers.fromExecutorService(threads, "tokenizer");
+    }
+
+    /**
+     * The prompt's ids; what follows runs on this pool, too.
+     *
+     * @return at least one id, all of the model's vocabulary. Fails with {@link BadRequestException}, and with
+     *         {@link OverloadedException} if the pool's queue is full
+     */
+    public Mono<int[]> tokenize(ServedModel model, Prompt prompt) {
+        return onPool(() -> metrics.timed(Stage.TOKENIZE, () -> encode(model, prompt)));
+    }
+
+    /** The text of these ids, special tokens included, as vLLM's detokenize gives it. */
+    public Mono<String> detokenize(ServedModel model, int[] ids) {
+        return onPool(() -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
+    }
+
+    @Override
+    public void destroy() {
+        pool.dispose();
+        threads.shutdown();
+    }
+
+    private <T> Mono<T> onPool(Callable<T> work) {
+        return Mono.fromCallable(work).subscribeOn(pool).onErrorMap(RejectedExecutionException.class,
+                e -> new OverloadedException(threads.getQueue().size() + " prompts wait to be tokenized already"));
+    }
+
+    private static int[] encode(ServedModel model, Prompt prompt) {
+        ModelTokenizer tokenizer = model.tokenizer();
+        int[] ids = switch (prompt) {
+            case Prompt.Tokens tokens -> checked(tokens.ids(), model, "prompt");
+            case Prompt.Text text -> tokenizer.encode(text.text(), text.addSpecialTokens());
+            case Prompt.Chat chat -> encode(tokenizer, chat);
+        };
+        if (ids.length == 0) {
+            throw new BadRequestException(Fault.INVALID_VALUE, prompt.field(), "the prompt has no tokens");
+        }
+        return ids;
+    }
+
+    private static int[] encode(ModelTokenizer tokenizer, Prompt.Chat chat) {
+        try {
+            return tokenizer.encode(tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of()));
+        } catch (TemplateException e) {
+            throw switch (e.kind()) {
+                // the template speaks to the caller, or could not make sense of just these messages
+                case REFUSED, EVALUATION, LIMIT -> invalidMessages(e);
+                case SYNTAX, UNSUPPORTED -> e;
+            };
+        } catch (TokenizationException e) {
+            throw switch (e.kind()) {
+                case NO_CHAT_TEMPLATE, MARKER_IN_CONTENT -> invalidMessages(e);
+                case LIBRARY_UNAVAILABLE, INVALID_MODEL_FILE -> e;
+            };
+        }
+    }
+
+    private static BadRequestException invalidMessages(RuntimeException e) {
+        return new BadRequestException(Fault.INVALID_VALUE, "messages", e.getMessage());
+    }
+
+    private static int[] checked(int[] ids, ServedModel model, String field) {
+        int vocabularySize = model.description().vocabularySize();
+        for (int i = 0; i < ids.length; i++) {
+            if (ids[i] < 0 || ids[i] >= vocabularySize) {
+                throw new BadRequestException(Fault.INVALID_VALUE, field, "'" + field + "[" + i + "]' is " + ids[i]
+                        + ", the model's token ids are 0 to " + (vocabularySize - 1));
+            }
+        }
+        return ids;
+    }
+}

@@ -1,0 +1,184 @@
+package dev.warmpath.router.dispatch;
+
+import dev.warmpath.protocol.generate.GenerateEvent;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.router.dispatch.DispatchEvent.Chosen;
+import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
+import dev.warmpath.router.dispatch.DispatchFailure.Refused;
+import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
+import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.routing.InFlightRequest;
+import dev.warmpath.router.routing.RouteResult;
+import dev.warmpath.router.routing.RouteResult.Placed;
+import dev.warmpath.router.routing.RouteResult.Unplaced;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.stereotype.Component;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.SynchronousSink;
+
+/**
+ * Sends a request to a worker, and to another one as long as no token has come: until then a client cannot tell. After
+ * the first token a failure ends the stream, since another worker's continuation could not be told from a repetition.
+ *
+ * <p>A booking at a worker lives exactly as long as the attempt there, whichever way that ends.
+ */
+@Component
+public final class Dispatcher {
+
+    private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
+    private static final Duration LEASE_CHECK = Duration.ofSeconds(1);
+
+    private final WorkerClient client;
+    private final Fleet fleet;
+    private final RouterMetrics metrics;
+    private final DispatchProperties properties;
+
+    Dispatcher(WorkerClient client, Fleet fleet, RouterMetrics metrics, DispatchProperties properties) {
+        this.client = client;
+        this.fleet = fleet;
+        this.metrics = metrics;
+        this.properties = properties;
+    }
+
+    /**
+     * @param request its epoch is filled in per worker
+     * @param route   where to go, given the ids of workers that failed this request already
+     * @return events as told by {@link DispatchEvent}; fails with {@link DispatchException}. Cancelling it makes the
+     *         worker stop
+     */
+    public Flux<DispatchEvent> dispatch(GenerateRequest request, Function<Set<String>, RouteResult> route) {
+        return Flux.defer(() -> new Attempts(request, route).next(new DispatchException(new NoWorker())));
+    }
+
+    /** The workers that one request is sent to, one after the other. */
+    private final class Attempts {
+
+        private final GenerateRequest request;
+        private final Function<Set<String>, RouteResult> route;
+        private final Set<String> triedWorkerIds = new HashSet<>();
+
+        Attempts(GenerateRequest request, Function<Set<String>, RouteResult> route) {
+            this.request = request;
+            this.route = route;
+        }
+
+        /** @param before what to say if nobody is left to ask */
+        Flux<DispatchEvent> next(DispatchException before) {
+            return switch (route.apply(triedWorkerIds)) {
+                case Unplaced _ -> Flux.error(before);
+                case Placed placed -> at(placed);
+            };
+        }
+
+        private Flux<DispatchEvent> at(Placed placed) {
+            triedWorkerIds.add(placed.worker().id());
+            metrics.routed(placed.decision().reason().text());
+            var attempt = new Attempt(placed, request);
+            return Flux.using(placed::inFlight, _ -> attempt.events(), InFlightRequest::close)
+                    .onErrorResume(DispatchException.class, failed -> attempt.hasToken() ? Flux.error(failed)
+                            : afterFailureWithoutToken(failed));
+        }
+
+        private Flux<DispatchEvent> afterFailureWithoutToken(DispatchException failed) {
+            if (!failed.failure().isRetryable() || triedWorkerIds.size() >= properties.maxAttempts()) {
+                return Flux.error(failed);
+            }
+            log.info("Request {} goes on to another worker: {}", request.requestId(), failed.failure());
+            metrics.retried(failed.failure().cause());
+            return next(failed.failure() instanceof WorkerLost ? new DispatchException(new NoWorker(), failed) : failed);
+        }
+    }
+
+    /** One worker's try at one request. Its signals come one at a time, so that they need no lock. */
+    private final class Attempt {
+
+        private final Placed placed;
+        private final FleetWorker worker;
+        private final GenerateRequest request;
+        /** Also read by the lease check's timer. */
+        private volatile boolean hasToken;
+        private boolean ended;
+
+        Attempt(Placed placed, GenerateRequest request) {
+            this.placed = placed;
+            this.worker = placed.worker();
+            this.request = withEpoch(request, worker.epoch());
+        }
+
+        boolean hasToken() {
+            return hasToken;
+        }
+
+        Flux<DispatchEvent> events() {
+            return client.generate(worker, request)
+                    .timeout(Mono.delay(properties.firstTokenTimeout()),
+                            _ -> Mono.delay(properties.interTokenTimeout()), Flux.error(this::silent))
+                    .<DispatchEvent>handle(this::translate)
+                    .concatWith(Flux.defer(() -> ended ? Flux.empty() : Flux.error(lost("the stream ended early"))))
+                    .takeUntilOther(leaseLostBeforeFirstToken())
+                    .doOnError(this::reportLostConnection)
+                    // what comes after the end of a generation does not change how it ended
+                    .onErrorResume(e -> ended ? Flux.empty() : Flux.error(e))
+                    .startWith(new Chosen(placed.decision()));
+        }
+
+        private void translate(GenerateEvent event, SynchronousSink<DispatchEvent> sink) {
+            if (ended) {
+                return;
+            }
+            switch (event) {
+                case GenerateEvent.Tokens tokens -> {
+                    if (!hasToken) {
+                        hasToken = true;
+                        placed.inFlight().firstToken();
+                    }
+                    sink.next(new DispatchEvent.Tokens(tokens.ids()));
+                }
+                case GenerateEvent.Finished finished -> {
+                    ended = true;
+                    sink.next(new DispatchEvent.Finished(finished.reason(), finished.usage()));
+                }
+                case GenerateEvent.Failed failed ->
+                        sink.error(new DispatchException(new Refused(worker.id(), failed.reason(), failed.message())));
+            }
+        }
+
+        /** A worker that hangs breaks no connection; its lease runs out long before a first token is overdue. */
+        private Mono<Void> leaseLostBeforeFirstToken() {
+            return Flux.interval(LEASE_CHECK)
+                    .takeUntil(_ -> hasToken || worker.isGone())
+                    .then(Mono.defer(() -> hasToken ? Mono.never() : Mono.error(lost("its lease ran out"))));
+        }
+
+        private void reportLostConnection(Throwable error) {
+            if (error instanceof DispatchException failed && failed.failure() instanceof WorkerLost
+                    && failed.getCause() != null) {
+                fleet.connectionLost(worker, failed.getCause());
+            }
+        }
+
+        private static GenerateRequest withEpoch(GenerateRequest request, long epoch) {
+            return new GenerateRequest(request.requestId(), epoch, request.promptTokens(), request.sampling(),
+                    request.stop(), request.logprobs(), request.salt(), request.adapter(), request.tenantHash(),
+                    request.priority(), request.timeoutMillis());
+        }
+
+        private DispatchException silent() {
+            return new DispatchException(new WorkerSilent(worker.id(),
+                    hasToken ? properties.interTokenTimeout() : properties.firstTokenTimeout()));
+        }
+
+        private DispatchException lost(String detail) {
+            return new DispatchException(new WorkerLost(worker.id(), detail));
+        }
+    }
+}

@@ -1,0 +1,311 @@
+package dev.warmpath.router.fleet;
+
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.RefusalReason;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.router.fleet.WorkerView.State;
+import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.tokenization.ModelTokenizer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The workers that are alive, and the models that they serve. Safe for use by several threads; no call blocks.
+ *
+ * <p>A worker joins by registering and stays while its lease runs, which every heartbeat extends. It takes requests once
+ * its first snapshot is in the index and its revision's tokenizer is loaded. When it goes, its index entries go with it,
+ * at once. Of two lives that claim one id the later wins while both leases run (F9).
+ */
+public final class Fleet {
+
+    private static final Logger log = LoggerFactory.getLogger(Fleet.class);
+    /** Revisions without workers that stay loaded, so that a restarted worker is ready at once. */
+    private static final int MAX_IDLE_REVISIONS = 8;
+
+    private final PrefixIndex index;
+    private final LongSupplier nanoTime;
+    private final WorkerProbe probe;
+    private final long leaseNanos;
+    private final int maxWorkers;
+    private final Map<String, FleetWorker> workers = new LinkedHashMap<>();
+    private final Map<String, Revision> revisions = new LinkedHashMap<>();
+    private final BitSet usedOrdinals = new BitSet();
+
+    /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
+    public Fleet(PrefixIndex index, Duration leaseDuration, int maxWorkers, LongSupplier nanoTime, WorkerProbe probe) {
+        this.index = index;
+        this.nanoTime = nanoTime;
+        this.probe = probe;
+        this.leaseNanos = leaseDuration.toNanos();
+        this.maxWorkers = maxWorkers;
+    }
+
+    // ---- what requests need
+
+    /** The newest revision of that model with a ready worker, or null. */
+    public synchronized @Nullable ServedModel model(String name) {
+        ServedModel newest = null;
+        for (ServedModel model : models()) {
+            if (model.name().equals(name) && (newest == null || NEWER.compare(model, newest) > 0)) {
+                newest = model;
+            }
+        }
+        return newest;
+    }
+
+    private static final Comparator<ServedModel> NEWER =
+            Comparator.<ServedModel>comparingLong(model -> model.description().createdSeconds())
+                    .thenComparing(ServedModel::revision);
+
+    /** Every revision with a ready worker. */
+    public synchronized List<ServedModel> models() {
+        expireLeases();
+        List<ServedModel> served = new ArrayList<>();
+        for (Revision revision : revisions.values()) {
+            ServedModel model = revision.model();
+            if (model != null && workers.values().stream().anyMatch(worker -> isReadyFor(worker, model))) {
+                served.add(model);
+            }
+        }
+        return served;
+    }
+
+    /** The ready workers of this revision. */
+    public synchronized List<FleetWorker> workers(ServedModel model) {
+        expireLeases();
+        return workers.values().stream().filter(worker -> isReadyFor(worker, model)).toList();
+    }
+
+    private static boolean isReadyFor(FleetWorker worker, ServedModel model) {
+        return worker.isIndexed() && worker.revision().equals(model.revision());
+    }
+
+    /**
+     * Says that a connection to this worker was refused or broke. If a new one is refused as well, the worker is
+     * removed without waiting for its lease. Returns at once; the question is asked in a thread of its own.
+     */
+    public void connectionLost(FleetWorker worker, Throwable cause) {
+        if (worker.isGone()) {
+            return;
+        }
+        Thread.ofVirtual().name("fleet-probe-" + worker.id()).start(() -> {
+            if (probe.isRefused(worker.baseUrl())) {
+                remove(worker, "its address refuses connections (" + cause + ")");
+            }
+        });
+    }
+
+    /** All workers, ready or not, in order of joining. */
+    public synchronized List<WorkerView> snapshot() {
+        expireLeases();
+        long now = nanoTime.getAsLong();
+        return workers.values().stream().map(worker -> view(worker, now)).toList();
+    }
+
+    // ---- what links to workers need
+
+    public synchronized RegistrationOutcome register(Registration registration) {
+        expireLeases();
+        RegistrationOutcome.Refused refusal = refusal(registration);
+        if (refusal != null) {
+            log.warn("worker refused: {}", refusal.message());
+            return refusal;
+        }
+        FleetWorker known = workers.get(registration.workerId());
+        if (known != null && known.epoch() == registration.epoch()) {
+            known.extendLease(leaseEnd());
+            return new RegistrationOutcome.Accepted(known, false);
+        }
+        if (known != null) {
+            remove(known, "epoch " + registration.epoch() + " of it has registered");
+        }
+        return new RegistrationOutcome.Accepted(join(registration), true);
+    }
+
+    public synchronized HeartbeatOutcome heartbeat(Heartbeat heartbeat) {
+        expireLeases();
+        FleetWorker worker = workers.get(heartbeat.workerId());
+        if (worker == null || worker.epoch() < heartbeat.epoch()) {
+            return new HeartbeatOutcome.Refused(RefusalReason.UNKNOWN_WORKER,
+                    "worker " + heartbeat.workerId() + " epoch " + heartbeat.epoch() + " is not registered here");
+        }
+        if (worker.epoch() > heartbeat.epoch()) {
+            return new HeartbeatOutcome.Refused(RefusalReason.OLDER_EPOCH,
+                    olderEpoch(heartbeat.workerId(), heartbeat.epoch(), worker));
+        }
+        worker.heard(heartbeat);
+        worker.extendLease(leaseEnd());
+        return new HeartbeatOutcome.Extended();
+    }
+
+    /** The worker's first snapshot is in the index. */
+    public synchronized void indexed(FleetWorker worker) {
+        if (!worker.isIndexed()) {
+            worker.markIndexed();
+            log.info("worker {} is in the index", worker);
+        }
+    }
+
+    /** True for the one caller who is to load the model of this worker's revision, and then says how it went. */
+    public synchronized boolean claimLoading(String revision) {
+        Revision known = revisions.get(revision);
+        return known != null && known.claimLoading();
+    }
+
+    /** Whom to ask for the files of a revision. */
+    public synchronized List<FleetWorker> membersOf(String revision) {
+        return workers.values().stream().filter(worker -> worker.revision().equals(revision)).toList();
+    }
+
+    /** From now on the revision's ready workers take requests. */
+    public synchronized void modelLoaded(String revision, ModelTokenizer tokenizer) {
+        Revision known = revisions.get(revision);
+        if (known != null) {
+            known.loaded(tokenizer);
+            log.info("model {} revision {} is loaded", known.description().name(), revision);
+        }
+    }
+
+    /** Makes visible why a revision is not served; somebody goes on trying. */
+    public synchronized void modelStuck(String revision, String problem) {
+        Revision known = revisions.get(revision);
+        if (known != null && !problem.equals(known.problem())) {
+            known.stuck(problem);
+            log.warn("model {} revision {} is not served: {}", known.description().name(), revision, problem);
+        }
+    }
+
+    /** Nobody tries any more; the next worker of the revision begins anew. */
+    public synchronized void loadingFailed(String revision) {
+        Revision known = revisions.get(revision);
+        if (known != null) {
+            known.giveUpLoading();
+        }
+    }
+
+    /** Ends the loading if the revision's workers have left; decided at once, so that no newcomer relies on it. */
+    public synchronized boolean endLoadingIfAbandoned(String revision) {
+        boolean abandoned = membersOf(revision).isEmpty();
+        if (abandoned) {
+            loadingFailed(revision);
+        }
+        return abandoned;
+    }
+
+    /** Removes a worker and its index entries now. */
+    public synchronized void remove(FleetWorker worker, String why) {
+        if (worker.isGone()) {
+            return;
+        }
+        worker.markGone();
+        workers.remove(worker.id());
+        index.remove(worker.ordinal());
+        usedOrdinals.clear(worker.ordinal());
+        forgetIdleRevisions();
+        log.info("worker {} is removed: {}", worker, why);
+    }
+
+    /** Removes every worker whose lease has ended. Every other call does so first; this one is for quiet times. */
+    public synchronized void expireLeases() {
+        long now = nanoTime.getAsLong();
+        for (FleetWorker worker : List.copyOf(workers.values())) {
+            if (now - worker.leaseEndNanos() >= 0) {
+                remove(worker, "its lease of " + TimeUnit.NANOSECONDS.toMillis(leaseNanos) + " ms has ended");
+            }
+        }
+    }
+
+    // ---- details
+
+    private FleetWorker join(Registration registration) {
+        int ordinal = usedOrdinals.nextClearBit(0);
+        usedOrdinals.set(ordinal);
+        var events = new KvEventApplier(registration.workerId(), registration.epoch(),
+                index.add(ordinal, registration.blockCount(), registration.prefixClosed()));
+        var worker = new FleetWorker(registration, ordinal, events, leaseEnd());
+        workers.put(worker.id(), worker);
+        revisions.computeIfAbsent(worker.revision(), revision -> new Revision(registration.model()));
+        log.info("worker {} joins with model {} revision {}", worker, worker.model().name(), worker.revision());
+        return worker;
+    }
+
+    private RegistrationOutcome.@Nullable Refused refusal(Registration registration) {
+        RegistrationOutcome.Refused invalid = RegistrationCheck.refusal(registration);
+        if (invalid != null) {
+            return invalid;
+        }
+        FleetWorker known = workers.get(registration.workerId());
+        if (known != null && known.epoch() > registration.epoch()) {
+            return new RegistrationOutcome.Refused(RefusalReason.OLDER_EPOCH,
+                    olderEpoch(registration.workerId(), registration.epoch(), known));
+        }
+        if (known != null && known.epoch() == registration.epoch()) {
+            String difference = RegistrationCheck.difference(known.registration(), registration);
+            return difference == null ? null : new RegistrationOutcome.Refused(RefusalReason.INVALID,
+                    "worker " + known.id() + " epoch " + known.epoch() + " is registered with " + difference);
+        }
+        if (known == null && workers.size() >= maxWorkers) {
+            return new RegistrationOutcome.Refused(RefusalReason.FLEET_FULL,
+                    "the fleet has " + workers.size() + " workers, this router takes " + maxWorkers);
+        }
+        return contradiction(registration, known);
+    }
+
+    /** A revision that only the replaced life of the same worker serves may be described anew. */
+    private RegistrationOutcome.@Nullable Refused contradiction(Registration registration, @Nullable FleetWorker replaced) {
+        String revision = registration.model().revision();
+        Revision known = revisions.get(revision);
+        if (known == null) {
+            return null;
+        }
+        String difference = RegistrationCheck.difference(known.description(), registration.model());
+        if (difference == null) {
+            return null;
+        }
+        if (membersOf(revision).stream().allMatch(worker -> worker == replaced)) {
+            revisions.remove(revision);
+            return null;
+        }
+        return new RegistrationOutcome.Refused(RefusalReason.REVISION_CONTRADICTION,
+                "revision " + revision + " is known with " + difference);
+    }
+
+    private static String olderEpoch(String workerId, long epoch, FleetWorker newer) {
+        return "worker " + workerId + " is registered and alive with the later epoch " + newer.epoch() + " at "
+                + newer.baseUrl() + "; epoch " + epoch + " is fenced off";
+    }
+
+    private void forgetIdleRevisions() {
+        List<String> idle = revisions.keySet().stream().filter(revision -> membersOf(revision).isEmpty()).toList();
+        idle.stream().limit(Math.max(0, idle.size() - MAX_IDLE_REVISIONS)).forEach(revisions::remove);
+    }
+
+    private long leaseEnd() {
+        return nanoTime.getAsLong() + leaseNanos;
+    }
+
+    private WorkerView view(FleetWorker worker, long nowNanos) {
+        Revision revision = revisions.get(worker.revision());
+        boolean served = revision != null && revision.model() != null;
+        Heartbeat heartbeat = worker.heartbeat();
+        return new WorkerView(worker.id(), worker.epoch(), worker.baseUrl().toString(), worker.model().name(),
+                worker.revision(), served && worker.isIndexed() ? State.READY : State.JOINING,
+                revision == null ? null : revision.problem(),
+                heartbeat == null ? null : heartbeat.running(),
+                heartbeat == null ? null : heartbeat.waiting(),
+                heartbeat == null ? null : heartbeat.freeBlocks(),
+                worker.blockCount(), index.keyCount(worker.ordinal()), worker.events().position().sequence(),
+                TimeUnit.NANOSECONDS.toMillis(nowNanos - (worker.leaseEndNanos() - leaseNanos)));
+    }
+}

@@ -1,0 +1,122 @@
+package dev.warmpath.router.fleet;
+
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.router.prefix.KvEventApplier;
+import java.net.URI;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One life of one worker, as registered here. A restarted worker is another object. Compared by identity; read by any
+ * thread, changed by {@link Fleet} only.
+ */
+public final class FleetWorker {
+
+    private final Registration registration;
+    private final int ordinal;
+    private final KvEventApplier events;
+    private volatile @Nullable Heartbeat heartbeat;
+    private volatile long leaseEndNanos;
+    private volatile boolean indexed;
+    private volatile boolean gone;
+
+    FleetWorker(Registration registration, int ordinal, KvEventApplier events, long leaseEndNanos) {
+        this.registration = registration;
+        this.ordinal = ordinal;
+        this.events = events;
+        this.leaseEndNanos = leaseEndNanos;
+    }
+
+    public String id() {
+        return registration.workerId();
+    }
+
+    public long epoch() {
+        return registration.epoch();
+    }
+
+    public URI baseUrl() {
+        return registration.baseUrl();
+    }
+
+    public ModelDescription model() {
+        return registration.model();
+    }
+
+    /** The only workers that a request of this revision may go to are those that share it. */
+    public String revision() {
+        return registration.model().revision();
+    }
+
+    public int blockSize() {
+        return registration.model().parts().blockSize();
+    }
+
+    public int blockCount() {
+        return registration.blockCount();
+    }
+
+    public int maxSequences() {
+        return registration.maxSequences();
+    }
+
+    public boolean prefixClosed() {
+        return registration.prefixClosed();
+    }
+
+    Registration registration() {
+        return registration;
+    }
+
+    /** Its place in the prefix index; another worker may get it once this one is gone. */
+    public int ordinal() {
+        return ordinal;
+    }
+
+    /** Where its event batches go. One thread only, its follower. */
+    public KvEventApplier events() {
+        return events;
+    }
+
+    /** The last one, or null before the first. */
+    public @Nullable Heartbeat heartbeat() {
+        return heartbeat;
+    }
+
+    /** True from its first snapshot on: what it holds is known. */
+    public boolean isIndexed() {
+        return indexed;
+    }
+
+    /** True once it has been removed from the fleet; it never comes back. */
+    public boolean isGone() {
+        return gone;
+    }
+
+    /** When its lease ends, on the fleet's monotonic clock. */
+    long leaseEndNanos() {
+        return leaseEndNanos;
+    }
+
+    void extendLease(long endNanos) {
+        leaseEndNanos = endNanos;
+    }
+
+    void heard(Heartbeat latest) {
+        heartbeat = latest;
+    }
+
+    void markIndexed() {
+        indexed = true;
+    }
+
+    void markGone() {
+        gone = true;
+    }
+
+    @Override
+    public String toString() {
+        return id() + " (epoch " + epoch() + ", " + baseUrl() + ")";
+    }
+}

@@ -1,0 +1,36 @@
+package dev.warmpath.router.fleet;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A worker as operators see it.
+ *
+ * @param state          ready: takes requests; joining: its first snapshot or its model's tokenizer is missing
+ * @param problem        why its model is not served, or null
+ * @param running        requests being computed, by the last heartbeat; null before the first
+ * @param waiting        requests queued
+ * @param freeBlocks     blocks that no request holds
+ * @param blockCount     blocks of its pool
+ * @param indexEntries   keys that the prefix index holds for it
+ * @param lastSequence   number of the last event batch in the index; -1 = no snapshot yet
+ * @param leaseAgeMillis since its last sign of life
+ */
+public record WorkerView(
+        String id,
+        long epoch,
+        String url,
+        String model,
+        String revision,
+        State state,
+        @Nullable String problem,
+        @Nullable Integer running,
+        @Nullable Integer waiting,
+        @Nullable Integer freeBlocks,
+        int blockCount,
+        int indexEntries,
+        long lastSequence,
+        long leaseAgeMillis) {
+
+    /** Whether a worker takes requests. */
+    public enum State { JOINING, READY }
+}

@@ -1,0 +1,61 @@
+package dev.warmpath.router.fleetlink;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.core.env.Environment;
+
+/** A router that others can reach must not take registrations from everybody: who registers gets to read prompts. */
+final class FleetExposure {
+
+    private static final List<String> ADDRESS_PROPERTIES = List.of("server.address", "management.server.address");
+
+    private FleetExposure() {}
+
+    /** @throws FleetExposedException if there is no token and some port is bound to more than loopback */
+    static void check(FleetToken token, Environment environment) {
+        if (!token.isNone()) {
+            return;
+        }
+        for (String property : ADDRESS_PROPERTIES) {
+            String address = environment.getProperty(property);
+            boolean ownPort = property.equals("server.address")
+                    || environment.containsProperty("management.server.port");
+            if (ownPort && !isLoopback(address)) {
+                throw new FleetExposedException(property, address);
+            }
+        }
+    }
+
+    private static boolean isLoopback(@Nullable String address) {
+        try {
+            return address != null && InetAddress.getByName(address).isLoopbackAddress();
+        } catch (UnknownHostException e) {
+            return false;
+        }
+    }
+
+    static final class FleetExposedException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        FleetExposedException(String property, @Nullable String address) {
+            super("warmpath.fleet.token is not set, but " + property + " is "
+                    + (address == null ? "not set either, so the port is open to the network" : address)
+                    + "; anybody there could register as a worker and read prompts");
+        }
+    }
+
+    /** Prints the sentence in place of a stack trace. Named in META-INF/spring.factories. */
+    static final class Analyzer extends AbstractFailureAnalyzer<FleetExposedException> {
+        @Override
+        protected FailureAnalysis analyze(Throwable rootFailure, FleetExposedException cause) {
+            return new FailureAnalysis(cause.getMessage(),
+                    "Set warmpath.fleet.token, the same on routers and workers; or, on one machine, bind both ports to "
+                            + "it: server.address=127.0.0.1 and management.server.address=127.0.0.1", cause);
+        }
+    }
+}

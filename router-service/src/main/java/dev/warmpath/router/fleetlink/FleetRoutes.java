@@ -1,0 +1,103 @@
+package dev.warmpath.router.fleetlink;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.RefusalReason;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.HeartbeatOutcome;
+import dev.warmpath.router.fleet.RegistrationOutcome;
+import java.util.function.Function;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.io.buffer.DataBufferLimitException;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.http.ProblemDetail;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Registrations and heartbeats, on the management port. Accepted is 204; a refusal is an RFC 9457 problem with a
+ * {@link RefusalReason}.
+ *
+ * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that found
+ * it would open these paths on the public port, too.
+ */
+class FleetRoutes {
+
+    @Bean
+    RouterFunction<ServerResponse> fleetRoutesOnManagementPort(
+            Fleet fleet, WorkerLinks links, FleetToken token, JsonMapper json) {
+        return RouterFunctions.route()
+                .POST(Protocol.REGISTRATIONS_PATH, request ->
+                        answer(request, token, json, Registration.class, sent -> register(fleet, links, sent)))
+                .POST(Protocol.HEARTBEATS_PATH, request ->
+                        answer(request, token, json, Heartbeat.class, sent -> heartbeat(fleet, sent)))
+                .build();
+    }
+
+    private static Mono<ServerResponse> register(Fleet fleet, WorkerLinks links, Registration registration) {
+        return switch (fleet.register(registration)) {
+            case RegistrationOutcome.Refused(var reason, var message) -> refused(reason, message);
+            case RegistrationOutcome.Accepted(var worker, var isNew) -> {
+                if (isNew) {
+                    links.follow(worker);
+                }
+                yield ServerResponse.noContent().build();
+            }
+        };
+    }
+
+    private static Mono<ServerResponse> heartbeat(Fleet fleet, Heartbeat heartbeat) {
+        return switch (fleet.heartbeat(heartbeat)) {
+            case HeartbeatOutcome.Refused(var reason, var message) -> refused(reason, message);
+            case HeartbeatOutcome.Extended() -> ServerResponse.noContent().build();
+        };
+    }
+
+    /** The codec's limit of 256 KiB bounds what is read. */
+    private static <T> Mono<ServerResponse> answer(ServerRequest request, FleetToken token, JsonMapper json,
+            Class<T> type, Function<T, Mono<ServerResponse>> answer) {
+        if (!token.isProvedBy(request.headers().firstHeader(HttpHeaders.AUTHORIZATION))) {
+            return refused(RefusalReason.UNAUTHORIZED, "the fleet token is missing or wrong: is warmpath.routerlink."
+                    + "token of the worker the same as warmpath.fleet.token of the router?");
+        }
+        return request.bodyToMono(byte[].class)
+                .defaultIfEmpty(new byte[0])
+                .flatMap(body -> {
+                    T sent = json.readValue(body, type);
+                    return sent == null ? notReadable(type, "null") : answer.apply(sent);
+                })
+                .onErrorResume(JacksonException.class, e -> notReadable(type, e.getOriginalMessage()))
+                .onErrorResume(DataBufferLimitException.class, e -> notReadable(type, e.getMessage()));
+    }
+
+    private static Mono<ServerResponse> notReadable(Class<?> type, String why) {
+        return refused(RefusalReason.INVALID, "body is no " + type.getSimpleName().toLowerCase() + ": " + why);
+    }
+
+    private static Mono<ServerResponse> refused(RefusalReason reason, String message) {
+        ProblemDetail problem = ProblemDetail.forStatusAndDetail(status(reason), message);
+        problem.setProperty("reason", reason);
+        return ServerResponse.status(problem.getStatus())
+                .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+                .bodyValue(problem);
+    }
+
+    private static HttpStatus status(RefusalReason reason) {
+        return switch (reason) {
+            case INVALID -> HttpStatus.UNPROCESSABLE_CONTENT;
+            case PROTOCOL_VERSION, REVISION_CONTRADICTION, OLDER_EPOCH -> HttpStatus.CONFLICT;
+            case UNKNOWN_WORKER -> HttpStatus.NOT_FOUND;
+            case UNAUTHORIZED -> HttpStatus.UNAUTHORIZED;
+            case FLEET_FULL -> HttpStatus.SERVICE_UNAVAILABLE;
+        };
+    }
+}

@@ -1,0 +1,73 @@
+package dev.warmpath.router.fleetlink;
+
+import dev.warmpath.protocol.fleet.Backoff;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.tokenization.ModelFiles;
+import dev.warmpath.router.tokenization.ModelTokenizer;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Gets a revision's files from one of its workers and builds its tokenizer. A failure of the network is tried again, with
+ * the next worker; files that arrived whole and do not make a tokenizer never will.
+ */
+final class ModelLoading implements WorkerLinks.Task {
+
+    private static final byte[] EMPTY_JSON = "{}".getBytes(StandardCharsets.UTF_8);
+
+    private final Fleet fleet;
+    private final String revision;
+    private final WorkerHttp http;
+    private final Backoff backoff;
+
+    ModelLoading(Fleet fleet, String revision, WorkerHttp http, RandomGenerator random) {
+        this.fleet = fleet;
+        this.revision = revision;
+        this.http = http;
+        this.backoff = Backoff.ofLink(random);
+    }
+
+    @Override
+    public void run() throws InterruptedException {
+        for (int attempt = 0; !fleet.endLoadingIfAbandoned(revision); attempt++) {
+            List<FleetWorker> members = fleet.membersOf(revision);
+            if (!members.isEmpty() && tryWorker(members.get(attempt % members.size()))) {
+                return;
+            }
+            Thread.sleep(backoff.next());
+        }
+    }
+
+    /** @return false if another try may help */
+    private boolean tryWorker(FleetWorker worker) {
+        try {
+            fleet.modelLoaded(revision, new ModelTokenizer(files(worker.baseUrl(), worker.model().parts())));
+            return true;
+        } catch (IOException e) {
+            fleet.modelStuck(revision, "its files cannot be had from worker " + worker.id() + ": " + e);
+            return false;
+        } catch (RuntimeException e) {
+            // whatever tokenizer or template find wrong with the files: fetching them again does not help
+            fleet.modelStuck(revision, "its files make no tokenizer: " + e.getMessage());
+            fleet.loadingFailed(revision);
+            return true;
+        }
+    }
+
+    private ModelFiles files(URI baseUrl, RevisionParts parts) throws IOException {
+        byte[] tokenizer = http.file(baseUrl, parts.tokenizer());
+        byte[] tokenizerConfig = file(baseUrl, parts.tokenizerConfig());
+        return new ModelFiles(tokenizer, tokenizerConfig == null ? EMPTY_JSON : tokenizerConfig,
+                file(baseUrl, parts.generationConfig()), file(baseUrl, parts.config()));
+    }
+
+    private byte @Nullable [] file(URI baseUrl, String sha256) throws IOException {
+        return sha256.isEmpty() ? null : http.file(baseUrl, sha256);
+    }
+}

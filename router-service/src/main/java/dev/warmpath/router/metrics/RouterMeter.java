@@ -1,0 +1,48 @@
+package dev.warmpath.router.metrics;
+
+/** Every meter of the router, in the order a request meets them. Prometheus turns the dots into underscores. */
+public enum RouterMeter {
+    /** Gauge. */
+    REQUESTS_IN_FLIGHT("warmpath.in.flight.requests", "Completions under way", "requests"),
+    /** Counter by endpoint and outcome. */
+    REQUESTS("warmpath.requests", "Completions that ended, by how they ended", "requests"),
+    /** Timer by stage. */
+    STAGE("warmpath.stage", "The router's own work per request, by stage", "seconds"),
+    /** Counter by reason. */
+    ROUTE_DECISIONS("warmpath.route.decisions", "Workers chosen, by the reason for the choice", "decisions"),
+    /** Counter by cause. */
+    DISPATCH_RETRIES("warmpath.dispatch.retries", "Requests sent on to another worker, by what was wrong", "retries"),
+    /** Timer by model: arrival to first token, as the router sees it. */
+    TIME_TO_FIRST_TOKEN("warmpath.time.to.first.token", "Arrival of a request to its first token", "seconds"),
+    /** Counters by model. */
+    PROMPT_TOKENS("warmpath.prompt.tokens", "Prompt tokens of completions that finished", "tokens"),
+    COMPLETION_TOKENS("warmpath.completion.tokens", "Tokens generated for completions that finished", "tokens"),
+    PREDICTED_CACHED_TOKENS(
+            "warmpath.predicted.cached.tokens", "Prompt tokens that the index expected in the cache", "tokens"),
+    ACTUAL_CACHED_TOKENS("warmpath.cached.tokens", "Prompt tokens that the worker found in its cache", "tokens"),
+    /** Distribution by model: the index's truth in production. */
+    CACHED_TOKENS_ERROR(
+            "warmpath.cached.token.error", "Distance of predicted from found cached tokens, per request", "tokens");
+
+    private final String meterName;
+    private final String description;
+    private final String unit;
+
+    RouterMeter(String meterName, String description, String unit) {
+        this.meterName = meterName;
+        this.description = description;
+        this.unit = unit;
+    }
+
+    public String meterName() {
+        return meterName;
+    }
+
+    public String description() {
+        return description;
+    }
+
+    public String unit() {
+        return unit;
+    }
+}

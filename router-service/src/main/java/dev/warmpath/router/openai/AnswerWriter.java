@@ -1,0 +1,70 @@
+package dev.warmpath.router.openai;
+
+import dev.warmpath.router.completion.CompletionFlow;
+import dev.warmpath.router.completion.CompletionRequest;
+import java.time.InstantSource;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.stereotype.Component;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Runs a completion and writes its answer, whole or as server-sent events. Status and headers go out with the first
+ * byte: until then a failure is an ordinary error answer, and a request that moves to another worker leaves no trace.
+ */
+@Component
+final class AnswerWriter {
+
+    private final CompletionFlow flow;
+    private final OpenAiProperties properties;
+    private final InstantSource time;
+    private final JsonMapper json;
+
+    AnswerWriter(CompletionFlow flow, OpenAiProperties properties, InstantSource answerTime, JsonMapper json) {
+        this.flow = flow;
+        this.properties = properties;
+        this.time = answerTime;
+        this.json = json;
+    }
+
+    Mono<Void> writeWhole(ServerWebExchange exchange, CompletionRequest request, AnswerFormat format) {
+        ServerHttpResponse response = exchange.getResponse();
+        var decision = DecisionHeaders.of(response, properties.decisionHeaders());
+        return flow.complete(request)
+                .doOnNext(decision::note)
+                .collect(WholeAnswer::new, WholeAnswer::add)
+                .map(answer -> answer.body(format, headOf(request, format)))
+                .flatMap(body -> writeJson(response, body));
+    }
+
+    Mono<Void> writeStream(
+            ServerWebExchange exchange, CompletionRequest request, AnswerFormat format, boolean includeUsage) {
+        ServerHttpResponse response = exchange.getResponse();
+        HttpHeaders headers = response.getHeaders();
+        headers.setContentType(MediaType.TEXT_EVENT_STREAM);
+        headers.setCacheControl("no-cache");
+        headers.set("x-accel-buffering", "no");
+        var decision = DecisionHeaders.of(response, properties.decisionHeaders());
+        var answer = new SseAnswer(json, format, headOf(request, format), includeUsage);
+        Flux<byte[]> events = flow.complete(request).doOnNext(decision::note).handle(answer::accept);
+        return response.writeAndFlushWith(new OpenStream(properties.heartbeat(), answer::error).of(events)
+                .map(bytes -> Mono.just(response.bufferFactory().wrap(bytes))));
+    }
+
+    private Mono<Void> writeJson(ServerHttpResponse response, AnswerBody answer) {
+        byte[] bytes = json.writeValueAsBytes(answer);
+        response.getHeaders().setContentType(MediaType.APPLICATION_JSON);
+        response.getHeaders().setContentLength(bytes.length);
+        return response.writeWith(Mono.just(response.bufferFactory().wrap(bytes)));
+    }
+
+    private AnswerFormat.HeadOf headOf(CompletionRequest request, AnswerFormat format) {
+        String id = format.idPrefix() + RequestIdFilter.newId();
+        long created = time.instant().getEpochSecond();
+        return revision -> new AnswerFormat.Head(id, created, request.model(), revision);
+    }
+}

@@ -1,0 +1,68 @@
+package dev.warmpath.router.openai;
+
+import dev.warmpath.router.completion.CompletionFlow;
+import dev.warmpath.router.completion.CompletionRequest;
+import java.util.random.RandomGenerator;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
+
+/** What generates text, and the explanation of where that would happen. */
+@RestController
+final class CompletionsController {
+
+    private static final AnswerFormat CHAT = new ChatFormat();
+    private static final AnswerFormat TEXT = new TextFormat();
+
+    private final RequestBodyReader bodies;
+    private final AnswerWriter answers;
+    private final CompletionFlow flow;
+    private final RandomGenerator seeds;
+
+    CompletionsController(
+            RequestBodyReader bodies, AnswerWriter answers, CompletionFlow flow, RandomGenerator seeds) {
+        this.bodies = bodies;
+        this.answers = answers;
+        this.flow = flow;
+        this.seeds = seeds;
+    }
+
+    @PostMapping("/v1/chat/completions")
+    Mono<Void> chat(ServerWebExchange exchange) {
+        return bodies.read(exchange).flatMap(body -> {
+            var request = ChatRequest.read(body, seeds);
+            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), CHAT);
+        });
+    }
+
+    @PostMapping("/v1/completions")
+    Mono<Void> text(ServerWebExchange exchange) {
+        return bodies.read(exchange).flatMap(body -> {
+            var request = TextRequest.read(body, seeds);
+            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), TEXT);
+        });
+    }
+
+    /** Takes the body of either of the others; messages make it a chat. */
+    @PostMapping("/v1/route")
+    Mono<RouteAnswer> route(ServerWebExchange exchange) {
+        return bodies.read(exchange)
+                .map(body -> body.has("messages")
+                        ? ChatRequest.read(body, seeds).toCompletion(id(exchange))
+                        : TextRequest.read(body, seeds).toCompletion(id(exchange)))
+                .flatMap(flow::explain)
+                .map(RouteAnswer::of);
+    }
+
+    private Mono<Void> answer(
+            ServerWebExchange exchange, GenerationFields generation, CompletionRequest request, AnswerFormat format) {
+        return generation.stream()
+                ? answers.writeStream(exchange, request, format, generation.includeUsage())
+                : answers.writeWhole(exchange, request, format);
+    }
+
+    private static String id(ServerWebExchange exchange) {
+        return RequestIdFilter.requestId(exchange);
+    }
+}

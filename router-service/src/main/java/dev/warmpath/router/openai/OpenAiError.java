@@ -1,0 +1,112 @@
+package dev.warmpath.router.openai;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.warmpath.router.admission.OverloadedException;
+import dev.warmpath.router.completion.BadRequestException;
+import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
+import dev.warmpath.router.dispatch.DispatchFailure.Refused;
+import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
+import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
+import java.util.Locale;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpStatus;
+import org.springframework.web.ErrorResponse;
+import org.springframework.web.server.NotAcceptableStatusException;
+
+/**
+ * An error as clients see it, and the status it travels with when nothing was answered yet. The one place where the
+ * inside's typed errors become HTTP.
+ *
+ * @param status            HTTP status
+ * @param body              OpenAI's error object
+ * @param retryAfterSeconds when the same request may do better; 0 = not said. OpenAI's clients try again by themselves
+ */
+record OpenAiError(int status, Body body, int retryAfterSeconds) {
+
+    /** {@code {"error": {…}}}. */
+    record Body(Detail error) {}
+
+    /**
+     * @param message a sentence that names value and limit
+     * @param type    kind of error in OpenAI's words
+     * @param param   path of the field to blame, or null
+     * @param code    what clients act on
+     */
+    @JsonInclude(JsonInclude.Include.ALWAYS)
+    record Detail(String message, String type, @Nullable String param, String code) {}
+
+    private static final String INVALID_REQUEST = "invalid_request_error";
+    private static final String UNAVAILABLE = "service_unavailable_error";
+    private static final String API_ERROR = "api_error";
+    /** Long enough for a queue to move, short enough for a client to wait. */
+    private static final int OVERLOAD_SECONDS = 1;
+    /** A restarted worker needs about that. */
+    private static final int NO_WORKER_SECONDS = 2;
+
+    static OpenAiError of(Throwable error) {
+        return switch (error) {
+            case BadRequestException bad -> of(bad);
+            case OverloadedException full -> unavailable("server_is_overloaded", text(full), OVERLOAD_SECONDS);
+            case DispatchException failed -> of(failed);
+            case ErrorResponse framework -> of(framework);
+            default -> error(500, API_ERROR, "internal_error", "the router failed on this request; its log tells more");
+        };
+    }
+
+    private static OpenAiError of(BadRequestException bad) {
+        Fault fault = bad.fault();
+        int status = switch (fault) {
+            case INVALID_VALUE, MISSING_VALUE, UNKNOWN_PARAMETER, UNSUPPORTED_PARAMETER, CONTEXT_LENGTH_EXCEEDED,
+                    INVALID_JSON -> 400;
+            case MODEL_NOT_FOUND -> 404;
+            case BODY_TOO_LARGE -> 413;
+            case UNSUPPORTED_MEDIA_TYPE -> 415;
+        };
+        String code = fault.name().toLowerCase(Locale.ROOT);
+        return new OpenAiError(status, new Body(new Detail(text(bad), INVALID_REQUEST, bad.field(), code)), 0);
+    }
+
+    private static OpenAiError of(DispatchException failed) {
+        String message = failed.failure().message();
+        return switch (failed.failure()) {
+            case NoWorker _ -> unavailable("no_worker_available", message, NO_WORKER_SECONDS);
+            case WorkerLost _ -> error(502, API_ERROR, "worker_lost", message);
+            case WorkerSilent _ -> error(504, API_ERROR, "deadline_exceeded", message);
+            case Refused refused -> switch (refused.reason()) {
+                case INVALID_REQUEST, UNSUPPORTED -> error(400, INVALID_REQUEST, "refused_by_worker", message);
+                case QUEUE_FULL -> unavailable("server_is_overloaded", message, OVERLOAD_SECONDS);
+                case WRONG_EPOCH, SHUTTING_DOWN -> unavailable("no_worker_available", message, NO_WORKER_SECONDS);
+                case DEADLINE_EXCEEDED -> error(504, API_ERROR, "deadline_exceeded", message);
+                case ENGINE_FAILURE -> error(502, API_ERROR, "engine_failure", message);
+            };
+        };
+    }
+
+    /** What Spring refuses before our code is asked: unknown paths, methods, types. */
+    private static OpenAiError of(ErrorResponse framework) {
+        int status = framework.getStatusCode().value();
+        @Nullable String detail = framework.getBody().getDetail();
+        @Nullable HttpStatus known = HttpStatus.resolve(status);
+        String phrase = known == null ? "status " + status : known.getReasonPhrase();
+        String code = phrase.toLowerCase(Locale.ROOT).replace(' ', '_');
+        String message = framework instanceof NotAcceptableStatusException
+                ? "the answer has the type application/json or text/event-stream, which 'accept' leaves out"
+                : detail == null ? phrase : detail;
+        return error(status, status < 500 ? INVALID_REQUEST : API_ERROR, code, message);
+    }
+
+    private static OpenAiError error(int status, String type, String code, String message) {
+        return new OpenAiError(status, new Body(new Detail(message, type, null, code)), 0);
+    }
+
+    private static OpenAiError unavailable(String code, String message, int retryAfterSeconds) {
+        return new OpenAiError(503, new Body(new Detail(message, UNAVAILABLE, null, code)), retryAfterSeconds);
+    }
+
+    private static String text(Throwable error) {
+        return Objects.requireNonNullElse(error.getMessage(), error.getClass().getSimpleName());
+    }
+}

@@ -1,0 +1,59 @@
+package dev.warmpath.router.openai;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Sinks;
+
+/**
+ * Keeps a stream of events open through silence, and ends it visibly if it fails: with an error event, and then with a
+ * connection that breaks off, since some readers take a quiet end for a whole answer.
+ */
+final class OpenStream {
+
+    /** Breaks the connection off. What happened was told in the stream's last event. */
+    static final class BrokenOffException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        BrokenOffException(Throwable cause) {
+            super("a stream was broken off after its error event: " + cause.getMessage(), cause, false, false);
+        }
+    }
+
+    private final Duration heartbeat;
+    private final Function<Throwable, byte[]> errorEvent;
+    private final AtomicBoolean begun = new AtomicBoolean();
+    private final AtomicBoolean wroteSinceTick = new AtomicBoolean();
+    private final Sinks.Empty<Void> ended = Sinks.empty();
+
+    /**
+     * @param heartbeat  most silence; half of it is waited for at a time
+     * @param errorEvent the last event of a stream that fails after its first byte
+     */
+    OpenStream(Duration heartbeat, Function<Throwable, byte[]> errorEvent) {
+        this.heartbeat = heartbeat;
+        this.errorEvent = errorEvent;
+    }
+
+    /** @return fails with the error itself before the first byte, with {@link BrokenOffException} after it */
+    Flux<byte[]> of(Flux<byte[]> events) {
+        Flux<byte[]> answer = events.onErrorResume(this::lastWords).doOnTerminate(ended::tryEmitEmpty);
+        Flux<byte[]> heartbeats = Flux.interval(heartbeat.dividedBy(2))
+                .onBackpressureDrop()
+                .takeUntilOther(ended.asMono())
+                .filter(_ -> !wroteSinceTick.getAndSet(false))
+                .map(_ -> SseAnswer.HEARTBEAT);
+        // delayed errors: the error event must not be overtaken by the failure that follows it
+        return Flux.mergeDelayError(1, answer, heartbeats).doOnNext(_ -> {
+            begun.set(true);
+            wroteSinceTick.set(true);
+        });
+    }
+
+    private Flux<byte[]> lastWords(Throwable error) {
+        return begun.get()
+                ? Flux.just(errorEvent.apply(error)).concatWith(Flux.error(new BrokenOffException(error)))
+                : Flux.error(error);
+    }
+}

@@ -1,0 +1,44 @@
+package dev.warmpath.router.openai;
+
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.stereotype.Component;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebFilter;
+import org.springframework.web.server.WebFilterChain;
+import reactor.core.publisher.Mono;
+
+/** Gives every request an id, the client's if it has sent a usable one, and every answer the same. */
+@Component
+@Order(Ordered.HIGHEST_PRECEDENCE)
+final class RequestIdFilter implements WebFilter {
+
+    static final String HEADER = "x-request-id";
+    private static final int MAX_LENGTH = 128;
+    private static final String ATTRIBUTE = RequestIdFilter.class.getName();
+
+    @Override
+    public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
+        @Nullable String sent = exchange.getRequest().getHeaders().getFirst(HEADER);
+        String id = sent != null && isUsable(sent) ? sent : newId();
+        exchange.getAttributes().put(ATTRIBUTE, id);
+        exchange.getResponse().getHeaders().set(HEADER, id);
+        return chain.filter(exchange);
+    }
+
+    static String requestId(ServerWebExchange exchange) {
+        Object id = exchange.getAttribute(ATTRIBUTE);
+        return id == null ? newId() : id.toString();
+    }
+
+    /** 32 hex digits. */
+    static String newId() {
+        return UUID.randomUUID().toString().replace("-", "");
+    }
+
+    private static boolean isUsable(String id) {
+        return !id.isEmpty() && id.length() <= MAX_LENGTH && id.chars().allMatch(c -> c > ' ' && c < 0x7f);
+    }
+}

@@ -1,0 +1,78 @@
+package dev.warmpath.router.openai;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.warmpath.router.completion.RouteExplanation;
+import dev.warmpath.router.routing.CandidateTerms;
+import dev.warmpath.router.routing.RouteDecision.NoWorker;
+import dev.warmpath.router.routing.RouteDecision.Routed;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The answer of {@code POST /v1/route}: what would be chosen for the request now, and what every candidate would cost.
+ *
+ * @param worker                id of the chosen one; null if none is there
+ * @param reason                why that one, or why none
+ * @param promptTokens          length of the prompt
+ * @param promptBlocks          full blocks of it
+ * @param blockSize             tokens per block
+ * @param matchedBlocks         leading blocks that the chosen worker has in its cache
+ * @param predictedCachedTokens the same in tokens: what {@code usage} should tell afterwards
+ * @param candidates            all that could be chosen
+ */
+@JsonInclude(JsonInclude.Include.ALWAYS)
+record RouteAnswer(
+        String model,
+        String revision,
+        @Nullable String worker,
+        String reason,
+        @JsonProperty("prompt_tokens") int promptTokens,
+        @JsonProperty("prompt_blocks") int promptBlocks,
+        @JsonProperty("block_size") int blockSize,
+        @JsonProperty("matched_blocks") int matchedBlocks,
+        @JsonProperty("predicted_cached_tokens") int predictedCachedTokens,
+        List<Candidate> candidates) {
+
+    /**
+     * One worker's terms, each a number of uncached prompt tokens: the time that computing so many takes.
+     *
+     * @param cost sum of the terms below it; the smallest wins
+     */
+    record Candidate(
+            String worker,
+            @JsonProperty("matched_blocks") int matchedBlocks,
+            long cost,
+            @JsonProperty("uncached_tokens") long uncachedTokens,
+            @JsonProperty("pending_tokens") long pendingTokens,
+            @JsonProperty("request_tokens") long requestTokens,
+            @JsonProperty("slot_tokens") long slotTokens,
+            @JsonProperty("memory_tokens") long memoryTokens,
+            int requests,
+            @JsonProperty("used_blocks") int usedBlocks,
+            @JsonProperty("block_count") int blockCount) {
+
+        static Candidate of(CandidateTerms terms) {
+            var seen = terms.candidate();
+            return new Candidate(seen.workerId(), seen.matchedBlocks(), terms.cost(), terms.uncachedTokens(),
+                    terms.pendingTokens(), terms.requestTokens(), terms.slotTokens(), terms.memoryTokens(),
+                    seen.requests(), seen.usedBlocks(), seen.blockCount());
+        }
+    }
+
+    static RouteAnswer of(RouteExplanation explanation) {
+        return switch (explanation.decision()) {
+            case Routed routed -> of(explanation, routed.workerId(), routed.reason().text(), routed.matchedBlocks(),
+                    routed.cachedTokens());
+            case NoWorker _ -> of(explanation, null, "no_worker", 0, 0);
+        };
+    }
+
+    private static RouteAnswer of(RouteExplanation explanation, @Nullable String worker, String reason,
+            int matchedBlocks, int cachedTokens) {
+        var model = explanation.model();
+        return new RouteAnswer(model.name(), model.revision(), worker, reason, explanation.promptTokens(),
+                explanation.promptBlocks(), model.hashSettings().blockSize(), matchedBlocks, cachedTokens,
+                explanation.decision().candidates().stream().map(Candidate::of).toList());
+    }
+}

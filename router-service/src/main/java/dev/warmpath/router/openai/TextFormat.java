@@ -1,0 +1,48 @@
+package dev.warmpath.router.openai;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Answers of {@code /v1/completions}: plain text. Chunks and whole answers have one shape. */
+final class TextFormat implements AnswerFormat {
+
+    private static final String OBJECT = "text_completion";
+
+    @JsonInclude(JsonInclude.Include.ALWAYS)
+    private record Choice(String text, int index, @Nullable Object logprobs,
+            @JsonProperty("finish_reason") @Nullable FinishReason finishReason) {}
+
+    @Override
+    public String idPrefix() {
+        return "cmpl-";
+    }
+
+    @Override
+    public AnswerBody whole(Head head, String text, FinishReason reason, Usage usage) {
+        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, reason)), AnswerUsage.of(usage));
+    }
+
+    @Override
+    public @Nullable AnswerBody first(Head head) {
+        return null;
+    }
+
+    @Override
+    public AnswerBody text(Head head, String text) {
+        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, null)), null);
+    }
+
+    @Override
+    public AnswerBody finish(Head head, FinishReason reason) {
+        return AnswerBody.of(head, OBJECT, List.of(new Choice("", 0, null, reason)), null);
+    }
+
+    @Override
+    public AnswerBody usage(Head head, Usage usage) {
+        return AnswerBody.of(head, OBJECT, List.of(), AnswerUsage.of(usage));
+    }
+}

@@ -1,0 +1,59 @@
+package dev.warmpath.router.openai;
+
+import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.warmpath.router.completion.CompletionFlow;
+import dev.warmpath.router.completion.Prompt;
+import dev.warmpath.router.completion.PromptTokenizer;
+import dev.warmpath.router.fleet.ServedModel;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Mono;
+
+/** Text to token ids and back, in the shape of vLLM's endpoints. */
+@RestController
+final class TokensController {
+
+    private final RequestBodyReader bodies;
+    private final CompletionFlow flow;
+    private final PromptTokenizer tokenizer;
+
+    TokensController(RequestBodyReader bodies, CompletionFlow flow, PromptTokenizer tokenizer) {
+        this.bodies = bodies;
+        this.flow = flow;
+        this.tokenizer = tokenizer;
+    }
+
+    record Tokenized(int count, @JsonProperty("max_model_len") int maxModelLen, int[] tokens) {}
+
+    record Detokenized(String prompt) {}
+
+    /** Takes a prompt, or the messages of a chat: the ids that a completion would begin with. */
+    @PostMapping("/tokenize")
+    Mono<Tokenized> tokenize(ServerWebExchange exchange) {
+        return bodies.read(exchange).flatMap(body -> {
+            String model = body.requiredText("model");
+            Prompt prompt = body.has("messages")
+                    ? ChatRequest.readPrompt(body)
+                    : TextRequest.readPrompt(body, body.flag("add_special_tokens", true));
+            body.refuseUnread(UnservedFields.OF_TOKENIZE);
+            ServedModel served = flow.servedModel(model);
+            return tokenizer.tokenize(served, prompt)
+                    .map(ids -> new Tokenized(ids.length, served.description().contextLength(), ids));
+        });
+    }
+
+    @PostMapping("/detokenize")
+    Mono<Detokenized> detokenize(ServerWebExchange exchange) {
+        return bodies.read(exchange).flatMap(body -> {
+            String model = body.requiredText("model");
+            int @Nullable [] ids = body.integers("tokens", 0, Integer.MAX_VALUE, Integer.MAX_VALUE);
+            body.refuseUnread(UnservedFields.NOTHING);
+            if (ids == null) {
+                throw body.missing("tokens");
+            }
+            return tokenizer.detokenize(flow.servedModel(model), ids).map(Detokenized::new);
+        });
+    }
+}

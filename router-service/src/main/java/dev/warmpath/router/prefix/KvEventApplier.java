@@ -1,0 +1,81 @@
+package dev.warmpath.router.prefix;
+
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.router.prefix.ApplyOutcome.Applied;
+import dev.warmpath.router.prefix.ApplyOutcome.Drift;
+import dev.warmpath.router.prefix.ApplyOutcome.Gap;
+import dev.warmpath.router.prefix.ApplyOutcome.Repeated;
+import dev.warmpath.router.prefix.ApplyOutcome.TooManyKeys;
+import dev.warmpath.router.prefix.ApplyOutcome.WrongSender;
+
+/**
+ * Keeps the copy of one worker's announced keys in step with its batches: a snapshot, then one batch after the other,
+ * without holes, each checked against the size and digest that it carries. One thread applies; any may read the numbers.
+ */
+public final class KvEventApplier {
+
+    /** No snapshot has been applied, or the copy was thrown away since. */
+    public static final long NO_SEQUENCE = -1;
+
+    private final String workerId;
+    private final long epoch;
+    private final WorkerKeys keys;
+    private volatile Position position = Position.NONE;
+
+    public KvEventApplier(String workerId, long epoch, WorkerKeys keys) {
+        this.workerId = workerId;
+        this.epoch = epoch;
+        this.keys = keys;
+    }
+
+    /**
+     * Where the copy stands.
+     *
+     * @param sequence  number of the last batch inside, {@link #NO_SEQUENCE} for an empty copy that waits for a snapshot
+     * @param setDigest digest of the copy
+     */
+    public record Position(long sequence, long setDigest) {
+        static final Position NONE = new Position(NO_SEQUENCE, 0);
+    }
+
+    public Position position() {
+        return position;
+    }
+
+    public ApplyOutcome apply(KvEventBatch batch) {
+        if (!batch.workerId().equals(workerId) || batch.epoch() != epoch) {
+            reset();
+            return new WrongSender(workerId, epoch, batch.workerId(), batch.epoch());
+        }
+        if (!batch.snapshot()) {
+            long last = position.sequence();
+            if (last != NO_SEQUENCE && batch.sequence() <= last) {
+                return new Repeated(batch.sequence());
+            }
+            if (last == NO_SEQUENCE || batch.sequence() != last + 1) {
+                reset();
+                return new Gap(last + 1, batch.sequence());
+            }
+        }
+        return applyInOrder(batch);
+    }
+
+    private ApplyOutcome applyInOrder(KvEventBatch batch) {
+        if (batch.setSize() > keys.blockCount()) {
+            reset();
+            return new TooManyKeys(keys.blockCount(), batch.setSize());
+        }
+        WorkerKeys.Totals totals = keys.apply(batch.changes(), batch.snapshot());
+        if (totals.size() != batch.setSize() || totals.digest() != batch.setDigest()) {
+            reset();
+            return new Drift(batch.sequence(), batch.setSize(), totals.size());
+        }
+        position = new Position(batch.sequence(), totals.digest());
+        return new Applied(batch.sequence());
+    }
+
+    private void reset() {
+        keys.clear();
+        position = Position.NONE;
+    }
+}

@@ -1,0 +1,25 @@
+package dev.warmpath.router.routing;
+
+/**
+ * One worker as the policy sees it when a request is to be placed.
+ *
+ * @param workerId      for the decision's record
+ * @param matchedBlocks leading blocks of this prompt that it holds or is about to hold, at most the reusable ones
+ * @param pendingTokens uncached prompt tokens of requests before this one that have no first token yet
+ * @param requests      requests that it computes or keeps waiting, as far as this router knows
+ * @param maxSequences  most requests that it computes at the same time
+ * @param usedBlocks    blocks that requests hold; cached blocks that nobody uses are not among them
+ * @param sharedBlocks  of the matched blocks, those among the used ones: they need no second place
+ * @param blockCount    blocks of its pool
+ * @param lastChosen    number of this router's decision that chose it last; 0 = never
+ */
+public record Candidate(
+        String workerId,
+        int matchedBlocks,
+        long pendingTokens,
+        int requests,
+        int maxSequences,
+        int usedBlocks,
+        int sharedBlocks,
+        int blockCount,
+        long lastChosen) {}

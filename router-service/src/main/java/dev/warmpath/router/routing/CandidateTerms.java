@@ -1,0 +1,29 @@
+package dev.warmpath.router.routing;
+
+/**
+ * What one candidate would cost, term by term. Every term is a number of uncached prompt tokens: the time it takes to
+ * compute that many.
+ *
+ * @param candidate      what the terms were computed from
+ * @param uncachedTokens of this request
+ * @param pendingTokens  of requests before it
+ * @param requestTokens  for sharing every step with the requests that are running
+ * @param slotTokens     for waiting until a sequence slot is free
+ * @param memoryTokens   for waiting until enough blocks are free
+ * @param cost           sum of the terms
+ */
+public record CandidateTerms(
+        Candidate candidate,
+        long uncachedTokens,
+        long pendingTokens,
+        long requestTokens,
+        long slotTokens,
+        long memoryTokens,
+        long cost) {
+
+    static CandidateTerms of(Candidate candidate, long uncached, long request, long slot, long memory) {
+        long pending = candidate.pendingTokens();
+        return new CandidateTerms(candidate, uncached, pending, request, slot, memory,
+                uncached + pending + request + slot + memory);
+    }
+}

@@ -1,0 +1,202 @@
+package dev.warmpath.router.routing;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongPredicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this router has in flight at one worker. Its owner's lock guards it.
+ *
+ * <p>A booked prompt's blocks count as held by the worker until the index has them, which is known from its last full
+ * block. After a request's end they count for two seconds more, in case the events are late; if it ended before its
+ * first token, its blocks may never have been computed and count no more.
+ */
+final class WorkerLedger {
+
+    private static final long LONGEST_EVENT_DELAY_NANOS = 2_000_000_000L;
+    /** Bounds memory when events stay away altogether; the oldest give way. */
+    private static final int MAX_ENDED = 1024;
+
+    private final int blockSize;
+    private final List<Entry> running = new ArrayList<>();
+    private final List<Entry> ended = new ArrayList<>();
+    private Load booked = Load.NONE;
+    private Load peakSinceReport = Load.NONE;
+    private Load peakBefore = Load.NONE;
+    private Load peakBeforeThat = Load.NONE;
+    private @Nullable Heartbeat lastSeen;
+    private long lastChosen;
+
+    WorkerLedger(int blockSize) {
+        this.blockSize = blockSize;
+    }
+
+    /**
+     * @param pendingTokens uncached prompt tokens without a first token yet
+     * @param requests      running and waiting
+     * @param blocks        held by them
+     */
+    record Load(long pendingTokens, int requests, int blocks) {
+        static final Load NONE = new Load(0, 0, 0);
+
+        Load plus(long tokens, int requestCount, int blockCount) {
+            return new Load(pendingTokens + tokens, requests + requestCount, blocks + blockCount);
+        }
+
+        Load max(Load other) {
+            return new Load(Math.max(pendingTokens, other.pendingTokens), Math.max(requests, other.requests),
+                    Math.max(blocks, other.blocks));
+        }
+
+        Load minusDownToZero(Load other) {
+            return new Load(Math.max(0, pendingTokens - other.pendingTokens), Math.max(0, requests - other.requests),
+                    Math.max(0, blocks - other.blocks));
+        }
+    }
+
+    /** A heartbeat and the load that it tells of. */
+    record Report(Heartbeat heartbeat, Load load) {}
+
+    /** One booked request. */
+    static final class Entry {
+        /** Of the prompt's full blocks; never written. */
+        private final long[] keys;
+        private final int blocks;
+        private long pendingTokens;
+        private boolean hasFirstToken;
+        private boolean indexed;
+        private boolean closed;
+        private long closedNanos;
+
+        private Entry(long[] keys, int blocks, long pendingTokens) {
+            this.keys = keys;
+            this.blocks = blocks;
+            this.pendingTokens = pendingTokens;
+        }
+
+        /** Equal keys mean equal prefixes, so the length of the common one is found by halving. */
+        private int commonBlocks(BlockHashChain chain, int limit) {
+            int held = 0;
+            int missing = Math.min(limit, Math.min(keys.length, chain.blockCount())) + 1;
+            if (missing == 1 || keys[0] != chain.key(0)) {
+                return 0;
+            }
+            while (missing - held > 1) {
+                int middle = (held + missing) >>> 1;
+                if (keys[middle - 1] == chain.key(middle - 1)) {
+                    held = middle;
+                } else {
+                    missing = middle;
+                }
+            }
+            return held;
+        }
+    }
+
+    Entry reserve(BlockHashChain chain, int promptTokens, int cachedTokens, long decision) {
+        long[] keys = new long[chain.blockCount()];
+        for (int i = 0; i < keys.length; i++) {
+            keys[i] = chain.key(i);
+        }
+        int newBlocks = Math.ceilDiv(promptTokens, blockSize) - sharedBlocks(chain, keys.length);
+        var entry = new Entry(keys, newBlocks, promptTokens - cachedTokens);
+        running.add(entry);
+        book(booked.plus(entry.pendingTokens, 1, newBlocks));
+        lastChosen = decision;
+        return entry;
+    }
+
+    void firstToken(Entry entry) {
+        if (!entry.hasFirstToken && !entry.closed) {
+            entry.hasFirstToken = true;
+            book(booked.plus(-entry.pendingTokens, 0, 0));
+            entry.pendingTokens = 0;
+        }
+    }
+
+    void close(Entry entry, long nowNanos) {
+        if (entry.closed) {
+            return;
+        }
+        entry.closed = true;
+        entry.closedNanos = nowNanos;
+        running.remove(entry);
+        book(booked.plus(-entry.pendingTokens, -1, -entry.blocks));
+        if (entry.hasFirstToken && !entry.indexed && entry.keys.length > 0) {
+            ended.add(entry);
+            if (ended.size() > MAX_ENDED) {
+                ended.removeFirst();
+            }
+        }
+    }
+
+    /**
+     * Leaves to the index what it knows by now.
+     *
+     * @param index whether this worker announces a key
+     */
+    void settle(long nowNanos, LongPredicate index) {
+        for (Entry entry : running) {
+            entry.indexed = entry.indexed || isIndexed(entry, index);
+        }
+        ended.removeIf(entry -> nowNanos - entry.closedNanos > LONGEST_EVENT_DELAY_NANOS || isIndexed(entry, index));
+    }
+
+    private static boolean isIndexed(Entry entry, LongPredicate index) {
+        return entry.keys.length == 0 || index.test(entry.keys[entry.keys.length - 1]);
+    }
+
+    /** Leading blocks of the chain that requests have brought and the index does not know yet. */
+    int aboutToHold(BlockHashChain chain, int maxBlocks) {
+        int most = 0;
+        for (Entry entry : running) {
+            most = entry.indexed ? most : Math.max(most, entry.commonBlocks(chain, maxBlocks));
+        }
+        for (Entry entry : ended) {
+            most = Math.max(most, entry.commonBlocks(chain, maxBlocks));
+        }
+        return most;
+    }
+
+    /** Leading blocks of the chain that running requests hold. */
+    int sharedBlocks(BlockHashChain chain, int maxBlocks) {
+        int most = 0;
+        for (Entry entry : running) {
+            most = Math.max(most, entry.commonBlocks(chain, maxBlocks));
+        }
+        return most;
+    }
+
+    Load booked() {
+        return booked;
+    }
+
+    long lastChosen() {
+        return lastChosen;
+    }
+
+    /**
+     * What the report tells of beyond the most that was booked here of late. A report was made some time after the one
+     * before it was seen, or, as it travels, a moment earlier: hence two periods between reports, and the one since.
+     */
+    Load loadOfOthers(@Nullable Report report) {
+        if (report == null) {
+            return Load.NONE;
+        }
+        if (report.heartbeat() != lastSeen) {
+            lastSeen = report.heartbeat();
+            peakBeforeThat = peakBefore;
+            peakBefore = peakSinceReport;
+            peakSinceReport = booked;
+        }
+        return report.load().minusDownToZero(peakBeforeThat.max(peakBefore).max(peakSinceReport));
+    }
+
+    private void book(Load load) {
+        booked = load;
+        peakSinceReport = peakSinceReport.max(load);
+    }
+}

@@ -1,0 +1,13 @@
+package dev.warmpath.router.tokenization;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files of a model that concern text, as bytes. The arrays are only read, and belong to the caller.
+ * @param tokenizer        tokenizer.json
+ * @param tokenizerConfig  tokenizer_config.json: special tokens, length limit, chat template
+ * @param generationConfig generation_config.json: which tokens end a text
+ * @param config           config.json: context length
+ */
+public record ModelFiles(
+        byte[] tokenizer, byte[] tokenizerConfig, byte @Nullable [] generationConfig, byte @Nullable [] config) {}

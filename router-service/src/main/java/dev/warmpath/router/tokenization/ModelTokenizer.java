@@ -1,0 +1,197 @@
+package dev.warmpath.router.tokenization;
+
+import dev.warmpath.router.tokenization.template.ChatMessage;
+import dev.warmpath.router.tokenization.template.ChatTemplate;
+import dev.warmpath.router.tokenization.template.RenderedPrompt;
+import dev.warmpath.router.tokenization.template.TemplateException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The tokenizer and chat template of one model revision. Safe for concurrent use.
+ *
+ * <p>A prompt is cut at its added tokens (role markers and the like); the text between two of them is tokenized on its
+ * own, as the Hugging Face library does inside. We do the cutting because the library cannot tell a marker that the
+ * template wrote from one typed into a message: {@link RenderedPrompt} can, and the typed one becomes ordinary tokens.
+ * For every other text the ids are those of the library.
+ */
+public final class ModelTokenizer {
+    /** {@link #contextLength} of a model whose files name none. */
+    public static final int UNBOUNDED = Integer.MAX_VALUE;
+
+    private final NativeTokenizer whole;
+    private final NativeTokenizer firstSegment;
+    private final NativeTokenizer laterSegment;
+    private final AddedTokenFinder addedTokens;
+    private final BitSet specialIds = new BitSet();
+    /** What the post-processor puts before and after a text. */
+    private final int[] prefix;
+    private final int[] suffix;
+    private final int vocabularySize;
+    private final @Nullable String bosToken;
+    private final @Nullable String eosToken;
+    private final List<Integer> eosIds;
+    private final int contextLength;
+    private final @Nullable ChatTemplate chatTemplate;
+
+    /**
+     * @throws TokenizationException INVALID_MODEL_FILE or LIBRARY_UNAVAILABLE
+     * @throws TemplateException     if the chat template is not one that we interpret, naming what
+     */
+    public ModelTokenizer(ModelFiles files) {
+        var json = new TokenizerJson(files.tokenizer());
+        List<AddedToken> added = json.addedTokens();
+        whole = new NativeTokenizer(json.whole());
+        firstSegment = new NativeTokenizer(json.forSegments(true));
+        laterSegment = json.treatsStartApart() ? new NativeTokenizer(json.forSegments(false)) : firstSegment;
+        addedTokens = new AddedTokenFinder(added.stream().filter(token -> !json.isLeftToLibrary(token)).toList());
+        added.stream().filter(AddedToken::special).forEach(token -> specialIds.set(token.id()));
+        vocabularySize = json.vocabularySize();
+
+        int[] bare = whole.encode("a", false);
+        int[] surrounded = whole.encode("a", true);
+        int prefixLength = indexOf(surrounded, bare);
+        prefix = Arrays.copyOf(surrounded, prefixLength);
+        suffix = Arrays.copyOfRange(surrounded, prefixLength + bare.length, surrounded.length);
+
+        var config = new TokenizerSettings(files);
+        bosToken = config.token("bos_token");
+        eosToken = config.token("eos_token");
+        eosIds = config.eosIds(added);
+        contextLength = config.contextLength();
+        @Nullable String template = config.chatTemplate();
+        chatTemplate = template == null ? null : ChatTemplate.compile(template);
+    }
+
+    private static int indexOf(int[] ids, int[] part) {
+        for (int i = 0; i + part.length <= ids.length; i++) {
+            if (Arrays.equals(ids, i, i + part.length, part, 0, part.length)) {
+                return i;
+            }
+        }
+        throw TokenizerJson.invalid("the post-processor of tokenizer.json changes the text itself");
+    }
+
+    /**
+     * The ids of a raw text, as of {@code /v1/completions}: role markers in it count, the caller writes the prompt.
+     * @param addSpecialTokens put around it what the model expects, as a begin token, unless it begins with that one
+     */
+    public int[] encode(String text, boolean addSpecialTokens) {
+        int[] ids = encode(RenderedPrompt.trusted(text));
+        if (!addSpecialTokens) {
+            return ids;
+        }
+        boolean begun = prefix.length > 0 && ids.length > 0 && ids[0] == prefix[0];
+        var all = new TokenIds();
+        all.addAll(begun ? new int[0] : prefix);
+        all.addAll(ids);
+        all.addAll(suffix);
+        return all.toArray();
+    }
+
+    /**
+     * The ids of a rendered conversation; the template has written the begin token, if the model wants one. Special
+     * tokens spelled by the client become ordinary tokens.
+     * @throws TokenizationException MARKER_IN_CONTENT if the vocabulary cannot write such a text in another way
+     */
+    public int[] encode(RenderedPrompt prompt) {
+        String text = prompt.text();
+        var ids = new TokenIds();
+        var refused = new ArrayList<AddedToken>();
+        int at = 0;
+        while (at < text.length()) {
+            AddedTokenFinder.@Nullable Match match = addedTokens.next(prompt, at, refused);
+            int end = match == null ? text.length() : match.start();
+            if (at < end) {
+                ids.addAll(withoutMarkers(encodeSegment(text.substring(at, end), at == 0), refused));
+            }
+            if (match != null) {
+                ids.add(match.token().id());
+            }
+            refused.clear();
+            at = match == null ? end : match.end();
+        }
+        return ids.toArray();
+    }
+
+    /** Text between two added tokens depends on nothing around it: this is the place for a cache of segments. */
+    private int[] encodeSegment(String segment, boolean first) {
+        return (first ? firstSegment : laterSegment).encode(segment, false);
+    }
+
+    /** A vocabulary that is no byte-level BPE may hold a marker as an ordinary piece too. */
+    private static int[] withoutMarkers(int[] ids, List<AddedToken> refused) {
+        for (AddedToken marker : refused) {
+            for (int id : ids) {
+                if (id == marker.id()) {
+                    throw new TokenizationException(TokenizationException.Kind.MARKER_IN_CONTENT,
+                            "a message contains the model's marker '" + marker.content() + "'", null);
+                }
+            }
+        }
+        return ids;
+    }
+
+    /**
+     * Renders a conversation with the model's chat template.
+     * @throws TokenizationException NO_CHAT_TEMPLATE
+     * @throws TemplateException     as of {@link ChatTemplate#render}
+     */
+    public RenderedPrompt render(List<ChatMessage> messages, boolean addGenerationPrompt, Map<String, ?> variables) {
+        if (chatTemplate == null) {
+            throw new TokenizationException(TokenizationException.Kind.NO_CHAT_TEMPLATE,
+                    "the model has no chat template; send its prompt as text", null);
+        }
+        return chatTemplate.render(messages, addGenerationPrompt, bosToken, eosToken, variables);
+    }
+
+    /** The text of these ids without special tokens; ids outside the vocabulary give none. */
+    public String decode(int[] ids) {
+        return decode(ids, true);
+    }
+
+    public String decode(int[] ids, boolean skipSpecialTokens) {
+        return whole.decode(ids, 0, ids.length, skipSpecialTokens);
+    }
+
+    /** Of {@code ids[from, to)}. */
+    String decode(int[] ids, int from, int to) {
+        return whole.decode(ids, from, to, true);
+    }
+
+    /** Whether {@code decode} leaves it out. */
+    public boolean isSpecial(int id) {
+        return id >= 0 && specialIds.get(id);
+    }
+
+    /** One past the largest id; the model's own table may be padded further. */
+    public int vocabularySize() {
+        return vocabularySize;
+    }
+
+    /** Ids that end a text: of generation_config.json, else config.json, else the id of {@link #eosToken}. */
+    public List<Integer> eosIds() {
+        return eosIds;
+    }
+
+    /** Most tokens of prompt and answer together, or {@link #UNBOUNDED}. */
+    public int contextLength() {
+        return contextLength;
+    }
+
+    public @Nullable String bosToken() {
+        return bosToken;
+    }
+
+    public @Nullable String eosToken() {
+        return eosToken;
+    }
+
+    public boolean hasChatTemplate() {
+        return chatTemplate != null;
+    }
+}

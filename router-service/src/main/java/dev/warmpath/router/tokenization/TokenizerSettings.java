@@ -1,0 +1,83 @@
+package dev.warmpath.router.tokenization;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.node.MissingNode;
+
+/** What a model's other JSON files say about its text. */
+final class TokenizerSettings {
+    private final JsonNode tokenizerConfig;
+    private final JsonNode generationConfig;
+    private final JsonNode config;
+
+    TokenizerSettings(ModelFiles files) {
+        tokenizerConfig = TokenizerJson.parse("tokenizer_config.json", files.tokenizerConfig());
+        generationConfig = optional("generation_config.json", files.generationConfig());
+        config = optional("config.json", files.config());
+    }
+
+    private static JsonNode optional(String name, byte @Nullable [] file) {
+        return file == null ? MissingNode.getInstance() : TokenizerJson.parse(name, file);
+    }
+
+    /** {@code "bos_token": "<s>"} or {@code {"content": "<s>", …}}. */
+    @Nullable String token(String name) {
+        JsonNode token = tokenizerConfig.path(name);
+        JsonNode content = token.isObject() ? token.path("content") : token;
+        return content.isString() ? content.asString() : null;
+    }
+
+    List<Integer> eosIds(List<AddedToken> added) {
+        for (JsonNode file : List.of(generationConfig, config)) {
+            JsonNode ids = file.path("eos_token_id");
+            if (ids.isInt() || ids.isArray() && !ids.isEmpty()) {
+                return integers(ids);
+            }
+        }
+        @Nullable String eos = token("eos_token");
+        return added.stream().filter(token -> token.content().equals(eos)).map(AddedToken::id).toList();
+    }
+
+    private static List<Integer> integers(JsonNode ids) {
+        if (ids.isInt()) {
+            return List.of(ids.asInt());
+        }
+        var list = new ArrayList<Integer>();
+        for (JsonNode id : ids) {
+            if (!id.isInt()) {
+                throw TokenizerJson.invalid("eos_token_id holds " + id + ", which is no token id");
+            }
+            list.add(id.asInt());
+        }
+        return List.copyOf(list);
+    }
+
+    /** The smaller of the two files' limits: some tokenizers name 10^30, some models more than was trained. */
+    int contextLength() {
+        return Math.min(limit(config.path("max_position_embeddings")), limit(tokenizerConfig.path("model_max_length")));
+    }
+
+    private static int limit(JsonNode number) {
+        double value = number.isNumber() ? number.asDouble() : Double.MAX_VALUE;
+        return value >= 1 && value < ModelTokenizer.UNBOUNDED ? (int) value : ModelTokenizer.UNBOUNDED;
+    }
+
+    /** A string, or a list of named templates of which "default" counts. */
+    @Nullable String chatTemplate() {
+        JsonNode template = tokenizerConfig.path("chat_template");
+        if (template.isString()) {
+            return template.asString();
+        }
+        for (JsonNode named : template) {
+            if (named.path("name").asString("").equals("default") && named.path("template").isString()) {
+                return named.path("template").asString();
+            }
+        }
+        if (template.isMissingNode() || template.isNull()) {
+            return null;
+        }
+        throw TokenizerJson.invalid("chat_template in tokenizer_config.json has no template named 'default'");
+    }
+}

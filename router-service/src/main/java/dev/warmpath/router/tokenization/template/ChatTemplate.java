@@ -1,0 +1,91 @@
+package dev.warmpath.router.tokenization.template;
+
+import java.time.Clock;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A model's chat template, ready to turn conversations into prompts. Safe for concurrent use.
+ *
+ * <p>Semantics are Jinja 3.1's with Hugging Face's settings (trim_blocks, lstrip_blocks, loop controls, {@code tojson}
+ * without HTML escapes; transformers, {@code chat_template_utils.py}); the golden files beside the test were rendered
+ * by jinja2. Differences: integers have 64 bits; strings are not formatted with {@code %}; lists have no order; keys
+ * of a dict are strings, numbers or None, and {@code 1}, {@code 1.0} and {@code True} are three of them; macros have no
+ * {@code caller} or {@code varargs}; a method is only known where it is called.
+ *
+ * <p>The rendered prompt knows which characters the client wrote (see {@link RenderedPrompt}): content, names, tools,
+ * extra variables. What the template wrote is trusted, and so are {@code bos_token}, {@code eos_token} and a role made
+ * of letters, digits, {@code _} and {@code -}, because templates build markers from roles: {@code '<|' + role + '|>'}.
+ */
+public final class ChatTemplate {
+    private static final int MAX_SOURCE_CHARS = 1 << 20;
+
+    private final List<Statement> statements;
+    private final TemplateLimits limits;
+    private final Clock clock;
+
+    private ChatTemplate(List<Statement> statements, TemplateLimits limits, Clock clock) {
+        this.statements = statements;
+        this.limits = limits;
+        this.clock = clock;
+    }
+
+    public static ChatTemplate compile(String source) {
+        return compile(source, TemplateLimits.DEFAULT, Clock.systemDefaultZone());
+    }
+
+    /**
+     * @param clock what {@code strftime_now} reads
+     * @throws TemplateException SYNTAX or UNSUPPORTED, naming the construct and its line; LIMIT for a source of more
+     *                           than 1,048,576 characters
+     */
+    public static ChatTemplate compile(String source, TemplateLimits limits, Clock clock) {
+        if (source.length() > MAX_SOURCE_CHARS) {
+            throw new TemplateException(TemplateException.Kind.LIMIT,
+                    "the chat template has " + source.length() + " characters, the limit is " + MAX_SOURCE_CHARS, 0);
+        }
+        return new ChatTemplate(Parser.parse(source), limits, clock);
+    }
+
+    /**
+     * The prompt of a conversation.
+     * @param addGenerationPrompt end with the marker after which the assistant speaks
+     * @param bosToken            as the model spells it; null leaves {@code bos_token} undefined
+     * @param eosToken            likewise
+     * @param variables           what else the template can see, as {@code tools} or {@code enable_thinking}; values as
+     *                            in {@link ChatMessage#fields}; they win over nothing that is named above
+     * @throws TemplateException REFUSED with the template's own message, EVALUATION, LIMIT, rarely UNSUPPORTED
+     */
+    public RenderedPrompt render(List<ChatMessage> messages, boolean addGenerationPrompt, @Nullable String bosToken,
+            @Nullable String eosToken, Map<String, ?> variables) {
+        var scope = new HashMap<String, Value>();
+        scope.put("tools", Value.NONE);                          // Hugging Face defines both for every template
+        scope.put("documents", Value.NONE);
+        variables.forEach((name, value) -> scope.put(name, Value.of(value)));
+        scope.put("messages", Value.list(messages.stream().map(ChatTemplate::message).toList()));
+        scope.put("add_generation_prompt", Value.bool(addGenerationPrompt));
+        putIfPresent(scope, "bos_token", bosToken);
+        putIfPresent(scope, "eos_token", eosToken);
+        return new RenderedPrompt(new Rendering(scope, new RenderContext(limits, clock)).run(statements));
+    }
+
+    private static void putIfPresent(Map<String, Value> scope, String name, @Nullable String token) {
+        if (token == null) {
+            scope.remove(name);
+        } else {
+            scope.put(name, Text.trusted(token));
+        }
+    }
+
+    private static Value message(ChatMessage message) {
+        var entries = new LinkedHashMap<Value, Value>();
+        String role = message.role();
+        entries.put(Text.trusted("role"), role.matches("[A-Za-z0-9_-]+") ? Text.trusted(role) : Text.fromClient(role));
+        entries.put(Text.trusted("content"), Value.of(message.content()));
+        message.fields().forEach((name, value) -> entries.putIfAbsent(Text.fromClient(name), Value.of(value)));
+        return new Value.Dict(entries);
+    }
+}

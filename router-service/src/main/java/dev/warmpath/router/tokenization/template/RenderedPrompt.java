@@ -1,0 +1,48 @@
+package dev.warmpath.router.tokenization.template;
+
+/**
+ * A prompt as text, with the places that the client wrote. A tokenizer reads role markers only where the template
+ * wrote them: {@link #isFromClient} is asked for each.
+ */
+public final class RenderedPrompt {
+    private final Text text;
+
+    RenderedPrompt(Text text) {
+        this.text = text;
+    }
+
+    /** A prompt in which every role marker counts, wherever it came from. */
+    public static RenderedPrompt trusted(String text) {
+        return new RenderedPrompt(Text.trusted(text));
+    }
+
+    /** A prompt without role markers: what looks like one is ordinary text. */
+    public static RenderedPrompt fromClient(String text) {
+        return new RenderedPrompt(Text.fromClient(text));
+    }
+
+    public String text() {
+        return text.chars();
+    }
+
+    /** Whether any character in {@code [start, end)}, in UTF-16 units, is the client's. Logarithmic. */
+    public boolean isFromClient(int start, int end) {
+        int[] ranges = text.clientRanges();
+        int low = 0;
+        int high = ranges.length / 2;
+        while (low < high) {                                     // the first range that ends after start
+            int middle = (low + high) >>> 1;
+            if (ranges[2 * middle + 1] > start) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        return 2 * low < ranges.length && ranges[2 * low] < end;
+    }
+
+    @Override
+    public String toString() {
+        return text();
+    }
+}

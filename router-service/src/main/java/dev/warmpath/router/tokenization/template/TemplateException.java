@@ -1,0 +1,38 @@
+package dev.warmpath.router.tokenization.template;
+
+/** What is wrong with a chat template, or with what was asked of it; the message names the thing and the place. */
+public final class TemplateException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /** Whose error it is follows from the kind: {@link #REFUSED} is the caller's, {@link #LIMIT} our bound. */
+    public enum Kind {
+        /** The source is not Jinja. Found when compiled. */
+        SYNTAX,
+        /** Jinja that this interpreter does not speak, by name. Found when compiled wherever the source shows it. */
+        UNSUPPORTED,
+        /** An operation had no meaning for the values it met, as an attribute of an undefined value. */
+        EVALUATION,
+        /** The template itself refused the messages through {@code raise_exception}; the message is the template's. */
+        REFUSED,
+        /** Steps, text or nesting went past {@link TemplateLimits}. */
+        LIMIT
+    }
+
+    private final Kind kind;
+    private final int line;
+
+    TemplateException(Kind kind, String message, int line) {
+        super(kind == Kind.REFUSED || line == 0 ? message : message + " (line " + line + " of the chat template)");
+        this.kind = kind;
+        this.line = line;
+    }
+
+    public Kind kind() {
+        return kind;
+    }
+
+    /** 1-based line of the template source; 0 where no place can be named. */
+    public int line() {
+        return line;
+    }
+}

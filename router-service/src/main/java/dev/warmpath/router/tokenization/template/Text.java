@@ -1,0 +1,152 @@
+package dev.warmpath.router.tokenization.template;
+
+import java.util.Arrays;
+
+/**
+ * A string that remembers which of its characters came from the client. The marks travel through every operation, so
+ * that the finished prompt still tells the template's own role markers from the same characters typed into a message.
+ * Immutable; positions are UTF-16 units unless a name says code points.
+ */
+final class Text implements Value {
+    static final Text EMPTY = new Text("", new int[0]);
+
+    private final String chars;
+    /** start, end, start, end, …: sorted, disjoint, not empty, ends exclusive. */
+    private final int[] clientRanges;
+
+    private Text(String chars, int[] clientRanges) {
+        this.chars = chars;
+        this.clientRanges = clientRanges;
+    }
+
+    static Text trusted(String chars) {
+        return chars.isEmpty() ? EMPTY : new Text(chars, EMPTY.clientRanges);
+    }
+
+    static Text fromClient(String chars) {
+        return chars.isEmpty() ? EMPTY : new Text(chars, new int[] {0, chars.length()});
+    }
+
+    String chars() {
+        return chars;
+    }
+
+    int[] clientRanges() {
+        return clientRanges;
+    }
+
+    boolean isEmpty() {
+        return chars.isEmpty();
+    }
+
+    int codePointCount() {
+        return chars.codePointCount(0, chars.length());
+    }
+
+    /** From and to count code points, as Python's indices do. */
+    Text codePoints(int from, int to) {
+        int start = chars.offsetByCodePoints(0, from);
+        return substring(start, chars.offsetByCodePoints(start, to - from));
+    }
+
+    Text substring(int from, int to) {
+        if (from == 0 && to == chars.length()) {
+            return this;
+        }
+        var builder = new Builder();
+        builder.append(this, from, to);
+        return builder.build();
+    }
+
+    /** These characters after a change that may move them (case, escapes): marks stay exact if the length does. */
+    Text withChars(String changed) {
+        if (changed.length() == chars.length()) {
+            return new Text(changed, clientRanges);
+        }
+        return clientRanges.length == 0 ? trusted(changed) : fromClient(changed);
+    }
+
+    /** Cuts every character of {@code set}, or Python's white space where it is empty, off the chosen ends. */
+    Text strip(String set, boolean left, boolean right) {
+        int from = 0;
+        int to = chars.length();
+        while (left && from < to && strips(set, chars.codePointAt(from))) {
+            from += Character.charCount(chars.codePointAt(from));
+        }
+        while (right && from < to && strips(set, chars.codePointBefore(to))) {
+            to -= Character.charCount(chars.codePointBefore(to));
+        }
+        return substring(from, to);
+    }
+
+    private static boolean strips(String set, int codePoint) {
+        return set.isEmpty() ? isSpace(codePoint) : set.indexOf(codePoint) >= 0;
+    }
+
+    /** Python's str.isspace: Unicode's spaces and the separators of ASCII. */
+    static boolean isSpace(int codePoint) {
+        return Character.isWhitespace(codePoint) || Character.isSpaceChar(codePoint) || codePoint == 0x85;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Text text && text.chars.equals(chars);
+    }
+
+    @Override
+    public int hashCode() {
+        return chars.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return chars;
+    }
+
+    /** Puts texts together, marks included. */
+    static final class Builder {
+        private final StringBuilder chars = new StringBuilder();
+        private int[] ranges = new int[8];
+        private int rangeCount;
+
+        void append(String trusted) {
+            chars.append(trusted);
+        }
+
+        void append(Text text) {
+            append(text, 0, text.chars.length());
+        }
+
+        void append(Text text, int from, int to) {
+            int shift = chars.length() - from;
+            chars.append(text.chars, from, to);
+            for (int i = 0; i < text.clientRanges.length; i += 2) {
+                int start = Math.max(from, text.clientRanges[i]);
+                int end = Math.min(to, text.clientRanges[i + 1]);
+                if (start < end) {
+                    mark(start + shift, end + shift);
+                }
+            }
+        }
+
+        private void mark(int start, int end) {
+            if (rangeCount > 0 && ranges[rangeCount - 1] == start) {
+                ranges[rangeCount - 1] = end;
+                return;
+            }
+            if (rangeCount == ranges.length) {
+                ranges = Arrays.copyOf(ranges, 2 * rangeCount);
+            }
+            ranges[rangeCount++] = start;
+            ranges[rangeCount++] = end;
+        }
+
+        int length() {
+            return chars.length();
+        }
+
+        Text build() {
+            return chars.isEmpty() ? EMPTY : new Text(chars.toString(), Arrays.copyOf(ranges, rangeCount));
+        }
+    }
+}

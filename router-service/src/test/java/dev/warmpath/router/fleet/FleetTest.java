@@ -1,0 +1,273 @@
+package dev.warmpath.router.fleet;
+
+import static dev.warmpath.router.fleet.TestWorkers.MODEL;
+import static dev.warmpath.router.fleet.TestWorkers.SHA_A;
+import static dev.warmpath.router.fleet.TestWorkers.SHA_B;
+import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
+import static dev.warmpath.router.fleet.TestWorkers.idle;
+import static dev.warmpath.router.fleet.TestWorkers.model;
+import static dev.warmpath.router.fleet.TestWorkers.parts;
+import static dev.warmpath.router.fleet.TestWorkers.registration;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.event.BlockChange.Stored;
+import dev.warmpath.protocol.event.KeySetDigest;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.RefusalReason;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.fleet.WorkerView.State;
+import dev.warmpath.router.prefix.PrefixIndex;
+import java.net.ConnectException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class FleetTest {
+
+    private final PrefixIndex index = new PrefixIndex();
+    private long nowMillis;
+    private volatile boolean refusesConnections;
+    private final CountDownLatch probed = new CountDownLatch(1);
+    private final Fleet fleet = new Fleet(index, Duration.ofSeconds(5), /* maxWorkers */ 2,
+            () -> TimeUnit.MILLISECONDS.toNanos(nowMillis), _ -> {
+                boolean refused = refusesConnections;
+                probed.countDown();
+                return refused;
+            });
+
+    @Test
+    void a_worker_takes_requests_once_it_is_indexed_and_its_model_is_loaded() {
+        FleetWorker worker = join(registration("w", 1));
+        assertThat(fleet.model("tiny")).isNull();
+        fleet.indexed(worker);
+        assertThat(fleet.model("tiny")).isNull();
+        assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.JOINING);
+
+        fleet.modelLoaded(MODEL.revision(), TOKENIZER);
+        ServedModel model = fleet.model("tiny");
+        assertThat(model).isNotNull();
+        assertThat(model.hashSettings().blockSize()).isEqualTo(16);
+        assertThat(fleet.workers(model)).containsExactly(worker);
+        assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.READY);
+        assertThat(fleet.model("other")).isNull();
+    }
+
+    @Test
+    void a_lease_ends_after_five_seconds_without_a_heartbeat_and_the_index_entries_with_it() {
+        FleetWorker worker = ready(registration("w", 1));
+        announce(worker, 42);
+        nowMillis = 4_999;
+        assertThat(fleet.models()).hasSize(1);
+        fleet.heartbeat(idle("w", 1));
+        nowMillis = 9_998;
+        assertThat(fleet.models()).hasSize(1);
+        assertThat(fleet.snapshot().getFirst().leaseAgeMillis()).isEqualTo(4_999);
+
+        nowMillis = 9_999;
+        assertThat(fleet.models()).isEmpty();
+        assertThat(worker.isGone()).isTrue();
+        assertThat(index.keyCount(0)).isZero();
+        assertThat(fleet.heartbeat(idle("w", 1))).isEqualTo(new HeartbeatOutcome.Refused(
+                RefusalReason.UNKNOWN_WORKER, "worker w epoch 1 is not registered here"));
+    }
+
+    @Test
+    void the_newest_revision_with_a_ready_worker_takes_new_requests() {
+        ModelDescription newer = model("tiny", parts(SHA_B), 2_000);
+        ready(registration("old", 1));
+        FleetWorker update = join(registration("new", 1, newer));
+        fleet.modelLoaded(newer.revision(), TOKENIZER);
+        assertThat(fleet.model("tiny").revision()).isEqualTo(MODEL.revision());
+
+        fleet.indexed(update);
+        ServedModel model = fleet.model("tiny");
+        assertThat(model.revision()).isEqualTo(newer.revision());
+        assertThat(fleet.workers(model)).containsExactly(update);
+        assertThat(fleet.models()).hasSize(2);
+
+        fleet.remove(update, "test");
+        assertThat(fleet.model("tiny").revision()).isEqualTo(MODEL.revision());
+    }
+
+    @Test
+    void of_two_lives_of_one_id_the_later_one_stays_and_the_earlier_ones_blocks_are_dropped() {
+        FleetWorker first = ready(registration("w", 10));
+        announce(first, 42);
+        FleetWorker second = ready(registration("w", 11));
+
+        assertThat(first.isGone()).isTrue();
+        assertThat(index.keyCount(second.ordinal())).isZero();
+        assertThat(refused(registration("w", 10))).isEqualTo(new RegistrationOutcome.Refused(RefusalReason.OLDER_EPOCH,
+                "worker w is registered and alive with the later epoch 11 at http://127.0.0.1:9; epoch 10 is fenced off"));
+        assertThat(fleet.heartbeat(idle("w", 10))).isInstanceOfSatisfying(HeartbeatOutcome.Refused.class,
+                refused -> assertThat(refused.reason()).isEqualTo(RefusalReason.OLDER_EPOCH));
+        nowMillis = 5_000;
+        assertThat(join(registration("w", 10)).epoch()).isEqualTo(10);
+    }
+
+    @Test
+    void registering_again_unchanged_is_accepted_and_extends_the_lease() {
+        FleetWorker worker = ready(registration("w", 1));
+        nowMillis = 4_000;
+
+        assertThat(fleet.register(registration("w", 1))).isEqualTo(new RegistrationOutcome.Accepted(worker, false));
+        nowMillis = 8_999;
+        assertThat(fleet.models()).hasSize(1);
+    }
+
+    @Test
+    void one_life_cannot_change_what_it_registered() {
+        ready(registration("w", 1));
+        Registration moved = new Registration(1, "w", 1, URI.create("http://127.0.0.1:10"), MODEL, 1_000, 8, true);
+
+        assertThat(refused(moved)).isEqualTo(new RegistrationOutcome.Refused(RefusalReason.INVALID,
+                "worker w epoch 1 is registered with baseUrl http://127.0.0.1:9, this worker says http://127.0.0.1:10"));
+    }
+
+    @Test
+    void a_contradiction_inside_a_revision_is_refused_with_both_values() {
+        ready(registration("a", 1));
+        ModelDescription longer = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 4_096, 512);
+
+        assertThat(refused(registration("b", 1, longer))).isEqualTo(new RegistrationOutcome.Refused(
+                RefusalReason.REVISION_CONTRADICTION,
+                "revision " + MODEL.revision() + " is known with contextLength 2048, this worker says 4096"));
+        // the time of writing is no contradiction: a copied file may have another one
+        join(registration("b", 1, model("tiny", MODEL.parts(), 3_000)));
+    }
+
+    @Test
+    void a_revision_that_is_not_the_digest_of_its_parts_is_refused_with_both_digests() {
+        var wrong = new ModelDescription("tiny", "0123456789abcdef", MODEL.parts(), 1_000, 2_048, 512);
+
+        assertThat(refused(registration("w", 1, wrong))).isEqualTo(new RegistrationOutcome.Refused(
+                RefusalReason.REVISION_CONTRADICTION,
+                "revision 0123456789abcdef is not the digest of its parts, " + MODEL.revision()));
+    }
+
+    @Test
+    void the_last_worker_of_a_revision_may_come_back_with_another_description() {
+        FleetWorker first = ready(registration("w", 1));
+        ModelDescription longer = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 4_096, 512);
+
+        FleetWorker second = join(registration("w", 2, longer));
+        assertThat(first.isGone()).isTrue();
+        assertThat(fleet.claimLoading(second.revision())).isTrue();
+        fleet.indexed(second);
+        fleet.modelLoaded(second.revision(), TOKENIZER);
+        assertThat(fleet.model("tiny").description().contextLength()).isEqualTo(4_096);
+    }
+
+    @Test
+    void a_worker_that_comes_back_unchanged_finds_its_model_loaded() {
+        ready(registration("w", 1));
+        FleetWorker second = join(registration("w", 2));
+
+        assertThat(fleet.claimLoading(second.revision())).isFalse();
+        fleet.indexed(second);
+        assertThat(fleet.model("tiny")).isNotNull();
+    }
+
+    @Test
+    void every_field_is_checked_and_the_refusal_names_it() {
+        assertInvalid(with("protocolVersion", 2), RefusalReason.PROTOCOL_VERSION,
+                "worker speaks protocol version 2, this router 1");
+        assertInvalid(with("workerId", "a:b"), RefusalReason.INVALID,
+                "workerId 'a:b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
+        assertInvalid(with("workerId", "a\nb"), RefusalReason.INVALID,
+                "workerId 'a?b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
+        assertInvalid(with("epoch", 0L), RefusalReason.INVALID,
+                "epoch 0 is outside 1 to 9223372036854775807");
+        for (String url : List.of("ftp://host", "http:///x", "file:/etc/passwd", "http://u:p@host", "http://host/path",
+                "http://host?x=1", "/relative")) {
+            assertInvalid(with("baseUrl", URI.create(url)), RefusalReason.INVALID,
+                    "baseUrl '" + url + "' is not of the form http://host:port or https://host:port");
+        }
+        assertInvalid(with("blockCount", 0), RefusalReason.INVALID, "blockCount 0 is outside 1 to 16777216");
+        assertInvalid(with("maxSequences", 0), RefusalReason.INVALID, "maxSequences 0 is outside 1 to 65536");
+        assertInvalid(registration("w", 1, model("a b", MODEL.parts(), 1)), RefusalReason.INVALID,
+                "model.name 'a b' does not match [\\p{Graph}&&[^\"\\\\]]{1,256}");
+        var md5 = new RevisionParts("xyz", SHA_A, SHA_A, SHA_A, "", "sha256_cbor", "0", 16);
+        assertInvalid(registration("w", 1, model("tiny", md5, 1)), RefusalReason.INVALID,
+                "model.parts.weights 'xyz' does not match [0-9a-f]{64}|");
+        var otherHash = new RevisionParts(SHA_A, SHA_A, SHA_A, SHA_A, "", "xxhash", "0", 16);
+        assertInvalid(registration("w", 1, model("tiny", otherHash, 1)), RefusalReason.INVALID,
+                "hash algorithm 'xxhash' is not known, this fleet speaks sha256_cbor");
+        var noTokenizer = new RevisionParts(SHA_A, SHA_A, "", SHA_A, "", "sha256_cbor", "0", 16);
+        assertInvalid(registration("w", 1, model("tiny", noTokenizer, 1)), RefusalReason.INVALID,
+                "model.parts.tokenizer is empty, but the router needs the model's tokenizer.json");
+        assertThat(fleet.snapshot()).isEmpty();
+    }
+
+    @Test
+    void a_full_fleet_takes_nobody_new_but_a_later_life_of_its_own() {
+        join(registration("a", 1));
+        join(registration("b", 1));
+
+        assertThat(refused(registration("c", 1))).isEqualTo(new RegistrationOutcome.Refused(RefusalReason.FLEET_FULL,
+                "the fleet has 2 workers, this router takes 2"));
+        assertThat(join(registration("a", 2)).epoch()).isEqualTo(2);
+    }
+
+    @Test
+    void a_lost_connection_removes_the_worker_only_if_a_new_one_is_refused() throws InterruptedException {
+        FleetWorker worker = ready(registration("w", 1));
+        fleet.connectionLost(worker, new ConnectException("Connection reset"));
+        assertThat(probed.await(5, TimeUnit.SECONDS)).isTrue();
+        assertThat(fleet.models()).hasSize(1);
+
+        refusesConnections = true;
+        fleet.connectionLost(worker, new ConnectException("Connection refused"));
+        while (!worker.isGone()) {
+            Thread.onSpinWait();
+        }
+        assertThat(fleet.models()).isEmpty();
+    }
+
+    private void assertInvalid(Registration registration, RefusalReason reason, String message) {
+        assertThat(refused(registration)).isEqualTo(new RegistrationOutcome.Refused(reason, message));
+    }
+
+    /** A right registration with one field replaced. */
+    private static Registration with(String field, Object value) {
+        return new Registration(
+                field.equals("protocolVersion") ? (int) value : 1,
+                field.equals("workerId") ? (String) value : "w",
+                field.equals("epoch") ? (long) value : 1,
+                field.equals("baseUrl") ? (URI) value : URI.create("http://127.0.0.1:9"),
+                MODEL,
+                field.equals("blockCount") ? (int) value : 1_000,
+                field.equals("maxSequences") ? (int) value : 8,
+                true);
+    }
+
+    private RegistrationOutcome.Refused refused(Registration registration) {
+        return (RegistrationOutcome.Refused) fleet.register(registration);
+    }
+
+    private FleetWorker join(Registration registration) {
+        var accepted = (RegistrationOutcome.Accepted) fleet.register(registration);
+        assertThat(accepted.isNew()).isTrue();
+        return accepted.worker();
+    }
+
+    private FleetWorker ready(Registration registration) {
+        FleetWorker worker = join(registration);
+        fleet.modelLoaded(worker.revision(), TOKENIZER);
+        fleet.indexed(worker);
+        return worker;
+    }
+
+    private static void announce(FleetWorker worker, long key) {
+        var digest = new KeySetDigest();
+        digest.add(key);
+        worker.events().apply(new KvEventBatch(worker.id(), worker.epoch(), 1, true,
+                List.of(new Stored(Medium.DEVICE, new long[] {key})), 1, digest.value()));
+    }
+}

@@ -1,0 +1,86 @@
+package dev.warmpath.router.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.router.routing.RouteDecision.Routed;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RoutingPolicyTest {
+
+    private static final int BLOCK_SIZE = 16;
+    private final RoutingPolicy policy = new RoutingPolicy();
+
+    @Test
+    void the_worker_with_the_prefix_wins_among_idle_ones() {
+        Routed routed = choose(100, idle("a", 0, 1), idle("b", 3, 2));
+
+        assertThat(routed.workerId()).isEqualTo("b");
+        assertThat(routed.matchedBlocks()).isEqualTo(3);
+        assertThat(routed.cachedTokens()).isEqualTo(48);
+        assertThat(routed.reason()).isEqualTo(RouteReason.PREFIX);
+        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(100L, 52L);
+    }
+
+    @Test
+    void two_blocks_are_worth_following_and_one_is_not() {
+        assertThat(choose(100, idle("cold", 0, 1), idle("warm", 2, 2)).workerId()).isEqualTo("warm");
+        assertThat(choose(100, idle("cold", 0, 1), idle("warm", 1, 2)).workerId()).isEqualTo("cold");
+    }
+
+    @Test
+    void idle_workers_that_are_as_good_take_turns() {
+        Routed routed = choose(100, idle("a", 0, 7), idle("b", 0, 5), idle("c", 0, 6));
+
+        assertThat(routed.workerId()).isEqualTo("b");
+        assertThat(routed.reason()).isEqualTo(RouteReason.TURN);
+    }
+
+    /** 16 + 1000 pending at the warm worker, 116 at the cold one. */
+    @Test
+    void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
+        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0);
+
+        Routed routed = choose(128, warm, idle("cold", 0, 1));
+        assertThat(routed.workerId()).isEqualTo("cold");
+        assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
+        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(1_018L, 128L);
+    }
+
+    /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
+    @Test
+    void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_512_tokens() {
+        var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0);
+
+        assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
+        var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0);
+        Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
+        assertThat(routed.workerId()).isEqualTo("full");
+        assertThat(routed.candidates().getFirst().cost()).isEqualTo(200 + 16 + 512);
+    }
+
+    /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
+    @Test
+    void missing_memory_costs_what_has_to_be_given_back_first() {
+        var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0);
+
+        CandidateTerms terms = choose(320, tight, idle("cold", 0, 1)).candidates().getFirst();
+        assertThat(terms.memoryTokens()).isEqualTo(96);
+        assertThat(terms.cost()).isEqualTo(240 + 2 + 96);
+    }
+
+    @Test
+    void the_only_worker_takes_the_request_however_busy_it_is() {
+        var busy = new Candidate("busy", 0, 100_000, 64, 8, 999, 0, 1_000, 9);
+
+        assertThat(choose(100, busy).reason()).isEqualTo(RouteReason.ONLY_ONE);
+    }
+
+    private Routed choose(int promptTokens, Candidate... candidates) {
+        return policy.choose(promptTokens, BLOCK_SIZE, List.of(candidates));
+    }
+
+    private static Candidate idle(String id, int matchedBlocks, long lastChosen) {
+        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, lastChosen);
+    }
+}

@@ -1,0 +1,105 @@
+package dev.warmpath.router.tokenization;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.warmpath.router.tokenization.StopStrings.Piece;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class StopStringsTest {
+    @Test
+    void text_before_the_stop_comes_out_and_the_stop_does_not() {
+        var stops = new StopStrings(List.of("END"));
+        assertThat(stops.accept("abcEND, more")).isEqualTo(new Piece("abc", true));
+    }
+
+    @Test
+    void a_possible_beginning_waits_until_it_is_decided() {
+        var stops = new StopStrings(List.of("\n\nUser:"));
+        assertThat(stops.accept("Hi.\n")).isEqualTo(new Piece("Hi.", false));
+        assertThat(stops.accept("\nUs")).isEqualTo(new Piece("", false));
+        assertThat(stops.accept("age")).isEqualTo(new Piece("\n\nUsage", false));
+        assertThat(stops.accept("\n\nUser")).isEqualTo(new Piece("", false));
+        assertThat(stops.accept(": x")).isEqualTo(new Piece("", true));
+    }
+
+    @Test
+    void what_waited_comes_out_at_the_end_of_the_text() {
+        var stops = new StopStrings(List.of("STOP"));
+        assertThat(stops.accept("aSTO")).isEqualTo(new Piece("a", false));
+        assertThat(stops.finish()).isEqualTo(new Piece("STO", false));
+    }
+
+    @Test
+    void the_stop_that_begins_first_counts_even_if_a_later_one_is_complete_before() {
+        var stops = new StopStrings(List.of("c", "bcd"));
+        assertThat(stops.accept("abc")).isEqualTo(new Piece("a", false));
+        assertThat(stops.accept("d")).isEqualTo(new Piece("", true));
+
+        var undecided = new StopStrings(List.of("c", "bcd"));
+        assertThat(undecided.accept("abc")).isEqualTo(new Piece("a", false));
+        assertThat(undecided.finish()).isEqualTo(new Piece("b", true));
+    }
+
+    @Test
+    void a_stop_that_overlaps_itself_is_found_at_its_first_place() {
+        var stops = new StopStrings(List.of("aab"));
+        assertThat(stops.accept("aa")).isEqualTo(new Piece("", false));
+        assertThat(stops.accept("a")).isEqualTo(new Piece("a", false));
+        assertThat(stops.accept("b")).isEqualTo(new Piece("", true));
+    }
+
+    @Test
+    void without_stops_text_passes_through() {
+        assertThat(new StopStrings(List.of()).accept("anything")).isEqualTo(new Piece("anything", false));
+    }
+
+    @Test
+    void an_empty_stop_and_text_after_the_stop_are_mistakes() {
+        assertThatThrownBy(() -> new StopStrings(List.of("a", ""))).hasMessage("a stop string is empty");
+        var stops = new StopStrings(List.of("x"));
+        stops.accept("x");
+        assertThatThrownBy(() -> stops.accept("y")).isInstanceOf(IllegalStateException.class);
+        assertThat(stops.finish()).isEqualTo(new Piece("", true));
+    }
+
+    @Test
+    void random_pieces_end_where_a_search_in_the_whole_text_does() {
+        var random = new Random(17);
+        for (int round = 0; round < 20_000; round++) {
+            String text = letters(random, random.nextInt(25));
+            var stops = new ArrayList<String>();
+            for (int i = random.nextInt(4); i > 0; i--) {
+                stops.add(letters(random, 1 + random.nextInt(4)));
+            }
+            int cut = stops.stream().mapToInt(text::indexOf).filter(at -> at >= 0).min().orElse(-1);
+
+            Piece result = feed(text, new StopStrings(stops), random);
+            assertThat(result).as("%s until %s", text, stops)
+                    .isEqualTo(new Piece(cut < 0 ? text : text.substring(0, cut), cut >= 0));
+        }
+    }
+
+    private static Piece feed(String text, StopStrings stops, Random random) {
+        var shown = new StringBuilder();
+        for (int at = 0; at < text.length(); ) {
+            int next = Math.min(text.length(), at + 1 + random.nextInt(4));
+            Piece piece = stops.accept(text.substring(at, next));
+            shown.append(piece.text());
+            if (piece.stopped()) {
+                return new Piece(shown.toString(), true);
+            }
+            at = next;
+        }
+        Piece rest = stops.finish();
+        return new Piece(shown + rest.text(), rest.stopped());
+    }
+
+    private static String letters(Random random, int count) {
+        return random.ints(count, 'a', 'd').collect(
+                StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append).toString();
+    }
+}

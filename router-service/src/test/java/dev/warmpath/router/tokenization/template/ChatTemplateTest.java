@@ -1,0 +1,231 @@
+package dev.warmpath.router.tokenization.template;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.warmpath.router.tokenization.template.TemplateException.Kind;
+import java.time.Clock;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ChatTemplateTest {
+    private static final TemplateLimits SMALL = new TemplateLimits(10_000, 1_000, 20_000, 60);
+
+    private static String render(String source) {
+        return ChatTemplate.compile(source).render(List.of(new ChatMessage("user", "hi")), true, null, null, Map.of())
+                .text();
+    }
+
+    private static TemplateException failure(String source) {
+        var messages = List.of(new ChatMessage("user", "hi"));
+        return catchThrowableOfType(TemplateException.class, () -> ChatTemplate
+                .compile(source, SMALL, Clock.systemUTC()).render(messages, true, null, null, Map.of()));
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', quoteCharacter = '`', textBlock = """
+            {% include 'x' %}; the tag 'include'
+            {% import 'x' as y %}; the tag 'import'
+            {% extends 'x' %}; the tag 'extends'
+            {% raw %}{% endraw %}; the tag 'raw'
+            {% call f() %}{% endcall %}; the tag 'call'
+            {% filter upper %}{% endfilter %}; the tag 'filter'
+            {% do x %}; the tag 'do'
+            {% for x in y recursive %}{% endfor %}; a 'recursive' loop
+            {{ x|pprint }}; the filter 'pprint'
+            {{ x|map('pprint')|list }}; the filter 'pprint'
+            {{ x|selectattr('a', 'callable')|list }}; the test 'callable'
+            {{ x is callable }}; the test 'callable'
+            {{ open('/etc/passwd') }}; the function 'open'
+            {{ x.format(1) }}; the method 'format'
+            {{ [].append(1) }}; the method 'append'
+            {{ ''.__class__.__mro__() }}; the method '__mro__'
+            {{ x|tojson(nonsense=1) }}; the argument 'nonsense' of 'tojson'
+            {{ range(*x) }}; '*' before an argument
+            {{ (x)() }}; a call of something other than a function, method or macro
+            {{ 99999999999999999999 }}; an integer of more than 64 bits
+            """)
+    void what_we_do_not_speak_is_refused_by_name_when_compiled(String source, String named) {
+        var refusal = catchThrowableOfType(TemplateException.class,
+                () -> ChatTemplate.compile("{# line 1 #}\n{% if false %}\n" + source + "{% endif %}"));
+        assertThat(refusal.kind()).isEqualTo(Kind.UNSUPPORTED);
+        assertThat(refusal.line()).isEqualTo(3);
+        assertThat(refusal).hasMessage(named + " is not supported (line 3 of the chat template)");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', quoteCharacter = '`', textBlock = """
+            {{ x; a '{{' is not closed
+            {% if x %}; 'if' is not closed
+            {% for x in y %}; 'for' is not closed
+            {% endfor %}; 'endfor' closes nothing here
+            {% break %}; 'break' stands outside a loop
+            {{ 'x }}; a string is not closed
+            {# x; a comment is not closed
+            {{ 1 + }}; did not expect '}}'
+            {{ x..y }}; did not expect '.'
+            {% set 1 = 2 %}; expected a name, found '1'
+            {% if x %}{% else %}{% elif y %}{% endif %}; 'elif' closes nothing here
+            {{ x ? y }}; unexpected character '?'
+            {{ raise_exception() }}; 'raise_exception' needs 'message'
+            {{ 'a\\x4' }}; '\\x' needs 2 hexadecimal digits of a character
+            """)
+    void broken_sources_name_what_is_wrong_and_where(String source, String message) {
+        var error = catchThrowableOfType(TemplateException.class, () -> ChatTemplate.compile("\n" + source));
+        assertThat(error).isNotNull();
+        assertThat(error.kind()).isEqualTo(Kind.SYNTAX);
+        assertThat(error).hasMessage(message + " (line 2 of the chat template)");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', quoteCharacter = '`', textBlock = """
+            {{ x.y }}; 'x' is undefined
+            {{ x['y'] }}; 'x' is undefined
+            {{ messages[0].x.y }}; 'dict' has no attribute 'x'
+            {{ x + 1 }}; 'x' is undefined
+            {{ 'a' + 1 }}; '+' has no meaning for str and int
+            {{ 1 < 'a' }}; '<' has no meaning between int and str
+            {{ 1 // 0 }}; division by zero
+            {{ 2 ** 63 }}; the result of '**' does not fit in 64 bits
+            {% for x in 1 %}{% endfor %}; int cannot be iterated
+            {% for a, b in [[1]] %}{% endfor %}; cannot unpack 1 values into 2 names
+            {{ 1|length }}; int has no length
+            {{ x.strip() }}; 'x' is undefined
+            {{ 1.5.strip() }}; 'float' has no method 'strip'
+            {% set x = 1 %}{% set x.y = 2 %}; cannot assign attribute 'y': 'x' is not a namespace
+            {{ [].x.y }}; 'list' has no attribute 'x'
+            """)
+    void operations_without_meaning_say_so(String source, String message) {
+        var error = failure("\n\n" + source);
+        assertThat(error).hasMessage(message + " (line 3 of the chat template)");
+        assertThat(error.kind()).isEqualTo(Kind.EVALUATION);
+    }
+
+    @Test
+    void the_templates_own_refusal_is_its_message_alone() {
+        var error = failure("{{ raise_exception('roles must ' ~ 'alternate') }}");
+        assertThat(error.kind()).isEqualTo(Kind.REFUSED);
+        assertThat(error).hasMessage("roles must alternate");
+    }
+
+    @Timeout(10)
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', quoteCharacter = '`', textBlock = """
+            {% for a in range(99999999999) %}{% endfor %}
+            {% for a in range(5000) %}{% for b in range(5000) %}{% endfor %}{% endfor %}
+            {{ 'a' * 10000000000 }}
+            {{ [0] * 10000000000 }}
+            {{ ([0] * 100) * 100000000 }}
+            {% for a in range(200) %}1234567890{% endfor %}
+            {% set n = namespace(s='a') %}{% for a in range(64) %}{% set n.s = n.s + n.s %}{% endfor %}
+            {% set n = namespace(s='a') %}{% for a in range(64) %}{% set n.s = n.s ~ n.s %}{% endfor %}
+            {% set n = namespace(s='ab') %}{% for a in range(64) %}{% set n.s = n.s|replace('a', n.s) %}{% endfor %}
+            {% set n = namespace(l=[1]) %}{% for a in range(64) %}{% set n.l = n.l + n.l %}{% endfor %}
+            {% set n = namespace(l=[]) %}{% for a in range(500) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l }}
+            {% set n = namespace(l=[]) %}{% for a in range(500) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l|tojson }}
+            {% set n = namespace(l=[1]) %}{% for a in range(500) %}{% set n.l = [n.l] %}{% endfor %}{{ n.l == n.l[:] }}
+            {% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}
+            {{ 'x'.join(['y' * 900] * 900) }}
+            {{ ('a ' * 400).split()|join('b' * 900) }}
+            """)
+    void a_hostile_template_ends_at_a_limit(String source) {
+        assertThat(failure(source).kind()).isEqualTo(Kind.LIMIT);
+    }
+
+    @Test
+    void nesting_in_the_source_ends_at_a_limit_too() {
+        assertThat(failure("{{ " + "(".repeat(100_000) + "1" + ")".repeat(100_000) + " }}"))
+                .hasMessageContaining("nested");
+        assertThat(failure("{{ " + "-".repeat(100_000) + "1 }}")).hasMessageContaining("nested");
+        assertThat(failure("{% if x %}".repeat(100_000))).hasMessageContaining("nested deeper than 64");
+        assertThat(failure("{{ 1" + " + 1".repeat(100_000) + " }}").kind()).isEqualTo(Kind.LIMIT);
+        assertThat(failure("{{ x" + "|trim".repeat(100_000) + " }}").kind()).isEqualTo(Kind.LIMIT);
+        assertThat(render("{{ " + "not ".repeat(100_001) + "1 }}")).isEqualTo("False");
+    }
+
+    @Test
+    void a_template_of_a_million_characters_is_too_long() {
+        assertThat(failure("x".repeat((1 << 20) + 1)).kind()).isEqualTo(Kind.LIMIT);
+    }
+
+    @Test
+    void variables_nested_deeper_than_64_are_refused() {
+        List<Object> nested = List.of();
+        for (int i = 0; i < 100; i++) {
+            nested = List.of(nested);
+        }
+        Map<String, Object> variables = Map.of("x", nested);
+        assertThat(catchThrowableOfType(TemplateException.class, () -> ChatTemplate.compile("{{ x }}")
+                .render(List.of(), true, null, null, variables)).kind()).isEqualTo(Kind.LIMIT);
+    }
+
+    @Test
+    void the_host_is_out_of_reach() {
+        assertThat(render("{{ ''.__class__ }}{{ messages.getClass }}{{ [].__init__ }}{{ messages[0].content.chars }}"))
+                .isEmpty();
+    }
+
+    @Test
+    void undefined_prints_nothing_and_iterates_as_empty() {
+        assertThat(render("[{{ x }}{% for y in x %}no{% endfor %}{{ x|length }}{{ 'a' in x }}{{ x|default('d') }}]"))
+                .isEqualTo("[0Falsed]");
+    }
+
+    @Test
+    void a_message_keeps_the_order_and_the_nulls_of_its_fields() {
+        var fields = new LinkedHashMap<String, Object>();
+        fields.put("zebra", null);
+        fields.put("ape", List.of(1, 2.5, true));
+        var prompt = ChatTemplate.compile("{{ messages[0] }}")
+                .render(List.of(new ChatMessage("assistant", null, fields)), false, null, null, Map.of());
+        assertThat(prompt.text())
+                .isEqualTo("{'role': 'assistant', 'content': None, 'zebra': None, 'ape': [1, 2.5, True]}");
+    }
+
+    @Test
+    void client_text_is_known_to_the_character() {
+        RenderedPrompt prompt = ChatTemplate.compile("ab{{ messages[0].content }}cd")
+                .render(List.of(new ChatMessage("user", "XY")), false, null, null, Map.of());
+        assertThat(prompt.text()).isEqualTo("abXYcd");
+        assertThat(prompt.isFromClient(0, 2)).isFalse();
+        assertThat(prompt.isFromClient(1, 3)).isTrue();
+        assertThat(prompt.isFromClient(2, 4)).isTrue();
+        assertThat(prompt.isFromClient(4, 6)).isFalse();
+        assertThat(prompt.isFromClient(0, 6)).isTrue();
+    }
+
+    @Timeout(60)
+    @Test
+    void broken_copies_of_real_templates_fail_with_our_error_or_not_at_all() {
+        var random = new Random(11);
+        var sources = new ArrayList<String>();
+        for (String name : List.of("chatml", "llama31", "qwen3", "mistral", "torture")) {
+            sources.add(ChatTemplateGoldenTest.resource(name + ".jinja"));
+        }
+        int rendered = 0;
+        for (int round = 0; round < 3000; round++) {
+            var source = new StringBuilder(sources.get(round % sources.size()));
+            for (int edits = 1 + random.nextInt(3); edits > 0; edits--) {
+                int at = random.nextInt(source.length());
+                int end = Math.min(source.length(), at + random.nextInt(6));
+                int from = random.nextInt(source.length() - 6);
+                source.replace(at, end, random.nextBoolean() ? "" : source.substring(from, from + random.nextInt(6)));
+            }
+            try {
+                ChatTemplate.compile(source.toString())
+                        .render(List.of(new ChatMessage("user", "hi")), true, "<s>", "</s>", Map.of());
+                rendered++;
+            } catch (TemplateException expected) {
+                assertThat(expected.getMessage()).isNotEmpty();
+            }
+        }
+        assertThat(rendered).isBetween(100, 2900);
+    }
+}

@@ -1,0 +1,157 @@
+package dev.warmpath.worker.compute;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * A device that computes steps of a model. This is the whole seam: everything above it is plain bookkeeping, everything
+ * below it may be a processor or a GPU.
+ *
+ * <p><b>Queue.</b> Operations are <em>enqueued</em> and take effect in the order of the calls; a backend may run them
+ * at once, later, or replay them as a captured graph. {@link #submit} ends a step, {@link #await} waits for it and
+ * brings the drawn tokens back, and nothing else. At most one step is outstanding.
+ * <pre>
+ *   write inputs → embed
+ *                → per layer: norm, matmul, rotateAndStoreKv, pagedAttention, matmul, norm, matmul, siluMul, matmul
+ *                → gatherRows → norm → matmul (head) → sample → submit ⇢ await
+ * </pre>
+ * <b>Memory.</b> Tensors are allocated when a model is loaded, for its largest step, and reused: operations get how
+ * many of their leading rows count now ({@code rowCount}); later rows keep unspecified content. Nothing is allocated
+ * per step. Host values cross as {@link MemorySegment}, never as arrays; they are read before the call returns.
+ *
+ * <p><b>Rows are independent.</b> On processors a row of a result depends on nothing but its own inputs, bit for bit:
+ * not on the other rows, their number, block size or threads. On a GPU it may differ in the last bits.
+ *
+ * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. What the
+ * device finds out is {@link ComputeException}, at the call or at {@link #await}. One thread uses a backend at a time.
+ */
+public interface ComputeBackend extends AutoCloseable {
+
+    /** Short name for logs and metrics, such as {@code scalar}. */
+    String name();
+
+    /** The type in which this backend wants the activations of a model; logits are always F32. */
+    DataType activationType();
+
+    // ---- memory
+
+    /** A tensor of zeros that lives until the backend is closed. */
+    Tensor allocate(DataType type, int rows, int columns);
+
+    /**
+     * A weight matrix [rows, columns] of zeros, to be filled by {@link #upload} and read by {@link #matmul} and
+     * {@link #embed} only: type and layout on the device are the backend's choice.
+     */
+    Tensor allocateWeight(int rows, int columns);
+
+    /**
+     * Fills rows of a weight matrix; consecutive rows may come from different sources, as in fused projections.
+     * @param type   of the values, F32 or BF16
+     * @param values [rowCount, columns], row-major, any alignment
+     */
+    void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values);
+
+    /**
+     * A zeroed paged cache.
+     * @param blockCount blocks, the null block 0 included
+     * @throws ComputeException if the device cannot hold it
+     */
+    KvCache allocateKvCache(CacheShape shape, int blockCount);
+
+    /** Device memory that one block takes, keys and values of all layers. */
+    long bytesPerBlock(CacheShape shape);
+
+    /**
+     * Enqueues a write of the leading elements of {@code target}.
+     * @param values elements of the target's type; the size says how many
+     */
+    void write(Tensor target, MemorySegment values);
+
+    /** Waits for everything enqueued and copies the leading rows out, for tests and diagnosis. Not for weights. */
+    void read(Tensor source, int rowCount, MemorySegment values);
+
+    // ---- operations of a step, in the order in which a decoder needs them
+
+    /**
+     * Looks rows up: {@code hidden[r] = table[tokens[r]]}.
+     * @param tokens I32 [≥ rowCount, 1]; ids below the table's rows, which the caller has checked
+     * @param table  weight [vocabulary, hidden]
+     * @param hidden activations [≥ rowCount, hidden]
+     */
+    void embed(Tensor tokens, Tensor table, Tensor hidden, int rowCount);
+
+    /**
+     * Root-mean-square norm: {@code output = input / sqrt(mean(input²) + epsilon) * weight}, row by row.
+     * @param weight [1, columns], activation type
+     */
+    void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount);
+
+    /**
+     * Adds {@code addend} to {@code residual} in place, then norms the sum into {@code output} as {@link #rmsNorm}
+     * does.
+     */
+    void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount);
+
+    /**
+     * {@code output = input · weightᵀ}, summed in float32 or wider.
+     * @param input  [≥ rowCount, k]
+     * @param weight weight [n, k]
+     * @param output [≥ rowCount, n], not the input
+     */
+    void matmul(Tensor input, Tensor weight, Tensor output, int rowCount);
+
+    /**
+     * Turns queries and keys by their position and puts keys and values into the paged cache. The rotation pairs
+     * element i with i + headSize / 2 (Hugging Face's {@code rotate_half}): (a, b) → (a cos − b sin, b cos + a sin).
+     * @param qkv    [≥ tokenCount, (queryHeads + 2 · kvHeads) · headSize]: queries, keys, values; queries are turned in
+     *               place, the keys' and values' columns are undefined afterwards
+     * @param rotary F32 [positions, headSize]: cosines of the headSize / 2 angles, then their sines
+     * @throws ComputeException if the device rejects the launch; the cache content of these slots is then undefined
+     */
+    void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer);
+
+    /**
+     * Causal attention of each token over the cached positions 0 up to and including its own, which
+     * {@link #rotateAndStoreKv} has stored before: softmax(q · K / sqrt(headSize)) · V. Query heads share key/value
+     * heads in consecutive groups of equal size. Keys and values are read through the block tables.
+     * @param qkv    queries in the leading columns, as {@link #rotateAndStoreKv} leaves them
+     * @param output [≥ tokenCount, queryHeads · headSize]
+     */
+    void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output);
+
+    /**
+     * {@code output = silu(gate) * up} with silu(x) = x / (1 + exp(−x)).
+     * @param gateUp [≥ rowCount, 2 · n]: gate, then up
+     * @param output [≥ rowCount, n]
+     */
+    void siluMul(Tensor gateUp, Tensor output, int rowCount);
+
+    /** {@code output[r] = input[rowIndexes[r]]}. @param rowIndexes I32 [≥ rowCount, 1] */
+    void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount);
+
+    /**
+     * Draws one token per row by the rule of {@link Sampling}. Unusable logits draw {@link SampledTokens#NO_TOKEN}.
+     * @param logits F32 [≥ rowCount, vocabulary]
+     */
+    void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount);
+
+    /**
+     * Copies whole blocks, keys and values of all layers, pair after pair.
+     * @throws ComputeException if the backend has no host tier and the direction needs one
+     */
+    void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction);
+
+    // ---- steps
+
+    /** Ends the step: everything enqueued since the last one. @param rowCount tokens to bring back, may be 0 */
+    Completion submit(SampledTokens sampled, int rowCount);
+
+    /**
+     * Waits for a step and fills {@code output}.
+     * @throws ComputeException if anything in the step failed, unusable logits included; {@code output} is then empty
+     */
+    void await(Completion completion, StepOutput output);
+
+    /** Frees every tensor and cache; handles are dead afterwards. */
+    @Override
+    void close();
+}

@@ -1,0 +1,12 @@
+package dev.warmpath.worker.compute;
+
+/**
+ * Where a step leaves what it drew.
+ * @param tokens   I32 [rows, 1]; {@link #NO_TOKEN} where the logits were unusable
+ * @param logprobs F32 [rows, 1]; NaN where none was wanted
+ */
+public record SampledTokens(Tensor tokens, Tensor logprobs) {
+
+    /** Drawn from logits from which nothing can be drawn; makes {@link ComputeBackend#await} fail. */
+    public static final int NO_TOKEN = -1;
+}

@@ -1,0 +1,215 @@
+package dev.warmpath.worker.compute.cpu;
+
+import dev.warmpath.worker.compute.BlockMapping;
+import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.compute.Completion;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.ComputeException;
+import dev.warmpath.worker.compute.CopyDirection;
+import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.SampledTokens;
+import dev.warmpath.worker.compute.SamplingInputs;
+import dev.warmpath.worker.compute.StepOutput;
+import dev.warmpath.worker.compute.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+
+/**
+ * What processors have in common: everything that is not a hot loop. Operations run when they are enqueued, in the
+ * calling thread; {@link #await} only hands over what is there.
+ */
+abstract class CpuBackend implements ComputeBackend {
+
+    private final TokenSampler sampler = new TokenSampler();
+    private final int panelWidth;
+    private long submittedSteps;
+    private long awaitedSteps;
+    private SampledTokens submitted =
+            new SampledTokens(new CpuTensor(DataType.I32, 0, 1), new CpuTensor(DataType.F32, 0, 1));
+    private int submittedRows;
+
+    /** @param panelWidth outputs that lie together in a weight's panel */
+    CpuBackend(int panelWidth) {
+        this.panelWidth = panelWidth;
+    }
+
+    @Override
+    public final DataType activationType() {
+        return DataType.F32;
+    }
+
+    @Override
+    public final Tensor allocate(DataType type, int rows, int columns) {
+        return new CpuTensor(type, rows, columns);
+    }
+
+    @Override
+    public final Tensor allocateWeight(int rows, int columns) {
+        return new CpuWeight(rows, columns, panelWidth);
+    }
+
+    @Override
+    public final void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
+        Shapes.require(type == DataType.F32 || type == DataType.BF16, "weights are F32 or BF16, not " + type);
+        Shapes.require(firstRow >= 0 && firstRow + rowCount <= weight.rows(), "upload of rows past the weight's end");
+        long bytes = (long) rowCount * weight.columns() * type.bytes();
+        Shapes.require(values.byteSize() == bytes, "upload of another size");
+        Shapes.weight(weight).upload(firstRow, rowCount, type, values);
+    }
+
+    @Override
+    public final KvCache allocateKvCache(CacheShape shape, int blockCount) {
+        if ((long) shape.blockElements() * blockCount > Integer.MAX_VALUE - CpuKvCache.SLACK) {
+            throw new ComputeException(
+                    "%d blocks of %s: a layer's keys are past the longest array".formatted(blockCount, shape));
+        }
+        return new CpuKvCache(shape, blockCount);
+    }
+
+    @Override
+    public final long bytesPerBlock(CacheShape shape) {
+        return 2L * shape.layerCount() * shape.blockElements() * Float.BYTES;
+    }
+
+    @Override
+    public final void write(Tensor target, MemorySegment values) {
+        Shapes.require(values.byteSize() <= (long) target.rows() * target.columns() * target.type().bytes(),
+                "write past the tensor's end");
+        Shapes.tensor(target).write(values);
+    }
+
+    @Override
+    public final void read(Tensor source, int rowCount, MemorySegment values) {
+        Shapes.rows(source, rowCount);
+        Shapes.tensor(source).read(rowCount, values);
+    }
+
+    @Override
+    public final void embed(Tensor tokens, Tensor table, Tensor hidden, int rowCount) {
+        var weight = Shapes.weight(table);
+        Shapes.require(hidden.columns() == table.columns(), "embedding and hidden state differ in width");
+        int[] ids = Shapes.ints(tokens, rowCount);
+        float[] target = Shapes.floats(hidden, rowCount);
+        for (int row = 0; row < rowCount; row++) {
+            int start = weight.rowStart(ids[row]);
+            for (int column = 0; column < table.columns(); column++) {
+                target[row * table.columns() + column] = weight.panels[start + column * weight.panelWidth];
+            }
+        }
+    }
+
+    @Override
+    public final void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer) {
+        var pages = (CpuKvCache) cache;
+        int headSize = cache.shape().headSize();
+        int kvHeads = cache.shape().kvHeadCount();
+        int turnedHeads = Shapes.queryHeads(qkv, cache.shape()) + kvHeads;
+        float[] source = Shapes.floats(qkv, batch.tokenCount());
+        float[] angles = Shapes.floats(rotary, 0);
+        int[] positions = Shapes.ints(batch.positions(), batch.tokenCount());
+        int[] slots = Shapes.ints(batch.slotMapping(), batch.tokenCount());
+        for (int token = 0; token < batch.tokenCount(); token++) {
+            int start = token * qkv.columns();
+            for (int head = 0; head < turnedHeads; head++) {
+                rotate(source, start + head * headSize, angles, positions[token] * headSize, headSize / 2);
+            }
+            if (slots[token] >= 0) {
+                int keyStart = start + (turnedHeads - kvHeads) * headSize;
+                pages.store(layer, slots[token], source, keyStart, keyStart + kvHeads * headSize);
+            }
+        }
+    }
+
+    private static void rotate(float[] vector, int start, float[] angles, int angleStart, int half) {
+        for (int i = 0; i < half; i++) {
+            float cos = angles[angleStart + i];
+            float sin = angles[angleStart + half + i];
+            float a = vector[start + i];
+            float b = vector[start + half + i];
+            vector[start + i] = a * cos - b * sin;
+            vector[start + half + i] = b * cos + a * sin;
+        }
+    }
+
+    @Override
+    public final void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
+        int columns = input.columns();
+        Shapes.require(output.columns() == columns, "gathered rows differ in width");
+        int[] indexes = Shapes.ints(rowIndexes, rowCount);
+        float[] source = Shapes.floats(input, 0);
+        float[] target = Shapes.floats(output, rowCount);
+        for (int row = 0; row < rowCount; row++) {
+            System.arraycopy(source, indexes[row] * columns, target, row * columns, columns);
+        }
+    }
+
+    @Override
+    public final void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
+        float[] values = Shapes.floats(logits, rowCount);
+        long[] seeds = Shapes.longs(inputs.seeds(), rowCount);
+        int[] counters = Shapes.ints(inputs.counters(), rowCount);
+        float[] temperatures = Shapes.floats(inputs.temperatures(), rowCount);
+        int[] topKs = Shapes.ints(inputs.topKs(), rowCount);
+        float[] topPs = Shapes.floats(inputs.topPs(), rowCount);
+        int[] wanted = Shapes.ints(inputs.logprobs(), rowCount);
+        int[] tokens = Shapes.ints(output.tokens(), rowCount);
+        float[] logprobs = Shapes.floats(output.logprobs(), rowCount);
+        int size = logits.columns();
+        for (int row = 0; row < rowCount; row++) {
+            int token = sampler.draw(values, row * size, size, temperatures[row], topKs[row], topPs[row],
+                    seeds[row], counters[row]);
+            boolean logprob = wanted[row] != 0 && token != SampledTokens.NO_TOKEN;
+            tokens[row] = token;
+            logprobs[row] = logprob ? TokenSampler.logprob(values, row * size, size, token) : Float.NaN;
+        }
+    }
+
+    @Override
+    public final void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
+        if (direction != CopyDirection.DEVICE_TO_DEVICE) {
+            throw new ComputeException("backend " + name() + " has no host tier to copy blocks " + direction);
+        }
+        for (int pair = 0; pair < mapping.count(); pair++) {
+            Shapes.require(Math.max(mapping.source(pair), mapping.target(pair)) < cache.blockCount()
+                    && Math.min(mapping.source(pair), mapping.target(pair)) >= 0, "copy of a block that is not there");
+            ((CpuKvCache) cache).copyBlock(mapping.source(pair), mapping.target(pair));
+        }
+    }
+
+    @Override
+    public final Completion submit(SampledTokens sampled, int rowCount) {
+        Shapes.rows(sampled.tokens(), rowCount);
+        if (submittedSteps != awaitedSteps) {
+            throw new IllegalStateException("step %d has not been awaited".formatted(submittedSteps));
+        }
+        submitted = sampled;
+        submittedRows = rowCount;
+        return new Completion(++submittedSteps);
+    }
+
+    @Override
+    public final void await(Completion completion, StepOutput output) {
+        if (completion.stepNumber() != submittedSteps || awaitedSteps == submittedSteps) {
+            throw new IllegalStateException("step %d is not outstanding".formatted(completion.stepNumber()));
+        }
+        awaitedSteps = submittedSteps;
+        output.filled(0);
+        int[] tokens = Shapes.ints(submitted.tokens(), submittedRows);
+        for (int row = 0; row < submittedRows; row++) {
+            if (tokens[row] == SampledTokens.NO_TOKEN) {
+                throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
+            }
+        }
+        float[] logprobs = Shapes.floats(submitted.logprobs(), submittedRows);
+        MemorySegment.copy(tokens, 0, output.tokens(), ValueLayout.JAVA_INT, 0, submittedRows);
+        MemorySegment.copy(logprobs, 0, output.logprobs(), ValueLayout.JAVA_FLOAT, 0, submittedRows);
+        output.filled(submittedRows);
+    }
+
+    @Override
+    public void close() {
+        // arrays go when their handles go
+    }
+}

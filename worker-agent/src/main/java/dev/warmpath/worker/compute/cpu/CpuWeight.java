@@ -1,0 +1,70 @@
+package dev.warmpath.worker.compute.cpu;
+
+import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.Tensor;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+
+/**
+ * A weight matrix W [rows, columns], cut into panels of {@code panelWidth} rows and transposed inside each, the last
+ * panel filled up with zeros. The inner loop of x · Wᵀ then runs over neighbouring outputs: no sum is ever taken across
+ * lanes, and each output is one chain of additions in the order of the columns, whatever the tile.
+ * <pre>
+ *   panel p:  column 0: W[p·w][0] W[p·w+1][0] … W[p·w+w−1][0]    (w = panelWidth)
+ *             column 1: W[p·w][1] …
+ * </pre>
+ */
+final class CpuWeight implements Tensor {
+
+    private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+    private static final ValueLayout.OfShort BF16 = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    final float[] panels;
+    final int panelWidth;
+    private final int rows;
+    private final int columns;
+
+    CpuWeight(int rows, int columns, int panelWidth) {
+        this.rows = rows;
+        this.columns = columns;
+        this.panelWidth = panelWidth;
+        int paddedRows = Math.ceilDiv(rows, panelWidth) * panelWidth;
+        this.panels = new float[Math.multiplyExact(paddedRows, columns)];
+    }
+
+    /** Where element (row, 0) lies; element (row, c) is {@code c * panelWidth} further on. */
+    int rowStart(int row) {
+        return row / panelWidth * panelWidth * columns + row % panelWidth;
+    }
+
+    void upload(int firstRow, int rowCount, DataType type, MemorySegment values) {
+        for (int row = 0; row < rowCount; row++) {
+            int start = rowStart(firstRow + row);
+            for (int column = 0; column < columns; column++) {
+                panels[start + column * panelWidth] = element(type, values, (long) row * columns + column);
+            }
+        }
+    }
+
+    private static float element(DataType type, MemorySegment values, long index) {
+        return type == DataType.F32 ? values.getAtIndex(F32, index)
+                : Float.intBitsToFloat(values.getAtIndex(BF16, index) << 16);
+    }
+
+    /** Values as this processor keeps them. */
+    @Override
+    public DataType type() {
+        return DataType.F32;
+    }
+
+    @Override
+    public int rows() {
+        return rows;
+    }
+
+    @Override
+    public int columns() {
+        return columns;
+    }
+}

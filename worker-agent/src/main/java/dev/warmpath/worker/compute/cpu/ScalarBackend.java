@@ -1,0 +1,170 @@
+package dev.warmpath.worker.compute.cpu;
+
+import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Tensor;
+
+/**
+ * Plain loops, the truth that faster bodies are held to. Each sum runs in the order of its index, so every row is its
+ * own, bit for bit. Single-threaded.
+ */
+public final class ScalarBackend extends CpuBackend {
+
+    private static final int PANEL_WIDTH = 64;
+
+    private float[] scores = new float[0];
+
+    public ScalarBackend() {
+        super(PANEL_WIDTH);
+    }
+
+    @Override
+    public String name() {
+        return "scalar";
+    }
+
+    @Override
+    public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
+        Shapes.norm(input, weight, output);
+        int columns = input.columns();
+        float[] x = Shapes.floats(input, rowCount);
+        float[] w = Shapes.floats(weight, 1);
+        float[] y = Shapes.floats(output, rowCount);
+        for (int row = 0; row < rowCount; row++) {
+            int start = row * columns;
+            float squares = 0;
+            for (int i = 0; i < columns; i++) {
+                squares += x[start + i] * x[start + i];
+            }
+            float scale = (float) (1 / Math.sqrt(squares / columns + epsilon));
+            for (int i = 0; i < columns; i++) {
+                y[start + i] = x[start + i] * scale * w[i];
+            }
+        }
+    }
+
+    @Override
+    public void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount) {
+        Shapes.norm(addend, weight, output);
+        float[] x = Shapes.floats(residual, rowCount);
+        float[] a = Shapes.floats(addend, rowCount);
+        for (int i = 0; i < rowCount * residual.columns(); i++) {
+            x[i] += a[i];
+        }
+        rmsNorm(residual, weight, epsilon, output, rowCount);
+    }
+
+    @Override
+    public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
+        Shapes.matmul(input, weight, output);
+        float[] x = Shapes.floats(input, rowCount);
+        float[] y = Shapes.floats(output, rowCount);
+        var w = Shapes.weight(weight);
+        for (int first = 0; first < weight.rows(); first += PANEL_WIDTH) {
+            int width = Math.min(PANEL_WIDTH, weight.rows() - first);
+            for (int row = 0; row < rowCount; row++) {
+                multiplyPanel(x, row * input.columns(), input.columns(), w.panels, w.rowStart(first),
+                        y, row * output.columns() + first, width);
+            }
+        }
+    }
+
+    private static void multiplyPanel(float[] x, int xStart, int depth, float[] panel, int panelStart,
+                                      float[] y, int yStart, int width) {
+        for (int n = 0; n < width; n++) {
+            y[yStart + n] = 0;
+        }
+        for (int k = 0; k < depth; k++) {
+            float factor = x[xStart + k];
+            int start = panelStart + k * PANEL_WIDTH;
+            for (int n = 0; n < width; n++) {
+                y[yStart + n] += factor * panel[start + n];
+            }
+        }
+    }
+
+    @Override
+    public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
+        int queryHeads = Shapes.queryHeads(qkv, cache.shape());
+        int headSize = cache.shape().headSize();
+        Shapes.require(output.columns() == queryHeads * headSize, "attention output differs in width");
+        int[] starts = Shapes.ints(batch.queryStarts(), batch.sequenceCount() + 1);
+        int[] positions = Shapes.ints(batch.positions(), batch.tokenCount());
+        float[] queries = Shapes.floats(qkv, batch.tokenCount());
+        float[] outputs = Shapes.floats(output, batch.tokenCount());
+        for (int sequence = 0; sequence < batch.sequenceCount(); sequence++) {
+            for (int token = starts[sequence]; token < starts[sequence + 1]; token++) {
+                for (int head = 0; head < queryHeads; head++) {
+                    attend(queries, token * qkv.columns() + head * headSize, positions[token] + 1,
+                            (CpuKvCache) cache, layer, head / (queryHeads / cache.shape().kvHeadCount()),
+                            Shapes.ints(batch.blockTables(), 0), sequence * batch.blockTableStride(),
+                            outputs, token * output.columns() + head * headSize);
+                }
+            }
+        }
+    }
+
+    /** One query vector over positions 0 up to {@code length}, exclusive. */
+    private void attend(float[] query, int queryStart, int length, CpuKvCache cache, int layer, int kvHead,
+                        int[] blockTable, int tableStart, float[] output, int outputStart) {
+        int headSize = cache.shape().headSize();
+        int blockSize = cache.shape().blockSize();
+        float[] keys = cache.keys[layer];
+        float[] values = cache.values[layer];
+        if (scores.length < length) {
+            scores = new float[Math.max(length, 2 * scores.length)];
+        }
+        for (int block = 0; block < length; block += blockSize) {
+            setProducts(query, queryStart, keys, cache.headStart(blockTable[tableStart + block / blockSize], kvHead),
+                    headSize, blockSize, block, Math.min(blockSize, length - block));
+        }
+        float max = Float.NEGATIVE_INFINITY;
+        for (int position = 0; position < length; position++) {
+            scores[position] = (float) (scores[position] / Math.sqrt(headSize));
+            max = Math.max(max, scores[position]);
+        }
+        float sum = 0;
+        for (int position = 0; position < length; position++) {
+            scores[position] = (float) Math.exp(scores[position] - max);
+            sum += scores[position];
+        }
+        for (int i = 0; i < headSize; i++) {
+            output[outputStart + i] = 0;
+        }
+        for (int position = 0; position < length; position++) {
+            int value = cache.headStart(blockTable[tableStart + position / blockSize], kvHead)
+                    + position % blockSize * headSize;
+            for (int i = 0; i < headSize; i++) {
+                output[outputStart + i] += scores[position] / sum * values[value + i];
+            }
+        }
+    }
+
+    /** Sets the scores of a block's positions to q · k, element after element. */
+    private void setProducts(float[] query, int queryStart, float[] keys, int keyStart, int headSize, int blockSize,
+                             int firstPosition, int count) {
+        for (int offset = 0; offset < count; offset++) {
+            scores[firstPosition + offset] = 0;
+        }
+        for (int i = 0; i < headSize; i++) {
+            for (int offset = 0; offset < count; offset++) {
+                scores[firstPosition + offset] += query[queryStart + i] * keys[keyStart + i * blockSize + offset];
+            }
+        }
+    }
+
+    @Override
+    public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
+        Shapes.siluMul(gateUp, output);
+        int columns = output.columns();
+        float[] x = Shapes.floats(gateUp, rowCount);
+        float[] y = Shapes.floats(output, rowCount);
+        for (int row = 0; row < rowCount; row++) {
+            for (int i = 0; i < columns; i++) {
+                float gate = x[row * 2 * columns + i];
+                float up = x[row * 2 * columns + columns + i];
+                y[row * columns + i] = (float) (gate / (1 + Math.exp(-gate))) * up;
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+package dev.warmpath.worker.compute.cpu;
+
+import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
+import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
+
+import dev.warmpath.worker.compute.PagedBatch;
+import java.util.Arrays;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.VectorOperators;
+
+/**
+ * Causal attention over the paged cache, in tiles of four query vectors that share a key/value head (the query heads of
+ * its group, then those of the next token), so that each key and value is loaded once for four.
+ *
+ * <p>Three passes over a tile's scores: q · k, with lanes over the positions of a block; softmax; sum of p · v, with
+ * lanes over the head. Every sum has one order, by element or by position, whatever the block size, chunk or tile:
+ * <ul>
+ * <li>a score is a chain over the head's elements in its own lane;
+ * <li>the softmax's sum is a chain in lane (position mod lanes), then over the lanes;
+ * <li>an output element is a chain over positions. It ends at the token's own position: a stale slot behind it may hold
+ *     anything, NaN included, so it is never multiplied by zero.
+ * </ul>
+ */
+final class VectorAttention implements ThreadTeam.Task {
+
+    private static final int NONE = -1;
+    private static final int TILE_ROWS = 4;
+    /** Query vectors of a unit, a multiple of the tile. */
+    private static final int UNIT_ROWS = 32;
+    /** Multiply-adds below which waking threads costs more than it saves. */
+    private static final long MIN_SHARED_WORK = 1L << 20;
+
+    private final ThreadTeam team;
+    private final Tile[] tiles;
+    private int[] firstUnits = new int[1];
+    private float[] queries = new float[0];
+    private float[] outputs = new float[0];
+    private float[] keys = new float[0];
+    private float[] values = new float[0];
+    private int[] queryStarts = new int[0];
+    private int[] positions = new int[0];
+    private int[] blockTables = new int[0];
+    private int tableStride;
+    private int sequenceCount;
+    private int queryStride;
+    private int outputStride;
+    private int kvHeads;
+    private int group;
+    private int headSize;
+    private int blockSize;
+    private float scale;
+
+    VectorAttention(ThreadTeam team) {
+        this.team = team;
+        this.tiles = new Tile[team.size()];
+        Arrays.setAll(tiles, member -> new Tile());
+    }
+
+    void attend(CpuTensor qkv, PagedBatch batch, CpuKvCache cache, int layer, CpuTensor output) {
+        queries = qkv.floats;
+        outputs = output.floats;
+        keys = cache.keys[layer];
+        values = cache.values[layer];
+        queryStarts = Shapes.ints(batch.queryStarts(), batch.sequenceCount() + 1);
+        positions = Shapes.ints(batch.positions(), batch.tokenCount());
+        blockTables = Shapes.ints(batch.blockTables(), 0);
+        tableStride = batch.blockTableStride();
+        sequenceCount = batch.sequenceCount();
+        queryStride = qkv.columns();
+        outputStride = output.columns();
+        kvHeads = cache.shape().kvHeadCount();
+        headSize = cache.shape().headSize();
+        group = output.columns() / headSize / kvHeads;
+        blockSize = cache.shape().blockSize();
+        scale = (float) (1 / Math.sqrt(headSize));
+        int units = countUnits();
+        team.run(this, units, work() < MIN_SHARED_WORK);
+    }
+
+    private int countUnits() {
+        if (firstUnits.length <= sequenceCount) {
+            firstUnits = new int[2 * sequenceCount + 1];
+        }
+        int units = 0;
+        for (int sequence = 0; sequence < sequenceCount; sequence++) {
+            firstUnits[sequence] = units;
+            int rows = (queryStarts[sequence + 1] - queryStarts[sequence]) * group;
+            units += Math.ceilDiv(rows, UNIT_ROWS) * kvHeads;
+        }
+        firstUnits[sequenceCount] = units;
+        return units;
+    }
+
+    private long work() {
+        long work = 0;
+        for (int sequence = 0; sequence < sequenceCount; sequence++) {
+            int end = queryStarts[sequence + 1];
+            work += (long) (end - queryStarts[sequence]) * (positions[end - 1] + 1);
+        }
+        return work * group * kvHeads * headSize * 2;
+    }
+
+    @Override
+    public void run(int unit, int member) {
+        int sequence = 0;
+        while (firstUnits[sequence + 1] <= unit) {
+            sequence++;
+        }
+        int inSequence = unit - firstUnits[sequence];
+        int kvHead = inSequence % kvHeads;
+        int rows = (queryStarts[sequence + 1] - queryStarts[sequence]) * group;
+        int firstRow = inSequence / kvHeads * UNIT_ROWS;
+        int end = Math.min(firstRow + UNIT_ROWS, rows);
+        for (int row = firstRow; row < end; row += TILE_ROWS) {
+            tiles[member].attend(sequence, kvHead, row, Math.min(TILE_ROWS, end - row));
+        }
+    }
+
+    /** Four query vectors and their scores; a tile with fewer repeats its last. One per member. */
+    private final class Tile {
+
+        private final int[] queryStart = new int[TILE_ROWS];
+        private final int[] outputStart = new int[TILE_ROWS];
+        private final int[] length = new int[TILE_ROWS];          // positions that a row sees
+        private final float[] inverseSums = new float[TILE_ROWS];
+        private final float[] sums = new float[2 * TILE_ROWS * LANES];
+        private final float[] lanes = new float[LANES];
+        private float[] scores = new float[0];
+        private int scoreStride;
+        private int table;
+        private int head;
+
+        void attend(int sequence, int kvHead, int firstRow, int rowCount) {
+            table = sequence * tableStride;
+            head = kvHead;
+            for (int i = 0; i < TILE_ROWS; i++) {
+                place(i, queryStarts[sequence], firstRow + Math.min(i, rowCount - 1));
+            }
+            reserve(length[TILE_ROWS - 1]);
+            computeScores(length[TILE_ROWS - 1]);
+            for (int i = 0; i < rowCount; i++) {
+                inverseSums[i] = softmax(i * scoreStride, length[i]);
+            }
+            for (int element = 0; element < headSize; element += 2 * LANES) {
+                sumValues(element, rowCount);
+            }
+        }
+
+        private void place(int i, int firstToken, int row) {
+            int token = firstToken + row / group;
+            int queryHead = head * group + row % group;
+            queryStart[i] = token * queryStride + queryHead * headSize;
+            outputStart[i] = token * outputStride + queryHead * headSize;
+            length[i] = positions[token] + 1;
+        }
+
+        private void reserve(int positionCount) {
+            // a block's last store may run over by a vector, whatever the block size
+            int needed = Math.ceilDiv(positionCount, blockSize) * blockSize + LANES;
+            if (scoreStride < needed) {
+                scoreStride = Math.max(needed, 2 * scoreStride);
+                scores = new float[TILE_ROWS * scoreStride];
+            }
+        }
+
+        private int headStart(int position) {
+            return (blockTables[table + position / blockSize] * kvHeads + head) * headSize * blockSize;
+        }
+
+        /** Scores of all positions, two vectors of positions at a time: eight chains hide the latency of one. */
+        private void computeScores(int positionCount) {
+            int waiting = NONE;
+            int waitingStart = NONE;
+            for (int block = 0; block < positionCount; block += blockSize) {
+                int start = headStart(block);
+                for (int offset = 0; offset < blockSize; offset += LANES) {
+                    if (waiting == NONE) {
+                        waiting = block + offset;
+                        waitingStart = start + offset;
+                    } else {
+                        scoreVectors(waitingStart, waiting, start + offset, block + offset);
+                        waiting = NONE;
+                    }
+                }
+            }
+            if (waiting != NONE) {
+                scoreVectors(waitingStart, waiting, waitingStart, waiting);
+            }
+        }
+
+        /**
+         * Lanes past a short block hold leftovers, which the next block's scores overwrite: the first vector goes
+         * first.
+         */
+        private void scoreVectors(int keyStart, int position, int nextKeyStart, int nextPosition) {
+            var a0 = FloatVector.zero(SPECIES);
+            var a1 = a0;
+            var b0 = a0;
+            var b1 = a0;
+            var c0 = a0;
+            var c1 = a0;
+            var d0 = a0;
+            var d1 = a0;
+            float[] q = queries;
+            float[] k = keys;
+            int qa = queryStart[0];
+            int qb = queryStart[1];
+            int qc = queryStart[2];
+            int qd = queryStart[3];
+            int step = blockSize;
+            int size = headSize;
+            for (int i = 0; i < size; i++, keyStart += step, nextKeyStart += step) {
+                var k0 = FloatVector.fromArray(SPECIES, k, keyStart);
+                var k1 = FloatVector.fromArray(SPECIES, k, nextKeyStart);
+                var a = FloatVector.broadcast(SPECIES, q[qa + i]);
+                a0 = k0.fma(a, a0);
+                a1 = k1.fma(a, a1);
+                var b = FloatVector.broadcast(SPECIES, q[qb + i]);
+                b0 = k0.fma(b, b0);
+                b1 = k1.fma(b, b1);
+                var c = FloatVector.broadcast(SPECIES, q[qc + i]);
+                c0 = k0.fma(c, c0);
+                c1 = k1.fma(c, c1);
+                var d = FloatVector.broadcast(SPECIES, q[qd + i]);
+                d0 = k0.fma(d, d0);
+                d1 = k1.fma(d, d1);
+            }
+            float[] s = scores;
+            int stride = scoreStride;
+            a0.mul(scale).intoArray(s, position);
+            b0.mul(scale).intoArray(s, stride + position);
+            c0.mul(scale).intoArray(s, 2 * stride + position);
+            d0.mul(scale).intoArray(s, 3 * stride + position);
+            a1.mul(scale).intoArray(s, nextPosition);
+            b1.mul(scale).intoArray(s, stride + nextPosition);
+            c1.mul(scale).intoArray(s, 2 * stride + nextPosition);
+            d1.mul(scale).intoArray(s, 3 * stride + nextPosition);
+        }
+
+        /** Turns scores into exp(score − largest) in place. @return 1 / their sum */
+        private float softmax(int start, int positionCount) {
+            int end = start + positionCount;
+            int padded = start + Math.ceilDiv(positionCount, LANES) * LANES;
+            Arrays.fill(scores, end, padded, Float.NEGATIVE_INFINITY);
+            var largest = FloatVector.broadcast(SPECIES, Float.NEGATIVE_INFINITY);
+            for (int i = start; i < padded; i += LANES) {
+                largest = largest.max(FloatVector.fromArray(SPECIES, scores, i));
+            }
+            float max = largest.reduceLanes(VectorOperators.MAX);
+            var sums = FloatVector.zero(SPECIES);
+            for (int i = start; i < padded; i += LANES) {
+                var weight = VectorMath.exp(FloatVector.fromArray(SPECIES, scores, i).sub(max));
+                weight.intoArray(scores, i);
+                sums = sums.add(weight);
+            }
+            return 1 / VectorMath.sum(sums, lanes);
+        }
+
+        /** Two vectors of the head's elements: together up to the shortest row's end, then each row to its own. */
+        private void sumValues(int element, int rowCount) {
+            int shared = length[0];
+            var a0 = FloatVector.zero(SPECIES);
+            var a1 = a0;
+            var b0 = a0;
+            var b1 = a0;
+            var c0 = a0;
+            var c1 = a0;
+            var d0 = a0;
+            var d1 = a0;
+            float[] p = scores;
+            float[] v = values;
+            int p1 = scoreStride;
+            int p2 = 2 * scoreStride;
+            int p3 = 3 * scoreStride;
+            int step = headSize;
+            for (int block = 0; block < shared; block += blockSize) {
+                int value = headStart(block) + element;
+                int end = Math.min(block + blockSize, shared);
+                for (int position = block; position < end; position++, value += step) {
+                    var v0 = FloatVector.fromArray(SPECIES, v, value);
+                    var v1 = FloatVector.fromArray(SPECIES, v, value + LANES);
+                    var a = FloatVector.broadcast(SPECIES, p[position]);
+                    a0 = v0.fma(a, a0);
+                    a1 = v1.fma(a, a1);
+                    var b = FloatVector.broadcast(SPECIES, p[p1 + position]);
+                    b0 = v0.fma(b, b0);
+                    b1 = v1.fma(b, b1);
+                    var c = FloatVector.broadcast(SPECIES, p[p2 + position]);
+                    c0 = v0.fma(c, c0);
+                    c1 = v1.fma(c, c1);
+                    var d = FloatVector.broadcast(SPECIES, p[p3 + position]);
+                    d0 = v0.fma(d, d0);
+                    d1 = v1.fma(d, d1);
+                }
+            }
+            float[] sum = sums;
+            a0.intoArray(sum, 0);
+            a1.intoArray(sum, LANES);
+            b0.intoArray(sum, 2 * LANES);
+            b1.intoArray(sum, 3 * LANES);
+            c0.intoArray(sum, 4 * LANES);
+            c1.intoArray(sum, 5 * LANES);
+            d0.intoArray(sum, 6 * LANES);
+            d1.intoArray(sum, 7 * LANES);
+            for (int row = 0; row < rowCount; row++) {
+                finishRow(row, shared, element);
+            }
+        }
+
+        /** The chain goes on through memory: a float32 stored and loaded is the same float32. */
+        private void finishRow(int row, int from, int element) {
+            var low = FloatVector.fromArray(SPECIES, sums, 2 * row * LANES);
+            var high = FloatVector.fromArray(SPECIES, sums, (2 * row + 1) * LANES);
+            for (int position = from; position < length[row]; position++) {
+                int value = headStart(position) + position % blockSize * headSize + element;
+                var p = FloatVector.broadcast(SPECIES, scores[row * scoreStride + position]);
+                low = FloatVector.fromArray(SPECIES, values, value).fma(p, low);
+                high = FloatVector.fromArray(SPECIES, values, value + LANES).fma(p, high);
+            }
+            VectorMath.storeUpTo(headSize - element, low.mul(inverseSums[row]), high.mul(inverseSums[row]),
+                    outputs, outputStart[row] + element);
+        }
+    }
+}

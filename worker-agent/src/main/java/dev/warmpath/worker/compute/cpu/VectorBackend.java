@@ -1,0 +1,131 @@
+package dev.warmpath.worker.compute.cpu;
+
+import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
+import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
+
+import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Tensor;
+import jdk.incubator.vector.FloatVector;
+
+/**
+ * The Vector API on {@code threads} threads: the caller and daemon threads of its own. With one thread everything runs
+ * in the caller. Needs the C2 compiler: on C1 it is some thirty times slower, and still right.
+ */
+public final class VectorBackend extends CpuBackend {
+
+    private final ThreadTeam team;
+    private final VectorMatmul matmul;
+    private final VectorAttention attention;
+    private final float[] lanes = new float[LANES];
+
+    /** @param threads that compute a step, the caller included; 1 and above */
+    public VectorBackend(int threads) {
+        super(VectorMatmul.PANEL_WIDTH);
+        this.team = new ThreadTeam(threads, "warmpath-vector");
+        this.matmul = new VectorMatmul(team);
+        this.attention = new VectorAttention(team);
+    }
+
+    @Override
+    public String name() {
+        return "vector";
+    }
+
+    @Override
+    public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
+        Shapes.norm(input, weight, output);
+        float[] x = Shapes.floats(input, rowCount);
+        float[] w = Shapes.floats(weight, 1);
+        float[] y = Shapes.floats(output, rowCount);
+        for (int row = 0; row < rowCount; row++) {
+            normRow(x, row * input.columns(), w, epsilon, y, input.columns());
+        }
+    }
+
+    @Override
+    public void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount) {
+        Shapes.norm(addend, weight, output);
+        Shapes.norm(residual, weight, output);
+        int columns = residual.columns();
+        float[] x = Shapes.floats(residual, rowCount);
+        float[] a = Shapes.floats(addend, rowCount);
+        float[] w = Shapes.floats(weight, 1);
+        float[] y = Shapes.floats(output, rowCount);
+        for (int row = 0; row < rowCount; row++) {
+            addRow(x, a, row * columns, columns);
+            normRow(x, row * columns, w, epsilon, y, columns);
+        }
+    }
+
+    private static void addRow(float[] x, float[] addend, int start, int columns) {
+        int i = start;
+        for (; i <= start + columns - LANES; i += LANES) {
+            FloatVector.fromArray(SPECIES, x, i).add(FloatVector.fromArray(SPECIES, addend, i)).intoArray(x, i);
+        }
+        for (; i < start + columns; i++) {
+            x[i] += addend[i];
+        }
+    }
+
+    private void normRow(float[] x, int start, float[] w, float epsilon, float[] y, int columns) {
+        int vectored = columns - columns % LANES;
+        var squares = FloatVector.zero(SPECIES);
+        for (int i = 0; i < vectored; i += LANES) {
+            var v = FloatVector.fromArray(SPECIES, x, start + i);
+            squares = v.fma(v, squares);
+        }
+        float sum = VectorMath.sum(squares, lanes);
+        for (int i = vectored; i < columns; i++) {
+            sum = Math.fma(x[start + i], x[start + i], sum);
+        }
+        float scale = (float) (1 / Math.sqrt(sum / columns + epsilon));
+        for (int i = 0; i < vectored; i += LANES) {
+            FloatVector.fromArray(SPECIES, x, start + i).mul(scale).mul(FloatVector.fromArray(SPECIES, w, i))
+                    .intoArray(y, start + i);
+        }
+        for (int i = vectored; i < columns; i++) {
+            y[start + i] = x[start + i] * scale * w[i];
+        }
+    }
+
+    @Override
+    public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
+        Shapes.matmul(input, weight, output);
+        float[] x = Shapes.floats(input, rowCount);
+        float[] y = Shapes.floats(output, rowCount);
+        matmul.multiply(x, Shapes.weight(weight), y, rowCount);
+    }
+
+    @Override
+    public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
+        int queryHeads = Shapes.queryHeads(qkv, cache.shape());
+        Shapes.require(output.columns() == queryHeads * cache.shape().headSize(), "attention output differs in width");
+        Shapes.rows(qkv, batch.tokenCount());
+        Shapes.rows(output, batch.tokenCount());
+        attention.attend(Shapes.tensor(qkv), batch, (CpuKvCache) cache, layer, Shapes.tensor(output));
+    }
+
+    @Override
+    public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
+        Shapes.siluMul(gateUp, output);
+        int columns = output.columns();
+        float[] x = Shapes.floats(gateUp, rowCount);
+        float[] y = Shapes.floats(output, rowCount);
+        for (int row = 0; row < rowCount; row++) {
+            int gate = 2 * row * columns;
+            for (int i = 0; i < columns; i += LANES) {
+                var inRow = SPECIES.indexInRange(i, columns);
+                var g = FloatVector.fromArray(SPECIES, x, gate + i, inRow);
+                var u = FloatVector.fromArray(SPECIES, x, gate + columns + i, inRow);
+                g.div(VectorMath.exp(g.neg()).add(1f)).mul(u).intoArray(y, row * columns + i, inRow);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        team.close();
+        super.close();
+    }
+}

@@ -1,0 +1,17 @@
+package dev.warmpath.worker.model.weights;
+
+import dev.warmpath.worker.compute.DataType;
+import java.lang.foreign.MemorySegment;
+import java.util.List;
+
+/**
+ * One tensor of a weight file.
+ * @param shape  dimensions, outermost first; their product times the element size is the values' length
+ * @param values little-endian, row-major, any alignment, read-only; lives as long as the file is open
+ */
+public record WeightTensor(String name, DataType type, List<Integer> shape, MemorySegment values) {
+
+    public WeightTensor {
+        shape = List.copyOf(shape);
+    }
+}

@@ -1,0 +1,45 @@
+package dev.warmpath.worker.routerlink;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Protocol;
+import java.nio.file.Path;
+import org.springframework.core.io.FileSystemResource;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+
+/** Gives out the model's listed files by digest, and nothing else: a name in the path is never a path. */
+public final class ModelFileServing {
+
+    private static final String DIGEST = "sha256";
+
+    private final ModelFiles files;
+    private final FleetToken token;
+
+    public ModelFileServing(ModelFiles files, FleetToken token) {
+        this.files = files;
+        this.token = token;
+    }
+
+    /** The route to be served on the worker's port. */
+    public RouterFunction<ServerResponse> routes() {
+        return RouterFunctions.route().GET(Protocol.FILES_PATH + "{" + DIGEST + "}", this::file).build();
+    }
+
+    private Mono<ServerResponse> file(ServerRequest request) {
+        if (!Problems.isFromFleet(request, token)) {
+            return Problems.unauthorized();
+        }
+        Path path = files.path(request.pathVariable(DIGEST));
+        if (path == null) {
+            return Problems.answer(HttpStatus.NOT_FOUND, "no file of this worker's model has that digest");
+        }
+        return ServerResponse.ok()
+                .contentType(MediaType.APPLICATION_OCTET_STREAM)
+                .bodyValue(new FileSystemResource(path));
+    }
+}

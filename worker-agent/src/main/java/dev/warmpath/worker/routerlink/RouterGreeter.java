@@ -1,0 +1,93 @@
+package dev.warmpath.worker.routerlink;
+
+import dev.warmpath.protocol.fleet.Backoff;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.RefusalReason;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.worker.routerlink.RouterClient.Refusal;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Introduces the worker to one router address, then sends heartbeats; and begins anew whenever the router forgets it. */
+final class RouterGreeter implements Runnable {
+
+    private static final Logger log = LoggerFactory.getLogger(RouterGreeter.class);
+    /** A refusal is a matter of settings; people take longer than this to change them. */
+    private static final Duration PAUSE_AFTER_REFUSAL = Duration.ofSeconds(10);
+
+    private final URI router;
+    private final Registration registration;
+    private final Supplier<Heartbeat> heartbeat;
+    private final RouterClient client;
+    private final Duration heartbeatInterval;
+    private final Backoff backoff = Backoff.ofLink(RandomGenerator.getDefault());
+    private String lastTrouble = "";
+
+    RouterGreeter(URI router, Registration registration, Supplier<Heartbeat> heartbeat, RouterClient client,
+            Duration heartbeatInterval) {
+        this.router = router;
+        this.registration = registration;
+        this.heartbeat = heartbeat;
+        this.client = client;
+        this.heartbeatInterval = heartbeatInterval;
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (!Thread.currentThread().isInterrupted()) {
+                Thread.sleep(greet());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();                    // the link is closing, or the router's address is gone
+        }
+    }
+
+    /** Registers and stays in touch until something goes wrong. @return how long to wait before the next try */
+    private Duration greet() throws InterruptedException {
+        try {
+            Refusal refusal = client.post(router, Protocol.REGISTRATIONS_PATH, registration);
+            if (refusal == null) {
+                log.info("registered with router {}", router);
+                lastTrouble = "";
+                backoff.reset();
+                refusal = stayInTouch();
+            }
+            return afterRefusal(refusal);
+        } catch (IOException e) {
+            logOnce("router " + router + " is not reachable, trying again: " + e);
+            return backoff.next();
+        }
+    }
+
+    private Refusal stayInTouch() throws IOException, InterruptedException {
+        while (true) {
+            Refusal refusal = client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
+            if (refusal != null) {
+                return refusal;
+            }
+            Thread.sleep(heartbeatInterval);
+        }
+    }
+
+    private Duration afterRefusal(Refusal refusal) {
+        if (refusal.reason() == RefusalReason.UNKNOWN_WORKER) {
+            return backoff.next();
+        }
+        logOnce("router " + router + " refuses this worker: " + refusal.detail());
+        return PAUSE_AFTER_REFUSAL;
+    }
+
+    private void logOnce(String trouble) {
+        if (!trouble.equals(lastTrouble)) {
+            lastTrouble = trouble;
+            log.warn(trouble);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+package dev.warmpath.worker.routerlink;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Registration;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.URISyntaxException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Keeps this worker known to every router: one virtual thread per router address registers and sends heartbeats, one more
+ * looks up the routers' names every five seconds and starts and ends those threads.
+ *
+ * <p>Nothing is said at shutdown: the event stream closes, and its reconnect is refused.
+ */
+public final class RouterLink implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(RouterLink.class);
+    private static final Duration RESOLVE_INTERVAL = Duration.ofSeconds(5);
+
+    private final RouterLinkProperties properties;
+    private final Registration registration;
+    private final Supplier<WorkerLoad> load;
+    private final KvEventPublisher events;
+    private final RouterClient client;
+    private final Map<URI, Thread> greeters = new HashMap<>();
+    private @Nullable Thread resolver;
+    private boolean closed;
+
+    /** @param load asked once per heartbeat and router; must answer at once */
+    public RouterLink(RouterLinkProperties properties, Registration registration, Supplier<WorkerLoad> load,
+            KvEventPublisher events, JsonMapper json) {
+        this.properties = properties;
+        this.registration = registration;
+        this.load = load;
+        this.events = events;
+        this.client = new RouterClient(FleetToken.of(properties.token()), json);
+    }
+
+    /** To be called once the worker's port is open: routers answer a registration by connecting to it. */
+    public synchronized void start() {
+        if (resolver == null && !closed) {
+            resolver = Thread.ofVirtual().name("routerlink-resolve").start(this::resolveAgainAndAgain);
+        }
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        if (resolver != null) {
+            resolver.interrupt();
+        }
+        greeters.values().forEach(Thread::interrupt);
+        greeters.clear();
+    }
+
+    private void resolveAgainAndAgain() {
+        try {
+            while (true) {
+                Set<URI> routers = new HashSet<>();
+                boolean complete = true;
+                for (URI url : properties.urls()) {
+                    complete &= resolveInto(routers, url);
+                }
+                greet(routers, complete);
+                Thread.sleep(RESOLVE_INTERVAL);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();                    // closed
+        }
+    }
+
+    /**
+     * Adds an address per router. An https name stays as it is, since the certificate is for the name.
+     *
+     * @return false if the name server gave no answer
+     */
+    static boolean resolveInto(Set<URI> routers, URI url) {
+        if (!"http".equals(url.getScheme())) {
+            routers.add(url);
+            return true;
+        }
+        try {
+            for (InetAddress address : InetAddress.getAllByName(url.getHost())) {
+                routers.add(new URI("http", null, address.getHostAddress(), url.getPort(), null, null, null));
+            }
+            return true;
+        } catch (UnknownHostException | URISyntaxException e) {
+            log.debug("router name {} is not known now: {}", url.getHost(), e.getMessage());
+            return false;
+        }
+    }
+
+    /** @param complete false keeps routers that are not listed: a failing name server must not cut the fleet apart */
+    private synchronized void greet(Set<URI> routers, boolean complete) {
+        if (closed) {
+            return;
+        }
+        if (complete) {
+            greeters.entrySet().removeIf(greeter -> !routers.contains(greeter.getKey()) && end(greeter.getValue()));
+        }
+        for (URI router : routers) {
+            greeters.computeIfAbsent(router, address -> Thread.ofVirtual().name("routerlink-" + address.getAuthority())
+                    .start(new RouterGreeter(address, registration, this::heartbeat, client,
+                            properties.heartbeatInterval())));
+        }
+    }
+
+    private static boolean end(Thread greeter) {
+        greeter.interrupt();
+        return true;
+    }
+
+    private Heartbeat heartbeat() {
+        WorkerLoad now = load.get();
+        KvEventPublisher.State state = events.state();
+        return new Heartbeat(registration.workerId(), registration.epoch(), now.running(), now.waiting(),
+                now.freeBlocks(), now.pendingPromptTokens(), state.lastSequence(), state.setSize(), state.setDigest());
+    }
+}

@@ -1,0 +1,208 @@
+package dev.warmpath.worker.compute;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.within;
+
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What every backend must do, row by row, against float64 written out here. Tolerances are for float32 activations: a
+ * sum of n products of size m may be off by about n · m · 2^-24 in the worst order, and half of that is never seen.
+ */
+public abstract class ComputeBackendContract {
+
+    private static final double ULP = 0x1p-24;
+
+    protected abstract ComputeBackend create();
+
+    private ComputeBackend backend;
+    private DeviceData data;
+
+    @BeforeEach
+    void open() {
+        backend = create();
+        data = new DeviceData(backend);
+    }
+
+    @AfterEach
+    void close() {
+        data.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 4098})
+    void matmul_equals_float64_at_awkward_depths(int depth) {
+        checkMatmul(5, 37, depth);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 4098})
+    void matmul_equals_float64_at_awkward_widths(int outputs) {
+        checkMatmul(3, outputs, 7);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 130})
+    void matmul_equals_float64_at_awkward_row_counts(int rows) {
+        checkMatmul(rows, 33, 64);
+    }
+
+    private void checkMatmul(int rows, int outputs, int depth) {
+        float[] x = DeviceData.uniform(rows * depth, 1, 1);
+        float[] w = DeviceData.uniform(outputs * depth, 2, 1);
+        Tensor y = backend.allocate(DataType.F32, rows, outputs);
+        backend.matmul(data.floats(rows, depth, x), data.weight(outputs, depth, w), y, rows);
+        float[] actual = data.read(y);
+        for (int row = 0; row < rows; row++) {
+            for (int output = 0; output < outputs; output++) {
+                double sum = 0;
+                for (int k = 0; k < depth; k++) {
+                    sum += (double) x[row * depth + k] * w[output * depth + k];
+                }
+                assertThat((double) actual[row * outputs + output]).isCloseTo(sum, within(ULP * (depth + 1)));
+            }
+        }
+    }
+
+    @Test
+    void matmul_writes_only_the_rows_asked_for_and_has_the_same_bits_alone_and_in_a_crowd() {
+        float[] x = DeviceData.uniform(9 * 33, 1, 1);
+        Tensor input = data.floats(9, 33, x);
+        Tensor weight = data.weight(50, 33, DeviceData.uniform(50 * 33, 2, 1));
+        Tensor crowd = backend.allocate(DataType.F32, 9, 50);
+        backend.matmul(input, weight, crowd, 8);
+        float[] together = data.read(crowd);
+        assertThat(Arrays.copyOfRange(together, 400, 450)).containsOnly(0f);
+        for (int row = 0; row < 8; row++) {
+            Tensor alone = backend.allocate(DataType.F32, 1, 50);
+            backend.matmul(data.floats(1, 33, Arrays.copyOfRange(x, row * 33, row * 33 + 33)), weight, alone, 1);
+            assertThat(data.read(alone)).containsExactly(Arrays.copyOfRange(together, row * 50, row * 50 + 50));
+        }
+    }
+
+    @Test
+    void bf16_and_f32_uploads_join_into_one_weight_and_may_be_unaligned() {
+        Tensor weight = backend.allocateWeight(3, 2);
+        var bf16 = data.arena().allocate(9).asSlice(1);
+        var bits = ValueLayout.JAVA_SHORT_UNALIGNED;
+        for (int i = 0; i < 4; i++) {
+            bf16.set(bits, 2L * i, (short) (Float.floatToIntBits(i + 1) >>> 16));
+        }
+        backend.upload(weight, 0, 2, DataType.BF16, bf16);
+        backend.upload(weight, 2, 1, DataType.F32, data.segment(5, 6.5f));
+        Tensor rows = backend.allocate(DataType.F32, 3, 2);
+        backend.embed(data.ints(2, 0, 1), weight, rows, 3);
+        assertThat(data.read(rows)).containsExactly(5, 6.5f, 1, 2, 3, 4);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 4098})
+    void rms_norm_equals_float64_with_and_without_the_residual(int columns) {
+        float[] x = DeviceData.uniform(2 * columns, 3, 4);
+        float[] addend = DeviceData.uniform(2 * columns, 4, 4);
+        float[] w = DeviceData.uniform(columns, 5, 2);
+        Tensor residual = data.floats(2, columns, x);
+        Tensor plain = backend.allocate(DataType.F32, 2, columns);
+        Tensor added = backend.allocate(DataType.F32, 2, columns);
+        backend.rmsNorm(residual, data.floats(1, columns, w), 1e-5f, plain, 2);
+        backend.addRmsNorm(residual, data.floats(2, columns, addend), data.floats(1, columns, w), 1e-5f, added, 2);
+        checkNorm(x, w, data.read(plain));
+        float[] sum = new float[x.length];
+        for (int i = 0; i < x.length; i++) {
+            sum[i] = x[i] + addend[i];
+        }
+        assertThat(data.read(residual)).containsExactly(sum);
+        checkNorm(sum, w, data.read(added));
+    }
+
+    private static void checkNorm(float[] x, float[] w, float[] actual) {
+        for (int i = 0; i < x.length; i++) {
+            int start = i / w.length * w.length;
+            double squares = 0;
+            for (int j = 0; j < w.length; j++) {
+                squares += (double) x[start + j] * x[start + j];
+            }
+            double expected = x[i] / Math.sqrt(squares / w.length + 1e-5f) * w[i - start];
+            // the sum's error is relative to the sum itself: all terms are positive
+            assertThat((double) actual[i]).isCloseTo(expected, within(Math.abs(expected) * ULP * (8 + w.length)));
+        }
+    }
+
+    @Test
+    void rms_norm_of_zeros_is_zero_and_of_huge_values_is_finite() {
+        Tensor output = backend.allocate(DataType.F32, 2, 3);
+        backend.rmsNorm(data.floats(2, 3, 0, 0, 0, 1e18f, -1e18f, 1e18f), data.floats(1, 3, 1, 1, 1), 1e-5f, output, 2);
+        float[] normed = data.read(output);
+        assertThat(normed).startsWith(0, 0, 0);
+        assertThat(normed[3]).isCloseTo(1, within(1e-6f));
+        assertThat(normed[4]).isCloseTo(-1, within(1e-6f));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 4098})
+    void silu_mul_equals_float64_at_extremes_too(int columns) {
+        float[] x = DeviceData.uniform(2 * 2 * columns, 6, 20);
+        x[0] = 200;
+        x[2 * columns] = -200;
+        Tensor output = backend.allocate(DataType.F32, 2, columns);
+        backend.siluMul(data.floats(2, 2 * columns, x), output, 2);
+        float[] actual = data.read(output);
+        for (int i = 0; i < actual.length; i++) {
+            int start = i / columns * 2 * columns + i % columns;
+            double expected = x[start] / (1 + Math.exp(-(double) x[start])) * x[start + columns];
+            // below e^-87 float32 has no normal numbers, so that tiny results may differ by as much
+            assertThat((double) actual[i]).isCloseTo(expected, within(Math.abs(expected) * 16 * ULP + 1e-33));
+        }
+    }
+
+    @Test
+    void gather_takes_rows_in_the_order_asked() {
+        Tensor output = backend.allocate(DataType.F32, 4, 2);
+        backend.gatherRows(data.floats(3, 2, 1, 2, 3, 4, 5, 6), data.ints(2, 0, 2), output, 3);
+        assertThat(data.read(output)).containsExactly(5, 6, 1, 2, 5, 6, 0, 0);
+    }
+
+    @Test
+    void wrong_shapes_types_and_sizes_are_refused_at_the_call() {
+        Tensor two = data.floats(2, 2, 1, 2, 3, 4);
+        Tensor weight = data.weight(3, 2, 1, 2, 3, 4, 5, 6);
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.matmul(two, weight, two, 2));
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.gatherRows(two, two, two, 2));
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.siluMul(two, two, 2));
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.write(two, data.segment(1, 2, 3, 4, 5)));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> backend.upload(weight, 2, 2, DataType.F32, data.segment(1, 2, 3, 4)));
+    }
+
+    @Test
+    void a_step_is_awaited_once_and_before_the_next() {
+        var sampled = new SampledTokens(data.ints(7, 8), data.floats(2, 1, -0.5f, Float.NaN));
+        var output = new StepOutput(2);
+        Completion step = backend.submit(sampled, 2);
+        assertThatIllegalStateException().isThrownBy(() -> backend.submit(sampled, 2));
+        backend.await(step, output);
+        assertThat(output.count()).isEqualTo(2);
+        assertThat(output.token(1)).isEqualTo(8);
+        assertThat(output.logprob(0)).isEqualTo(-0.5f);
+        assertThatIllegalStateException().isThrownBy(() -> backend.await(step, output));
+        backend.await(backend.submit(sampled, 0), output);
+        assertThat(output.count()).isZero();
+    }
+
+    @Test
+    void copying_to_a_host_tier_that_is_not_there_is_a_compute_exception() {
+        var cache = backend.allocateKvCache(new CacheShape(1, 1, 2, 4), 3);
+        assertThatExceptionOfType(ComputeException.class)
+                .isThrownBy(() -> backend.copyBlocks(cache, new BlockMapping(1), CopyDirection.DEVICE_TO_HOST));
+        assertThat(backend.bytesPerBlock(cache.shape())).isEqualTo(/* K and V */ 2 * 4 * 2 * /* F32 */ 4);
+    }
+}

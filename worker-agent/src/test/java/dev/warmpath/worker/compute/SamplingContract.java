@@ -1,0 +1,144 @@
+package dev.warmpath.worker.compute;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.within;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The rule of {@link Sampling}, with distributions small enough to check by hand. */
+public abstract class SamplingContract {
+
+    /** Probabilities 0.4, 0.1, 0.4, 0.1 of ids 0 to 3, times any constant. */
+    private static final float[] FOUR_ONE_FOUR_ONE = {(float) Math.log(4), 0, (float) Math.log(4), 0};
+
+    protected abstract ComputeBackend create();
+
+    private DeviceData data;
+
+    @BeforeEach
+    void open() {
+        data = new DeviceData(create());
+    }
+
+    @AfterEach
+    void close() {
+        data.close();
+    }
+
+    private StepOutput draw(float[] logits, int counter, Sampling sampling) {
+        var inputs = new SamplingInputs(data.longs(sampling.seed()), data.ints(counter),
+                data.floats(1, 1, sampling.temperature()), data.ints(sampling.topK()),
+                data.floats(1, 1, sampling.topP()), data.ints(sampling.logprob() ? 1 : 0));
+        var sampled = new SampledTokens(data.ints(0), data.floats(1, 1, 0));
+        data.backend().sample(data.floats(1, logits.length, logits), inputs, sampled, 1);
+        var output = new StepOutput(1);
+        data.backend().await(data.backend().submit(sampled, 1), output);
+        return output;
+    }
+
+    private int[] histogram(float[] logits, int draws, float temperature, int topK, float topP) {
+        int[] counts = new int[logits.length];
+        for (int counter = 0; counter < draws; counter++) {
+            counts[draw(logits, counter, new Sampling(42, temperature, topK, topP, false)).token(0)]++;
+        }
+        return counts;
+    }
+
+    @Test
+    void greedy_takes_the_lowest_id_of_equal_logits_negative_zero_included() {
+        assertThat(draw(new float[] {-1, 3, 2, 3}, 0, Sampling.greedy()).token(0)).isEqualTo(1);
+        assertThat(draw(new float[] {-1, -0f, 0f}, 0, Sampling.greedy()).token(0)).isEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {0, 1, 2, 3, 4, 5, 6, 7, -1, Long.MIN_VALUE})
+    void the_first_token_whose_cumulative_weight_exceeds_the_uniform_is_drawn(long seed) {
+        double u = Philox.uniform(seed, 5);
+        int expected = u < 0.4 ? 0 : u < 0.5 ? 1 : u < 0.9 ? 2 : 3;
+        assertThat(draw(FOUR_ONE_FOUR_ONE, 5, new Sampling(seed, 1, 0, 1, false)).token(0)).isEqualTo(expected);
+    }
+
+    @Test
+    void frequencies_follow_the_distribution() {
+        int[] counts = histogram(FOUR_ONE_FOUR_ONE, 4000, 1, 0, 1);
+        // three standard deviations of a binomial with n = 4000: 93 at p = 0.4, 57 at p = 0.1
+        assertThat(counts[0]).isCloseTo(1600, within(93));
+        assertThat(counts[1]).isCloseTo(400, within(57));
+        assertThat(counts[2]).isCloseTo(1600, within(93));
+    }
+
+    @Test
+    void temperature_one_half_squares_the_odds() {
+        // 16 : 1 : 16 : 1
+        assertThat(histogram(FOUR_ONE_FOUR_ONE, 4000, 0.5f, 0, 1)[1]).isCloseTo(118, within(33));
+    }
+
+    @Test
+    void top_k_keeps_the_lower_id_of_equal_logits() {
+        int[] counts = histogram(FOUR_ONE_FOUR_ONE, 1000, 1, 3, 1);
+        assertThat(counts[1]).isPositive();
+        assertThat(counts[3]).isZero();
+        assertThat(histogram(FOUR_ONE_FOUR_ONE, 100, 1, 1, 1)).containsExactly(100, 0, 0, 0);
+    }
+
+    @Test
+    void top_p_keeps_the_shortest_run_that_reaches_its_mass() {
+        assertThat(histogram(FOUR_ONE_FOUR_ONE, 100, 1, 0, 0.35f)).containsExactly(100, 0, 0, 0);
+        int[] counts = histogram(FOUR_ONE_FOUR_ONE, 1000, 1, 0, 0.75f);
+        assertThat(counts[1] + counts[3]).isZero();
+        assertThat(counts[2]).isCloseTo(500, within(48));
+        assertThat(histogram(FOUR_ONE_FOUR_ONE, 1000, 1, 0, 0.85f)[3]).isZero();
+    }
+
+    @Test
+    void top_p_is_of_what_top_k_left() {
+        // of 4 : 4 : 1 (ids 0, 2, 1) the first two hold 0.89; of all four they would hold 0.8
+        assertThat(histogram(FOUR_ONE_FOUR_ONE, 1000, 1, 3, 0.85f)[1]).isZero();
+    }
+
+    @Test
+    void the_same_seed_and_counter_draw_the_same_token_and_others_do_not_always() {
+        float[] flat = new float[1000];
+        var sampling = new Sampling(7, 1, 0, 1, false);
+        assertThat(draw(flat, 3, sampling).token(0)).isEqualTo(draw(flat, 3, sampling).token(0))
+                .isEqualTo((int) (Philox.uniform(7, 3) * 1000));
+        assertThat(draw(flat, 4, sampling).token(0)).isNotEqualTo(draw(flat, 3, sampling).token(0));
+    }
+
+    @Test
+    void logprob_is_of_the_raw_distribution_and_only_where_asked() {
+        var asked = draw(FOUR_ONE_FOUR_ONE, 0, new Sampling(1, 0.1f, 1, 0.5f, true));
+        assertThat(asked.token(0)).isZero();
+        assertThat(asked.logprob(0)).isCloseTo((float) Math.log(0.4), within(1e-6f));
+        assertThat(draw(FOUR_ONE_FOUR_ONE, 0, Sampling.greedy()).logprob(0)).isNaN();
+    }
+
+    @Test
+    void masked_tokens_are_never_drawn() {
+        float[] masked = {Float.NEGATIVE_INFINITY, 1, Float.NEGATIVE_INFINITY, 1};
+        int[] counts = histogram(masked, 200, 1, 0, 1);
+        assertThat(counts[0] + counts[2]).isZero();
+        counts = histogram(masked, 200, 1, 3, 0.99f);
+        assertThat(counts[0] + counts[2]).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(floats = {Float.NaN, Float.POSITIVE_INFINITY})
+    void unusable_logits_fail_the_step_and_leave_no_token(float bad) {
+        var output = draw(new float[] {1, 2}, 0, Sampling.greedy());
+        assertThat(output.count()).isEqualTo(1);
+        for (float temperature : new float[] {0, 1}) {
+            assertThatExceptionOfType(ComputeException.class)
+                    .isThrownBy(() -> draw(new float[] {1, bad, 3}, 0, new Sampling(1, temperature, 0, 1, true)))
+                    .withMessage("logits of sampled row 0 are not finite");
+        }
+        float nothing = Float.NEGATIVE_INFINITY;
+        assertThatExceptionOfType(ComputeException.class)
+                .isThrownBy(() -> draw(new float[] {nothing, nothing}, 0, Sampling.greedy()));
+    }
+}

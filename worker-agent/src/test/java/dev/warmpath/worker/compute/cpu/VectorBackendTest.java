@@ -1,0 +1,37 @@
+package dev.warmpath.worker.compute.cpu;
+
+import dev.warmpath.worker.compute.AttentionContract;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.ComputeBackendContract;
+import dev.warmpath.worker.compute.SamplingContract;
+import org.junit.jupiter.api.Nested;
+
+class VectorBackendTest {
+
+    @Nested
+    class Operations extends ComputeBackendContract {
+
+        @Override
+        protected ComputeBackend create() {
+            return new VectorBackend(2);
+        }
+    }
+
+    @Nested
+    class Attention extends AttentionContract {
+
+        @Override
+        protected ComputeBackend create(int threads) {
+            return new VectorBackend(threads);
+        }
+    }
+
+    @Nested
+    class Drawing extends SamplingContract {
+
+        @Override
+        protected ComputeBackend create() {
+            return new VectorBackend(2);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package dev.warmpath.worker.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.warmpath.worker.compute.Sampling;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.Test;
+
+class InputBatchTest {
+
+    private final InputBatch batch =
+            new InputBatch(/* tokens */ 6, /* sequences */ 2, /* blocks */ 3, /* blockSize */ 2);
+
+    private static int[] ints(MemorySegment segment) {
+        return segment.toArray(ValueLayout.JAVA_INT);
+    }
+
+    @Test
+    void two_sequences_lie_one_after_the_other_with_their_slots() {
+        batch.add(new int[] {10, 11, 12, 13, 14}, 2, 3, new int[] {7, 4, 9}, 3, new Sampling(-5, 0.5f, 3, 0.9f, true));
+        batch.add(new int[] {20, 21}, 0, 2, new int[] {5, 0, 0}, 1, null);
+        assertThat(batch.tokenCount()).isEqualTo(5);
+        assertThat(batch.sequenceCount()).isEqualTo(2);
+        assertThat(batch.sampledCount()).isEqualTo(1);
+        assertThat(ints(batch.tokens())).containsExactly(12, 13, 14, 20, 21);
+        assertThat(ints(batch.positions())).containsExactly(2, 3, 4, 0, 1);
+        assertThat(ints(batch.slots())).containsExactly(8, 9, 18, 10, 11);
+        assertThat(ints(batch.blockTables())).startsWith(7, 4, 9, 5);
+        assertThat(ints(batch.queryStarts())).containsExactly(0, 3, 5);
+        assertThat(ints(batch.contextLengths())).containsExactly(5, 2);
+        assertThat(ints(batch.sampledRows())).containsExactly(2);
+        assertThat(ints(batch.counters())).as("index of the drawn token").containsExactly(5);
+        assertThat(batch.seeds().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(-5);
+        assertThat(ints(batch.topKs())).containsExactly(3);
+        assertThat(ints(batch.logprobs())).containsExactly(1);
+    }
+
+    @Test
+    void clear_makes_room_again() {
+        batch.add(new int[6], 0, 6, new int[] {1, 2, 3}, 3, Sampling.greedy());
+        assertThatIllegalStateException().isThrownBy(() -> batch.add(new int[1], 0, 1, new int[] {4}, 1, null))
+                .withMessage("batch has 1 sequences and 6 tokens, takes 2 and 6: no room for 1 tokens");
+        batch.clear();
+        assertThat(batch.tokenCount() + batch.sequenceCount() + batch.sampledCount()).isZero();
+        batch.add(new int[1], 0, 1, new int[] {4}, 1, null);
+        assertThat(ints(batch.slots())).containsExactly(8);
+    }
+
+    @Test
+    void tokens_outside_the_blocks_and_the_null_block_are_refused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.add(new int[3], 0, 3, new int[] {1, 2}, 1, null))
+                .withMessage("3 tokens from position 0 do not lie in 1 blocks of 2 (at most 3 blocks)");
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.add(new int[3], 0, 0, new int[] {1}, 1, null));
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.add(new int[1], 0, 1, new int[] {0}, 1, null))
+                .withMessage("block 0 is no place for keys and values");
+        assertThat(batch.tokenCount()).isZero();
+    }
+}
