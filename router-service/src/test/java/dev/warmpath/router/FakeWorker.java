@@ -48,9 +48,9 @@ public final class FakeWorker implements AutoCloseable {
     public FakeWorker(String id) {
         this.id = id;
         this.server = HttpServer.create().host("127.0.0.1").port(0)
-                .doOnConnection(connection -> {
+                .doOnChannelInit((_, channel, _) -> {
                     openConnections.incrementAndGet();
-                    connection.channel().closeFuture().addListener(_ -> openConnections.decrementAndGet());
+                    channel.closeFuture().addListener(_ -> openConnections.decrementAndGet());
                 })
                 .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate))
                 .bindNow();
