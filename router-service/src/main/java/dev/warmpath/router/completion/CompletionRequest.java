@@ -34,9 +34,17 @@ public record CompletionRequest(
     /**
      * The request as a worker gets it.
      *
-     * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the answer
+     * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the answer,
+     *                             or a stop token is none of the model's
      */
     GenerateRequest toGenerate(ModelDescription model, int[] promptTokens) {
+        for (int i = 0; i < stopTokenIds.length; i++) {
+            if (stopTokenIds[i] >= model.vocabularySize()) {
+                String field = "stop_token_ids[" + i + "]";
+                throw new BadRequestException(Fault.INVALID_VALUE, field, "'" + field + "' is " + stopTokenIds[i]
+                        + ", the model's token ids are 0 to " + (model.vocabularySize() - 1));
+            }
+        }
         var stop = new StopConditions(maxTokens(promptTokens.length, model.contextLength()), stopTokenIds, ignoreEos);
         return GenerateRequest.of(requestId, promptTokens, sampling, stop);
     }

@@ -48,7 +48,7 @@ record GenerationFields(
         @Nullable Float temperature = body.number("temperature", 0f, SamplingParameters.MAX_TEMPERATURE);
         @Nullable Float topP = body.number("top_p", 0f, 1f);
         if (topP != null && topP < SMALLEST_TOP_P) {
-            throw invalid("top_p", "'top_p' is " + topP + ", it must be above 0 and at most 1");
+            throw invalid("top_p", "'top_p' is " + body.value("top_p") + ", it must be above 0 and at most 1");
         }
         // -1 is vLLM's way to say "all"
         @Nullable Integer topK = body.integer("top_k", -1, Integer.MAX_VALUE);

@@ -6,6 +6,7 @@ package dev.warmpath.router.routing;
  *
  * @param candidate      what the terms were computed from
  * @param uncachedTokens of this request
+ * @param delayTokens    what this request adds to the wait of those after it: its uncached tokens once more
  * @param pendingTokens  of requests before it
  * @param requestTokens  for sharing every step with the requests that are running
  * @param slotTokens     for waiting until a sequence slot is free
@@ -15,6 +16,7 @@ package dev.warmpath.router.routing;
 public record CandidateTerms(
         Candidate candidate,
         long uncachedTokens,
+        long delayTokens,
         long pendingTokens,
         long requestTokens,
         long slotTokens,
@@ -23,7 +25,7 @@ public record CandidateTerms(
 
     static CandidateTerms of(Candidate candidate, long uncached, long request, long slot, long memory) {
         long pending = candidate.pendingTokens();
-        return new CandidateTerms(candidate, uncached, pending, request, slot, memory,
-                uncached + pending + request + slot + memory);
+        return new CandidateTerms(candidate, uncached, uncached, pending, request, slot, memory,
+                uncached + uncached + pending + request + slot + memory);
     }
 }

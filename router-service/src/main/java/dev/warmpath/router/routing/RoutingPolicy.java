@@ -9,20 +9,27 @@ import java.util.List;
  *
  * <p>Time is counted in uncached prompt tokens, the work that a first token waits for:
  * <pre>
- * cost = uncached tokens of this request + uncached tokens pending before it
- *      + 2 per request running there               every step is shared with them
+ * cost = uncached tokens pending before it
+ *      + 2 x uncached tokens of this request        its own wait, and that of those who come after it
+ *      + 2 per request running there                every step is shared with them
  *      + 512 per request beyond its sequence slots  one of them has to finish first
  *      + block size per block that is not free      likewise
  * </pre>
- * Costs that differ by one block at most are equal: a prompt's first block is often a header that all prompts share,
- * and following it would heap all of them on one worker. Among equals the one with the fewest requests wins, then the
- * one that was chosen longest ago; so unrelated prompts, one after the other, take turns.
+ * Without the wait of others, the second of two equal prompts would be as well off at an idle worker, computing once more
+ * what the first one's worker is about to hold.
  *
- * <p>The form is plain expected time to first token (reference/routing-policies.md 8, "ETT"); its rate terms need a
- * measured arrival rate.
+ * <p>Costs that differ by one block at most are equal: a prompt's first block is often a header that all prompts share,
+ * and following it would heap all of them on one worker. Among equals one that holds the whole prompt wins, then the one
+ * with the fewest requests, then the one that was chosen longest ago; so unrelated prompts, one after the other, take
+ * turns, and a short prompt's repeat finds its blocks.
+ *
+ * <p>The form is expected time to first token with social cost (reference/routing-policies.md 8, "ETT-X"), linear in the
+ * request's own work: the product there needs a measured arrival rate.
  */
 public final class RoutingPolicy {
 
+    /** How often a token of this request counts in its cost: as its own wait and as that of others. */
+    private static final int UNCACHED_WEIGHT = 2;
     /** A running request adds a row to every step that the prompt takes, and most prompts take one or two. */
     private static final long TOKENS_PER_REQUEST = 2;
     /** A short answer's worth of steps: how long a full worker takes to free a slot. */
@@ -38,10 +45,11 @@ public final class RoutingPolicy {
         for (Candidate candidate : candidates) {
             terms.add(terms(promptTokens, blockSize, candidate));
         }
-        CandidateTerms best = best(terms, blockSize);
+        int tieBand = UNCACHED_WEIGHT * blockSize;
+        CandidateTerms best = best(terms, tieBand, blockSize);
         int matched = best.candidate().matchedBlocks();
         return new Routed(best.candidate().workerId(), matched, matched * blockSize,
-                reason(best, terms, blockSize), List.copyOf(terms));
+                reason(best, terms, tieBand), List.copyOf(terms));
     }
 
     private static CandidateTerms terms(int promptTokens, int blockSize, Candidate candidate) {
@@ -53,11 +61,11 @@ public final class RoutingPolicy {
                 TOKENS_PER_MISSING_SLOT * missingSlots, blockSize * missingBlocks);
     }
 
-    private static CandidateTerms best(List<CandidateTerms> terms, int tieBand) {
+    private static CandidateTerms best(List<CandidateTerms> terms, int tieBand, int blockSize) {
         long lowest = lowestCost(terms);
         CandidateTerms best = null;
         for (CandidateTerms each : terms) {
-            if (each.cost() <= lowest + tieBand && (best == null || goesBefore(each.candidate(), best.candidate()))) {
+            if (each.cost() <= lowest + tieBand && (best == null || goesBefore(each, best, blockSize))) {
                 best = each;
             }
         }
@@ -67,10 +75,20 @@ public final class RoutingPolicy {
         return best;
     }
 
-    private static boolean goesBefore(Candidate one, Candidate other) {
-        return one.requests() != other.requests()
-                ? one.requests() < other.requests()
-                : one.lastChosen() < other.lastChosen();
+    private static boolean goesBefore(CandidateTerms one, CandidateTerms other, int blockSize) {
+        if (holdsAll(one, blockSize) != holdsAll(other, blockSize)) {
+            return holdsAll(one, blockSize);
+        }
+        Candidate first = one.candidate();
+        Candidate second = other.candidate();
+        return first.requests() != second.requests()
+                ? first.requests() < second.requests()
+                : first.lastChosen() < second.lastChosen();
+    }
+
+    /** One token at least is always computed, hence up to a block. */
+    private static boolean holdsAll(CandidateTerms terms, int blockSize) {
+        return terms.candidate().matchedBlocks() > 0 && terms.uncachedTokens() <= blockSize;
     }
 
     private static RouteReason reason(CandidateTerms best, List<CandidateTerms> terms, int tieBand) {

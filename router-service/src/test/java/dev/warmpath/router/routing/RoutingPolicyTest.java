@@ -19,13 +19,21 @@ class RoutingPolicyTest {
         assertThat(routed.matchedBlocks()).isEqualTo(3);
         assertThat(routed.cachedTokens()).isEqualTo(48);
         assertThat(routed.reason()).isEqualTo(RouteReason.PREFIX);
-        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(100L, 52L);
+        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(200L, 104L);
     }
 
     @Test
     void two_blocks_are_worth_following_and_one_is_not() {
         assertThat(choose(100, idle("cold", 0, 1), idle("warm", 2, 2)).workerId()).isEqualTo("warm");
         assertThat(choose(100, idle("cold", 0, 1), idle("warm", 1, 2)).workerId()).isEqualTo("cold");
+    }
+
+    @Test
+    void a_repeat_of_a_short_prompt_follows_its_only_block() {
+        Routed routed = choose(32, idle("cold", 0, 1), idle("warm", 1, 2));
+
+        assertThat(routed.workerId()).isEqualTo("warm");
+        assertThat(routed.cachedTokens()).isEqualTo(16);
     }
 
     @Test
@@ -36,7 +44,7 @@ class RoutingPolicyTest {
         assertThat(routed.reason()).isEqualTo(RouteReason.TURN);
     }
 
-    /** 16 + 1000 pending at the warm worker, 116 at the cold one. */
+    /** 1000 pending, 16 of its own twice and one request at the warm worker; 128 twice at the cold one. */
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
         var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0);
@@ -44,19 +52,19 @@ class RoutingPolicyTest {
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
         assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
-        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(1_018L, 128L);
+        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(1_034L, 256L);
     }
 
     /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
     @Test
-    void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_512_tokens() {
+    void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
         var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0);
 
         assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
         var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0);
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
-        assertThat(routed.candidates().getFirst().cost()).isEqualTo(200 + 16 + 512);
+        assertThat(routed.candidates().getFirst().cost()).isEqualTo(200 + 200 + 16 + 512);
     }
 
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
@@ -66,7 +74,7 @@ class RoutingPolicyTest {
 
         CandidateTerms terms = choose(320, tight, idle("cold", 0, 1)).candidates().getFirst();
         assertThat(terms.memoryTokens()).isEqualTo(96);
-        assertThat(terms.cost()).isEqualTo(240 + 2 + 96);
+        assertThat(terms.cost()).isEqualTo(240 + 240 + 2 + 96);
     }
 
     @Test

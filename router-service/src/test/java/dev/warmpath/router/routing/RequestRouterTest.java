@@ -1,0 +1,314 @@
+package dev.warmpath.router.routing;
+
+import static dev.warmpath.router.fleet.TestWorkers.MODEL;
+import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
+import static dev.warmpath.router.fleet.TestWorkers.registration;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.BlockChange.Stored;
+import dev.warmpath.protocol.event.KeySet;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.routing.RouteDecision.NoWorker;
+import dev.warmpath.router.routing.RouteDecision.NoWorkerReason;
+import dev.warmpath.router.routing.RouteDecision.Routed;
+import dev.warmpath.router.routing.RouteResult.Placed;
+import dev.warmpath.router.routing.RouteResult.Unplaced;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Two workers a and b: 1,000 blocks of 16 tokens, 8 sequences each. */
+class RequestRouterTest {
+
+    private long now;
+    private final PrefixIndex index = new PrefixIndex();
+    private final Fleet fleet = new Fleet(index, Duration.ofDays(1), 10, () -> now, _ -> false);
+    private final RequestRouter router = new RequestRouter(fleet, index, new RoutingPolicy(), () -> now);
+    private final Map<FleetWorker, KeySet> announced = new HashMap<>();
+    private final Random random = new Random(11);
+    private FleetWorker a;
+    private FleetWorker b;
+    private ServedModel model;
+
+    @BeforeEach
+    void two_workers_are_ready() {
+        a = ready("a");
+        b = ready("b");
+        fleet.modelLoaded(MODEL.revision(), TOKENIZER);
+        model = Objects.requireNonNull(fleet.model("tiny"));
+    }
+
+    @Test
+    void a_hundred_unrelated_prompts_one_after_the_other_take_turns() {
+        Map<String, Integer> counts = new HashMap<>();
+        for (int i = 0; i < 100; i++) {
+            Placed placed = place(randomTokens(200));
+            counts.merge(placed.worker().id(), 1, Integer::sum);
+            finish(placed);
+        }
+        assertThat(counts).containsEntry("a", 50).containsEntry("b", 50);
+    }
+
+    /** A prompt's first block is the same for all, as a chat template's header is. */
+    @Test
+    void a_common_first_block_does_not_heap_prompts_on_one_worker() {
+        int[] header = randomTokens(16);
+        Map<String, Integer> counts = new HashMap<>();
+        for (int i = 0; i < 100; i++) {
+            int[] tokens = concat(header, randomTokens(100));
+            Placed placed = place(tokens);
+            counts.merge(placed.worker().id(), 1, Integer::sum);
+            compute(placed.worker(), tokens);
+            finish(placed);
+        }
+        assertThat(counts.get("a")).isBetween(35, 65);
+    }
+
+    @Test
+    void all_follow_ups_of_twenty_prefixes_go_where_the_first_request_went_even_if_the_prefix_is_short() {
+        for (int prefixTokens : new int[] {40, 64, 1_000}) {
+            List<int[]> prefixes = new ArrayList<>();
+            List<String> homes = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                prefixes.add(randomTokens(prefixTokens));
+                homes.add(serve(concat(prefixes.get(i), randomTokens(30))));
+            }
+            for (int repeat = 0; repeat < 4; repeat++) {
+                for (int i = 0; i < 20; i++) {
+                    assertThat(serve(concat(prefixes.get(i), randomTokens(30)))).isEqualTo(homes.get(i));
+                }
+            }
+            assertThat(homes).contains("a", "b");
+        }
+    }
+
+    @Test
+    void two_equal_prompts_that_arrive_together_go_to_one_worker() {
+        int[] tokens = randomTokens(320);
+        Placed first = place(tokens);
+        Placed second = place(tokens);
+
+        assertThat(second.worker()).isSameAs(first.worker());
+        assertThat(first.decision().cachedTokens()).isZero();
+        assertThat(second.decision().cachedTokens()).isEqualTo(304);
+        assertThat(second.decision().reason()).isEqualTo(RouteReason.PREFIX);
+    }
+
+    /** Slots for eight; for the ninth 2 x 8 + 2 x 8 + 512 there compares with 2 x 200 at the idle one. */
+    @Test
+    void a_full_worker_does_not_get_more_of_a_hot_prompt() {
+        int[] tokens = randomTokens(200);
+        List<String> homes = new ArrayList<>();
+        for (int i = 0; i < 16; i++) {
+            Placed placed = place(tokens);
+            placed.inFlight().firstToken();
+            homes.add(placed.worker().id());
+        }
+        String hot = homes.getFirst();
+        assertThat(homes.stream().filter(hot::equals).count()).isEqualTo(8);
+    }
+
+    @Test
+    void an_exact_repeat_is_predicted_to_reuse_all_whole_blocks_but_for_one_token() {
+        for (int tokenCount : new int[] {1, 15, 16, 17, 32, 33, 320, 321}) {
+            int[] tokens = randomTokens(tokenCount);
+            serve(tokens);
+            assertThat(place(tokens).decision().cachedTokens()).isEqualTo((tokenCount - 1) / 16 * 16);
+        }
+    }
+
+    @Test
+    void blocks_count_as_held_after_the_end_until_the_index_has_them() {
+        int[] tokens = randomTokens(100);
+        Placed placed = place(tokens);
+        finish(placed);
+        assertThat(explain(tokens).workerId()).isEqualTo(placed.worker().id());
+        assertThat(explain(tokens).matchedBlocks()).isEqualTo(6);
+
+        compute(placed.worker(), tokens);
+        explain(tokens);
+        forgetAll(placed.worker());                                // evicted: what the index says now is the truth
+        assertThat(explain(tokens).matchedBlocks()).isZero();
+    }
+
+    @Test
+    void blocks_whose_events_never_come_are_forgotten_after_two_seconds() {
+        int[] tokens = randomTokens(100);
+        finish(place(tokens));
+        now = 2_000_000_000L;
+        assertThat(explain(tokens).matchedBlocks()).isEqualTo(6);
+        now++;
+        assertThat(explain(tokens).matchedBlocks()).isZero();
+    }
+
+    @Test
+    void a_request_that_ended_before_its_first_token_leaves_nothing_behind() {
+        int[] tokens = randomTokens(100);
+        Placed placed = place(tokens);
+        placed.inFlight().close();
+
+        assertThat(explain(tokens).matchedBlocks()).isZero();
+        assertThat(router.inFlight()).isZero();
+    }
+
+    @Test
+    void firstToken_and_close_count_once() {
+        Placed placed = place(randomTokens(100));
+        placed.inFlight().firstToken();
+        placed.inFlight().firstToken();
+        assertThat(terms("a").candidate().pendingTokens() + terms("b").candidate().pendingTokens()).isZero();
+        placed.inFlight().close();
+        placed.inFlight().close();
+        placed.inFlight().firstToken();
+        assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 8, 0, 0, 1_000, 1));
+    }
+
+    @Test
+    void a_long_prompt_pending_at_one_worker_sends_the_next_one_to_the_other() {
+        Placed first = place(randomTokens(1_000));
+
+        assertThat(place(randomTokens(100)).worker()).isNotSameAs(first.worker());
+    }
+
+    @Test
+    void excluded_workers_are_not_chosen_and_none_left_is_said_so() {
+        int[] tokens = randomTokens(100);
+
+        assertThat(place(tokens, Set.of("a")).worker()).isSameAs(b);
+        assertThat(router.route(model, chain(tokens), 100, Set.of("a", "b")))
+                .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.ALL_EXCLUDED)));
+        fleet.remove(a, "test");
+        fleet.remove(b, "test");
+        assertThat(router.route(model, chain(tokens), 100, Set.of()))
+                .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.NONE_READY)));
+    }
+
+    @Test
+    void explaining_books_nothing() {
+        explain(randomTokens(1_000));
+
+        assertThat(router.inFlight()).isZero();
+        assertThat(terms("a").candidate().lastChosen()).isZero();
+    }
+
+    /** Another router has given a 700 tokens of work. */
+    @Test
+    void work_that_other_routers_gave_is_known_from_the_heartbeat() {
+        fleet.heartbeat(new Heartbeat("a", 1, 2, 1, 900, 700, 0, 0, 0));
+
+        Candidate candidate = terms("a").candidate();
+        assertThat(candidate.pendingTokens()).isEqualTo(700);
+        assertThat(candidate.requests()).isEqualTo(3);
+        assertThat(candidate.usedBlocks()).isEqualTo(100);
+    }
+
+    /** The heartbeat was sent while our own request ran; it must not count for another second after its end. */
+    @Test
+    void own_work_in_an_old_heartbeat_is_not_taken_for_that_of_others() {
+        Placed placed = place(randomTokens(640));
+        FleetWorker worker = placed.worker();
+        fleet.heartbeat(new Heartbeat(worker.id(), 1, 1, 0, 960, 640, 0, 0, 0));
+        finish(placed);
+
+        Candidate candidate = terms(worker.id()).candidate();
+        assertThat(candidate.pendingTokens()).isZero();
+        assertThat(candidate.requests()).isZero();
+        assertThat(candidate.usedBlocks()).isZero();
+    }
+
+    // ---- a small fleet
+
+    private FleetWorker ready(String id) {
+        FleetWorker worker = ((RegistrationOutcome.Accepted) fleet.register(registration(id, 1))).worker();
+        announced.put(worker, new KeySet());
+        worker.events().apply(snapshot(worker));
+        fleet.indexed(worker);
+        return worker;
+    }
+
+    /** Places, computes and announces, and ends a request. @return who served it */
+    private String serve(int[] tokens) {
+        Placed placed = place(tokens);
+        compute(placed.worker(), tokens);
+        finish(placed);
+        return placed.worker().id();
+    }
+
+    private Placed place(int[] tokens) {
+        return place(tokens, Set.of());
+    }
+
+    private Placed place(int[] tokens, Set<String> excluded) {
+        return (Placed) router.route(model, chain(tokens), tokens.length, excluded);
+    }
+
+    private static void finish(Placed placed) {
+        placed.inFlight().firstToken();
+        placed.inFlight().close();
+    }
+
+    private Routed explain(int[] tokens) {
+        return (Routed) router.explain(model, chain(tokens), tokens.length);
+    }
+
+    private CandidateTerms terms(String workerId) {
+        return explain(new int[] {1}).candidates().stream()
+                .filter(terms -> terms.candidate().workerId().equals(workerId)).findFirst().orElseThrow();
+    }
+
+    private void compute(FleetWorker worker, int[] tokens) {
+        BlockHashChain chain = chain(tokens);
+        long[] keys = new long[chain.blockCount()];
+        for (int i = 0; i < keys.length; i++) {
+            keys[i] = chain.key(i);
+        }
+        announce(worker, new Stored(Medium.DEVICE, keys));
+    }
+
+    private void forgetAll(FleetWorker worker) {
+        announce(worker, new BlockChange.Cleared());
+    }
+
+    private void announce(FleetWorker worker, BlockChange change) {
+        KeySet keys = Objects.requireNonNull(announced.get(worker));
+        keys.apply(change);
+        worker.events().apply(new KvEventBatch(worker.id(), 1, worker.events().position().sequence() + 1, false,
+                List.of(change), keys.size(), keys.digest()));
+    }
+
+    private static KvEventBatch snapshot(FleetWorker worker) {
+        return new KvEventBatch(worker.id(), 1, 0, true, List.of(), 0, 0);
+    }
+
+    private BlockHashChain chain(int[] tokens) {
+        return BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens);
+    }
+
+    private int[] randomTokens(int count) {
+        return random.ints(count, 0, 500).toArray();
+    }
+
+    private static int[] concat(int[] first, int[] second) {
+        int[] both = Arrays.copyOf(first, first.length + second.length);
+        System.arraycopy(second, 0, both, first.length, second.length);
+        return both;
+    }
+}
