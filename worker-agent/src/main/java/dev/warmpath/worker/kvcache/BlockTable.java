@@ -43,6 +43,11 @@ public final class BlockTable {
         return Arrays.copyOf(blocks, blockCount);
     }
 
+    /** The entries themselves, {@link #blockCount} of them, for filling a step's batch: not to be written. */
+    public int[] blocks() {
+        return blocks;
+    }
+
     void add(int block) {
         if (blockCount == blocks.length) {
             blocks = Arrays.copyOf(blocks, blockCount * 2);

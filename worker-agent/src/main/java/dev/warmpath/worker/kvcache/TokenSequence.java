@@ -116,7 +116,11 @@ public final class TokenSequence {
         return chain;
     }
 
-    int[] tokens() {
+    /**
+     * The tokens themselves, {@link #tokenCount} of them, for filling a step's batch: not to be written, and to be asked
+     * for anew after {@link #append}.
+     */
+    public int[] tokens() {
         return tokens;
     }
 
