@@ -156,9 +156,9 @@ public final class KvCacheManager {
     }
 
     /**
-     * What changed in the announced set since the last call, net and in an order that may be applied one by one: cleared
-     * first, then removed keys (a child before its parent), then stored ones (a parent before its children). To be
-     * called after every step, and after a reset; the log grows until then.
+     * What changed in the announced set since the last call, net and in an order that may be applied one by one:
+     * cleared first, then removed keys (a child before its parent), then stored ones (a parent before its children). To
+     * be called after every step, and after a reset; the log grows until then.
      */
     public List<BlockChange> drainChanges() {
         return log.drain();
@@ -177,7 +177,7 @@ public final class KvCacheManager {
     /**
      * The announced set for a snapshot, every parent before its children; a new array.
      *
-     * @throws IllegalStateException if there are changes not yet drained: the snapshot would not fit any sequence number
+     * @throws IllegalStateException if there are changes not yet drained: the snapshot would fit no sequence number
      */
     public long[] announcedKeys() {
         if (!log.isDrained()) {

@@ -12,11 +12,11 @@ import java.util.List;
  * each drain, what changed in the <b>set</b> of announced keys (D8). A key joins the set with its first copy and leaves
  * it with the last.
  *
- * <p>A drain tells the net effect: a key that came and went since the last one is not mentioned, so the keys of a failed
- * step are never published. Net removals stand before net stores. Since the set is closed under "parent of" at every
- * moment (see {@link KvCacheManager}), so is what is left after the removals, the intersection of two such sets; and a
- * key's last store comes after that of its parent, its last removal before: in the order of the log a parent is stored
- * before its children and removed after them.
+ * <p>A drain tells the net effect: a key that came and went since the last one is not mentioned, so the keys of a
+ * failed step are never published. Net removals stand before net stores. Since the set is closed under "parent of" at
+ * every moment (see {@link KvCacheManager}), so is what is left after the removals, the intersection of two such sets;
+ * and a key's last store comes after that of its parent, its last removal before: in the order of the log a parent is
+ * stored before its children and removed after them.
  *
  * <p>Holds what one step changes; whoever owns the cache drains it after every step.
  */

@@ -42,7 +42,8 @@ public final class Scheduler {
     public Scheduler(SchedulerSettings settings, RequestLimits limits, KvCacheManager cache) {
         if (limits.blockSize() != cache.blockSize() || limits.cacheBlocks() > cache.usableBlocks()) {
             throw new IllegalArgumentException("limits promise " + limits.cacheBlocks() + " blocks of "
-                    + limits.blockSize() + " tokens, the cache has " + cache.usableBlocks() + " of " + cache.blockSize());
+                    + limits.blockSize() + " tokens, the cache has " + cache.usableBlocks() + " of "
+                    + cache.blockSize());
         }
         if (!settings.chunkedPrefill() && settings.maxBatchedTokens() < limits.contextLength()) {
             throw new IllegalArgumentException("max batched tokens " + settings.maxBatchedTokens()
@@ -169,7 +170,7 @@ public final class Scheduler {
         return waiting.size();
     }
 
-    /** Prompt tokens of running and waiting sequences still to be computed; what the cache may save is not known yet. */
+    /** Prompt tokens of running and waiting sequences still to be computed; hits of waiting ones are not known yet. */
     public long pendingPromptTokens() {
         long pending = 0;
         for (Sequence sequence : running) {

@@ -76,8 +76,10 @@ class BlockPoolTest {
         pool.allocate(1, table);
         pool.key(1, CHAIN, 0, TOKENS);
 
-        assertThatIllegalStateException().isThrownBy(() -> pool.key(1, CHAIN, 1, TOKENS)).withMessageContaining("block 1");
-        assertThatIllegalStateException().isThrownBy(() -> pool.key(3, CHAIN, 1, TOKENS)).withMessageContaining("block 3");
+        assertThatIllegalStateException().isThrownBy(() -> pool.key(1, CHAIN, 1, TOKENS))
+                .withMessageContaining("block 1");
+        assertThatIllegalStateException().isThrownBy(() -> pool.key(3, CHAIN, 1, TOKENS))
+                .withMessageContaining("block 3");
 
         assertThat(pool.keyCount()).isEqualTo(1);
     }

@@ -103,13 +103,26 @@ class SchedulerTest {
         Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 8), prompt(3000, 4));
         assertThat(world.step()).containsExactly(8, 8, 8);
 
-        assertThat(world.step()).as("c goes for a, b itself goes for b's token").containsExactly(1, 1);
+        assertThat(world.step()).as("c's two blocks go to a and b").containsExactly(1, 1);
         assertThat(abc[2].state()).isEqualTo(Alive.PREEMPTED);
         assertThat(abc[3].state()).isEqualTo(Alive.WAITING);
         world.scheduler.cancel(abc[0]);
         world.step();
         assertThat(abc[2].state()).isEqualTo(Alive.RUNNING);
         world.scheduler.checkIntegrity();
+    }
+
+    @Test
+    void even_what_would_fit_is_not_admitted_in_a_step_that_preempted() {
+        var settings = new SchedulerSettings(64, 4, 8, true, /* longPrefillThreshold */ 8);
+        var world = new World(settings, new KvCacheSettings(6, 4, /* prefixCaching */ false, false), 20);
+        Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 12));
+        assertThat(world.step()).containsExactly(8, 8);
+
+        assertThat(world.step()).as("a takes the last block, b gives up its two").containsExactly(1);
+        assertThat(world.cache.freeBlocks()).isEqualTo(2);
+        assertThat(world.step()).as("8 tokens of b fit into them").containsExactly(1, 8);
+        assertThat(ab[1].state()).isEqualTo(Alive.RUNNING);
     }
 
     @Test
@@ -363,8 +376,12 @@ class SchedulerTest {
         private ScheduledBatch batch;
 
         World(SchedulerSettings settings, int blockCount, int blockSize, int contextLength) {
-            this.blockSize = blockSize;
-            cache = new KvCacheManager(KvCacheSettings.of(blockCount, blockSize));
+            this(settings, KvCacheSettings.of(blockCount, blockSize), contextLength);
+        }
+
+        World(SchedulerSettings settings, KvCacheSettings cacheSettings, int contextLength) {
+            blockSize = cacheSettings.blockSize();
+            cache = new KvCacheManager(cacheSettings);
             var limits = new RequestLimits(VOCABULARY, contextLength, blockSize, cache.usableBlocks());
             scheduler = new Scheduler(settings, limits, cache);
         }
