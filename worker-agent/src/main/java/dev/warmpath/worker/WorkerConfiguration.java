@@ -76,6 +76,7 @@ class WorkerConfiguration {
         ModelConfig config = runner.config();
         var cache = new KvCacheManager(
                 new KvCacheSettings(kv.blockCount(), kv.blockSize(), kv.prefixCaching(), kv.verifyTokens()));
+        requireRoomForOne(kv, config);
         var limits = new RequestLimits(
                 config.vocabularySize(), config.contextLength(), kv.blockSize(), cache.usableBlocks());
         var scheduler = new Scheduler(settings.toSettings(), limits, cache);
@@ -84,6 +85,16 @@ class WorkerConfiguration {
         var intake = new RequestIntake(
                 publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()));
         return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::die).start();
+    }
+
+    /** Otherwise every request that leaves its length open would be refused, one by one. */
+    private static void requireRoomForOne(KvProperties kv, ModelConfig model) {
+        int needed = Math.ceilDiv(model.contextLength(), kv.blockSize()) + 1;
+        if (kv.blockCount() < needed) {
+            throw new IllegalStateException("warmpath.kv.block-count is " + kv.blockCount() + ", but one sequence of the "
+                    + "model's whole context of " + model.contextLength() + " tokens needs " + needed
+                    + " (blocks of " + kv.blockSize() + " tokens and the null block)");
+        }
     }
 
     /** An engine whose books are wrong must not answer anybody: whoever runs this process starts it anew. */
