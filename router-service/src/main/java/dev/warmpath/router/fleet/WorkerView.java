@@ -1,5 +1,6 @@
 package dev.warmpath.router.fleet;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,5 +33,10 @@ public record WorkerView(
         long leaseAgeMillis) {
 
     /** Whether a worker takes requests. */
-    public enum State { JOINING, READY }
+    public enum State {
+        @JsonProperty("joining")
+        JOINING,
+        @JsonProperty("ready")
+        READY
+    }
 }

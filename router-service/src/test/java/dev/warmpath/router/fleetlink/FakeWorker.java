@@ -1,0 +1,142 @@
+package dev.warmpath.router.fleetlink;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.EventFrames;
+import dev.warmpath.protocol.event.KeySet;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.fleet.TestWorkers;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A worker's HTTP side with a real model's text files, whose event stream does what a test tells it to. */
+final class FakeWorker implements AutoCloseable {
+
+    static final byte[] END_OF_STREAM = new byte[0];
+    private static final byte[] TOKENIZER = TestWorkers.resource("byte-level.json");
+    private static final byte[] TOKENIZER_CONFIG = TestWorkers.resource("tokenizer_config.json");
+
+    final KeySet announced = new KeySet();
+    final BlockingQueue<byte[]> frames = new LinkedBlockingQueue<>();
+    final AtomicInteger streams = new AtomicInteger();
+    volatile boolean corruptsFiles;
+    volatile int eventStatus = 200;
+    private final String id;
+    private final long epoch;
+    private final HttpServer server;
+    private long sequence;
+
+    FakeWorker(String id, long epoch) throws IOException {
+        this.id = id;
+        this.epoch = epoch;
+        server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+        server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
+        server.createContext(Protocol.FILES_PATH, this::file);
+        server.createContext(Protocol.EVENTS_PATH, this::events);
+        server.start();
+    }
+
+    Registration registration() {
+        var parts = new RevisionParts("a".repeat(64), "", sha256(TOKENIZER), sha256(TOKENIZER_CONFIG), "",
+                "sha256_cbor", "0", 16);
+        return new Registration(Protocol.VERSION, id, epoch,
+                URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
+                new ModelDescription("tiny", parts.revision(), parts, 1_000, 2_048, 512), 1_000, 8, true);
+    }
+
+    /** The next batch, not sent. */
+    synchronized byte[] store(long... keys) {
+        BlockChange change = new BlockChange.Stored(Medium.DEVICE, keys);
+        announced.apply(change);
+        sequence++;
+        return EventFrames.encode(new KvEventBatch(id, epoch, sequence, false, List.of(change), announced.size(),
+                announced.digest()));
+    }
+
+    synchronized long sequence() {
+        return sequence;
+    }
+
+    synchronized long digest() {
+        return announced.digest();
+    }
+
+    private synchronized byte[] snapshot() {
+        return EventFrames.encode(new KvEventBatch(id, epoch, sequence, true,
+                List.of(new BlockChange.Stored(Medium.DEVICE, announced.toArray())), announced.size(),
+                announced.digest()));
+    }
+
+    private void file(HttpExchange exchange) throws IOException {
+        String digest = exchange.getRequestURI().getPath().substring(Protocol.FILES_PATH.length());
+        byte[] content = Map.of(sha256(TOKENIZER), TOKENIZER, sha256(TOKENIZER_CONFIG), TOKENIZER_CONFIG).get(digest);
+        try (exchange) {
+            if (content == null) {
+                exchange.sendResponseHeaders(404, -1);
+                return;
+            }
+            byte[] sent = content.clone();
+            sent[sent.length - 1] ^= (byte) (corruptsFiles ? 1 : 0);
+            exchange.sendResponseHeaders(200, sent.length);
+            exchange.getResponseBody().write(sent);
+        }
+    }
+
+    private void events(HttpExchange exchange) throws IOException {
+        streams.incrementAndGet();
+        try (exchange) {
+            if (eventStatus != 200) {
+                exchange.sendResponseHeaders(eventStatus, -1);
+                return;
+            }
+            frames.clear();
+            exchange.sendResponseHeaders(200, 0);
+            exchange.getResponseBody().write(snapshot());
+            exchange.getResponseBody().flush();
+            byte[] next = nextFrame();
+            while (next != END_OF_STREAM) {
+                exchange.getResponseBody().write(next);
+                exchange.getResponseBody().flush();
+                next = nextFrame();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private byte[] nextFrame() throws InterruptedException {
+        byte[] frame = frames.poll(100, TimeUnit.MILLISECONDS);
+        return frame == null ? EventFrames.keepAlive() : frame;
+    }
+
+    private static String sha256(byte[] content) {
+        try {
+            return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content));
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        server.stop(0);
+    }
+}

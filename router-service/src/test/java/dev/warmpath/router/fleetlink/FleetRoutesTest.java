@@ -1,0 +1,134 @@
+package dev.warmpath.router.fleetlink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetProperties;
+import dev.warmpath.router.fleet.TestWorkers;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.core.env.Environment;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Both ports are open, as in production. */
+@Timeout(60)
+@SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
+    "server.address=127.0.0.1", "management.server.address=127.0.0.1", "management.server.port=0",
+    "management.endpoints.web.exposure.include=workers", "warmpath.fleet.token=hush"})
+class FleetRoutesTest {
+
+    @SpringBootApplication
+    @EnableConfigurationProperties(FleetProperties.class)
+    static class FleetOnly {}
+
+    @Autowired Environment environment;
+    @Autowired JsonMapper json;
+    @Autowired Fleet fleet;
+    private final HttpClient http = HttpClient.newHttpClient();
+
+    @Test
+    void a_worker_registers_becomes_ready_and_is_seen_by_operators() throws Exception {
+        try (var worker = new FakeWorker("w", 7)) {
+            assertThat(post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush").statusCode())
+                    .isEqualTo(204);
+            assertThat(post(Protocol.HEARTBEATS_PATH, new Heartbeat("w", 7, 2, 1, 900, 50, 0, 0, 0), "Bearer hush")
+                    .statusCode()).isEqualTo(204);
+            while (fleet.model("tiny") == null) {
+                Thread.sleep(5);
+            }
+            JsonNode seen = json.readTree(get("/actuator/workers").body()).get("workers").get(0);
+            assertThat(seen.get("id").asString()).isEqualTo("w");
+            assertThat(seen.get("state").asString()).isEqualTo("ready");
+            assertThat(seen.get("running").asInt()).isEqualTo(2);
+            assertThat(seen.get("freeBlocks").asInt()).isEqualTo(900);
+            assertThat(seen.get("lastSequence").asInt()).isZero();
+        }
+        while (!fleet.snapshot().isEmpty()) {
+            Thread.sleep(5);
+        }
+    }
+
+    @Test
+    void a_missing_or_wrong_token_is_refused() throws Exception {
+        for (String header : new String[] {null, "Bearer wrong", "hush"}) {
+            HttpResponse<String> answer = post(Protocol.REGISTRATIONS_PATH, TestWorkers.registration("w", 1), header);
+            assertThat(answer.statusCode()).isEqualTo(401);
+            assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+            assertThat(json.readTree(answer.body()).get("reason").asString()).isEqualTo("unauthorized");
+        }
+    }
+
+    @Test
+    void refusals_are_problems_with_status_reason_and_a_sentence() throws Exception {
+        assertProblem(post(Protocol.HEARTBEATS_PATH, TestWorkers.idle("nobody", 1), "Bearer hush"), 404,
+                "unknown_worker", "worker nobody epoch 1 is not registered here");
+        assertProblem(post(Protocol.REGISTRATIONS_PATH, TestWorkers.registration("a b", 1), "Bearer hush"), 422,
+                "invalid", "workerId 'a b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
+        var otherVersion = json.writeValueAsString(TestWorkers.registration("w", 1))
+                .replace("\"protocolVersion\":1", "\"protocolVersion\":2");
+        assertProblem(postText(Protocol.REGISTRATIONS_PATH, otherVersion, "Bearer hush"), 409, "protocol_version",
+                "worker speaks protocol version 2, this router 1");
+    }
+
+    @Test
+    void a_body_that_is_no_registration_is_invalid() throws Exception {
+        for (String body : new String[] {"", "null", "[]", "{", "{\"protocolVersion\":1}", "{\"epoch\":\"x\"}",
+            "{\"protocolVersion\":1,\"baseUrl\":\"http://[\"}", " ".repeat(300_000)}) {
+            HttpResponse<String> answer = postText(Protocol.REGISTRATIONS_PATH, body, "Bearer hush");
+            assertThat(answer.statusCode()).as(body.strip()).isIn(409, 422);
+            assertThat(json.readTree(answer.body()).get("reason").asString()).isIn("invalid", "protocol_version");
+        }
+    }
+
+    @Test
+    void the_public_port_knows_nothing_of_it() throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(uri("local.server.port", Protocol.REGISTRATIONS_PATH))
+                .header("Authorization", "Bearer hush").POST(HttpRequest.BodyPublishers.ofString("{}")).build();
+
+        assertThat(http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode()).isEqualTo(404);
+    }
+
+    private void assertProblem(HttpResponse<String> answer, int status, String reason, String detail) {
+        JsonNode problem = json.readTree(answer.body());
+        assertThat(answer.statusCode()).isEqualTo(status);
+        assertThat(problem.get("status").asInt()).isEqualTo(status);
+        assertThat(problem.get("reason").asString()).isEqualTo(reason);
+        assertThat(problem.get("detail").asString()).isEqualTo(detail);
+    }
+
+    private HttpResponse<String> post(String path, Object body, String authorization)
+            throws IOException, InterruptedException {
+        return postText(path, json.writeValueAsString(body), authorization);
+    }
+
+    private HttpResponse<String> postText(String path, String body, String authorization)
+            throws IOException, InterruptedException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(uri("local.management.port", path))
+                .header("Content-Type", "application/json").POST(HttpRequest.BodyPublishers.ofString(body));
+        if (authorization != null) {
+            request.header("Authorization", authorization);
+        }
+        return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    private HttpResponse<String> get(String path) throws IOException, InterruptedException {
+        return http.send(HttpRequest.newBuilder(uri("local.management.port", path)).build(),
+                HttpResponse.BodyHandlers.ofString());
+    }
+
+    private URI uri(String portProperty, String path) {
+        return URI.create("http://127.0.0.1:" + environment.getProperty(portProperty) + path);
+    }
+}

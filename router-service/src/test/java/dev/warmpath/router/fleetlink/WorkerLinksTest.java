@@ -1,0 +1,176 @@
+package dev.warmpath.router.fleetlink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.RegistrationOutcome.Accepted;
+import dev.warmpath.router.prefix.PrefixIndex;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A real follower and loader over real sockets; the clock stands still unless a test moves it. */
+@Timeout(30)
+class WorkerLinksTest {
+
+    private final AtomicLong clock = new AtomicLong();
+    private final PrefixIndex index = new PrefixIndex();
+    private final Fleet fleet = new Fleet(index, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
+    private final WorkerLinks links = new WorkerLinks(fleet, new WorkerHttp(FleetToken.NONE), clock::get);
+    private final FakeWorker fake = new FakeWorker("w", 7);
+
+    WorkerLinksTest() throws IOException {}
+
+    @AfterEach
+    void close() {
+        links.close();
+        fake.close();
+    }
+
+    @Test
+    void a_worker_becomes_ready_with_its_blocks_and_its_tokenizer() {
+        fake.store(1, 2, 3);
+        FleetWorker worker = follow();
+
+        await(() -> fleet.model("tiny") != null);
+        assertThat(fleet.workers(Objects.requireNonNull(fleet.model("tiny")))).containsExactly(worker);
+        assertThat(index.keyCount(worker.ordinal())).isEqualTo(3);
+        fake.frames.add(fake.store(4, 5));
+        await(() -> index.keyCount(worker.ordinal()) == 5);
+        assertThat(fake.streams).hasValue(1);
+    }
+
+    @Test
+    void a_lost_batch_is_repaired_by_a_new_snapshot() {
+        FleetWorker worker = follow();
+        await(worker::isIndexed);
+        fake.store(1);                                             // never sent
+        fake.frames.add(fake.store(2));
+
+        await(() -> index.keyCount(worker.ordinal()) == 2);
+        assertThat(fake.streams).hasValue(2);
+    }
+
+    @Test
+    void a_lost_last_batch_is_found_by_the_heartbeat_after_two_seconds() {
+        FleetWorker worker = follow();
+        await(worker::isIndexed);
+        fake.store(1);                                             // never sent, and nothing follows
+        fleet.heartbeat(new Heartbeat("w", 7, 0, 0, 1_000, 0, fake.sequence(), 1, fake.digest()));
+        while (index.keyCount(worker.ordinal()) != 1) {
+            clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
+            fleet.heartbeat(new Heartbeat("w", 7, 0, 0, 1_000, 0, fake.sequence(), 1, fake.digest()));
+            sleep(1);
+        }
+        assertThat(clock.get()).isGreaterThan(TimeUnit.SECONDS.toNanos(2));
+        assertThat(fake.streams).hasValue(2);
+    }
+
+    @Test
+    void a_heartbeat_with_another_digest_at_the_same_batch_makes_the_copy_anew() {
+        FleetWorker worker = follow();
+        await(worker::isIndexed);
+        fleet.heartbeat(new Heartbeat("w", 7, 0, 0, 1_000, 0, 0, 1, 4711));
+
+        await(() -> fake.streams.get() >= 2);
+        assertThat(worker.isGone()).isFalse();
+    }
+
+    @Test
+    void a_stream_that_ends_is_opened_again_at_once() {
+        FleetWorker worker = follow();
+        await(worker::isIndexed);
+        fake.frames.add(FakeWorker.END_OF_STREAM);
+        await(() -> fake.streams.get() == 2);
+        await(() -> index.keyCount(worker.ordinal()) == 0);
+        assertThat(worker.isGone()).isFalse();
+    }
+
+    @Test
+    void a_worker_whose_address_refuses_connections_is_gone_long_before_its_lease_ends() {
+        fake.store(1);
+        FleetWorker worker = follow();
+        await(worker::isIndexed);
+        fake.close();
+
+        await(worker::isGone);
+        assertThat(index.keyCount(worker.ordinal())).isZero();
+        assertThat(fleet.snapshot()).isEmpty();
+    }
+
+    @Test
+    void another_epoch_at_the_address_ends_this_life() {
+        fake.eventStatus = 409;
+        FleetWorker worker = follow();
+
+        await(worker::isGone);
+    }
+
+    @Test
+    void a_strangers_batch_ends_this_life() throws IOException {
+        try (var stranger = new FakeWorker("stranger", 9)) {
+            var claimed = fake.registration();
+            FleetWorker worker = ((Accepted) fleet.register(new Registration(1, "w", 7,
+                    stranger.registration().baseUrl(), claimed.model(), 1_000, 8, true))).worker();
+            links.follow(worker);
+
+            await(worker::isGone);
+        }
+    }
+
+    @Test
+    void a_worker_that_only_fails_stays_until_its_lease_ends() {
+        fake.eventStatus = 500;
+        FleetWorker worker = follow();
+        await(() -> fake.streams.get() >= 2);
+        assertThat(worker.isGone()).isFalse();
+
+        clock.addAndGet(TimeUnit.SECONDS.toNanos(5));
+        await(worker::isGone);
+    }
+
+    @Test
+    void a_file_with_the_wrong_digest_is_not_used_and_the_reason_is_visible() {
+        fake.corruptsFiles = true;
+        FleetWorker worker = follow();
+        await(() -> fleet.snapshot().getFirst().problem() != null);
+        assertThat(fleet.snapshot().getFirst().problem()).contains(
+                "its files cannot be had from worker w", worker.model().parts().tokenizer(), "arrived with digest");
+        assertThat(fleet.model("tiny")).isNull();
+
+        fake.corruptsFiles = false;
+        await(() -> fleet.model("tiny") != null);
+        assertThat(fleet.snapshot().getFirst().problem()).isNull();
+    }
+
+    private FleetWorker follow() {
+        FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
+        links.follow(worker);
+        return worker;
+    }
+
+    /** Waits for another thread. */
+    private static void await(BooleanSupplier condition) {
+        while (!condition.getAsBoolean()) {
+            sleep(2);
+        }
+    }
+
+    private static void sleep(int millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

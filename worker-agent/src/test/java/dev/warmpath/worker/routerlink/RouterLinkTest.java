@@ -1,0 +1,166 @@
+package dev.warmpath.worker.routerlink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange.Stored;
+import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tools.jackson.databind.json.JsonMapper;
+
+/** A real link against a router that answers as each test wants. */
+@Timeout(30)
+class RouterLinkTest {
+
+    private static final String UNKNOWN = "{\"status\":404,\"reason\":\"unknown_worker\",\"detail\":\"who?\"}";
+    private static final RevisionParts PARTS = new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16);
+
+    private final JsonMapper json = JsonMapper.builder().build();
+    private final BlockingQueue<Registration> registrations = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Heartbeat> heartbeats = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> authorizations = new LinkedBlockingQueue<>();
+    private volatile int registrationStatus = 204;
+    private volatile int heartbeatStatus = 204;
+    private volatile String problem = "";
+    private final HttpServer router = HttpServer.create(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+    private final KvEventPublisher events = new KvEventPublisher("w", 7);
+    private final Registration registration = new Registration(Protocol.VERSION, "w", 7,
+            URI.create("http://127.0.0.1:8000"),
+            new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 2_048, 512), 1_000, 8, true);
+    private final RouterLink link = new RouterLink(
+            new RouterLinkProperties(List.of(URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush",
+                    Duration.ofMillis(10)),
+            registration, () -> new WorkerLoad(2, 1, 900, 50), events, json);
+
+    RouterLinkTest() throws IOException {
+        router.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
+        router.createContext(Protocol.REGISTRATIONS_PATH, exchange -> {
+            authorizations.add(exchange.getRequestHeaders().getFirst("Authorization"));
+            registrations.add(json.readValue(exchange.getRequestBody(), Registration.class));
+            answer(exchange, registrationStatus);
+        });
+        router.createContext(Protocol.HEARTBEATS_PATH, exchange -> {
+            heartbeats.add(json.readValue(exchange.getRequestBody(), Heartbeat.class));
+            answer(exchange, heartbeatStatus);
+        });
+        router.start();
+    }
+
+    @AfterEach
+    void close() {
+        link.close();
+        router.stop(0);
+    }
+
+    @Test
+    void a_worker_registers_and_then_says_again_and_again_how_it_is() throws InterruptedException {
+        events.publish(List.of(new Stored(Medium.DEVICE, new long[] {1, 2})));
+        link.start();
+
+        assertThat(registrations.take()).isEqualTo(registration);
+        assertThat(authorizations.take()).isEqualTo("Bearer hush");
+        long digest = events.state().setDigest();
+        assertThat(heartbeats.take()).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 1, 2, digest));
+        heartbeats.take();
+        heartbeats.take();
+        assertThat(registrations).isEmpty();
+    }
+
+    @Test
+    void a_router_that_has_forgotten_the_worker_gets_its_registration_again() throws InterruptedException {
+        problem = UNKNOWN;
+        heartbeatStatus = 404;
+        link.start();
+        registrations.take();
+        registrations.take();
+
+        heartbeatStatus = 204;
+        heartbeats.clear();
+        heartbeats.take();
+        heartbeats.take();
+    }
+
+    @Test
+    void a_router_that_is_not_there_yet_is_asked_again_soon() throws InterruptedException {
+        registrationStatus = 500;
+        link.start();
+        registrations.take();
+        registrations.take();
+        registrationStatus = 204;
+        heartbeats.take();
+    }
+
+    @Test
+    void a_refusal_is_not_repeated_at_once() throws InterruptedException {
+        problem = "{\"status\":422,\"reason\":\"invalid\",\"detail\":\"no\"}";
+        registrationStatus = 422;
+        link.start();
+        registrations.take();
+        Thread.sleep(300);
+
+        assertThat(registrations).isEmpty();
+        assertThat(heartbeats).isEmpty();
+    }
+
+    @Test
+    void a_closed_link_is_silent() throws InterruptedException {
+        link.start();
+        heartbeats.take();
+        link.close();
+        Thread.sleep(50);
+        heartbeats.clear();
+        Thread.sleep(100);
+
+        assertThat(heartbeats).isEmpty();
+    }
+
+    @Test
+    void a_name_stands_for_every_address_that_it_resolves_to() {
+        Set<URI> routers = new HashSet<>();
+
+        assertThat(RouterLink.resolveInto(routers, URI.create("http://127.0.0.1:9080"))).isTrue();
+        assertThat(RouterLink.resolveInto(routers, URI.create("http://[::1]:9080"))).isTrue();
+        assertThat(RouterLink.resolveInto(routers, URI.create("https://router.example:9080"))).isTrue();
+        assertThat(routers).containsExactlyInAnyOrder(URI.create("http://127.0.0.1:9080"),
+                URI.create("http://[0:0:0:0:0:0:0:1]:9080"), URI.create("https://router.example:9080"));
+        assertThat(RouterLink.resolveInto(routers, URI.create("http://no-such-name.invalid:9080"))).isFalse();
+    }
+
+    @Test
+    void an_address_that_is_no_url_stops_the_start_with_a_sentence() {
+        assertThatThrownBy(() -> new RouterLinkProperties(List.of(URI.create("router:9080")), null, Duration.ofSeconds(1)))
+                .hasMessage("warmpath.routerlink.urls has 'router:9080', but a router's management address looks like "
+                        + "http://router:9080");
+    }
+
+    private void answer(HttpExchange exchange, int status) throws IOException {
+        try (exchange) {
+            byte[] body = status == 204 ? new byte[0] : problem.getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
+            exchange.getResponseBody().write(body);
+        }
+    }
+}
