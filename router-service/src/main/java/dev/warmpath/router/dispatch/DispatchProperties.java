@@ -20,7 +20,7 @@ import org.springframework.validation.annotation.Validated;
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.dispatch", ignoreUnknownFields = false)
-public record DispatchProperties(
+record DispatchProperties(
         @DefaultValue("3") @Positive int maxAttempts,
         @DefaultValue("2s") @NotNull Duration connectTimeout,
         @DefaultValue("60s") @NotNull Duration firstTokenTimeout,

@@ -13,7 +13,8 @@ public enum RouterMeter {
     /** Counter by cause. */
     DISPATCH_RETRIES("warmpath.dispatch.retries", "Requests sent on to another worker, by what was wrong", "retries"),
     /** Timer by model, as the client sees it. */
-    TIME_TO_FIRST_TOKEN("warmpath.time.to.first.token", "Arrival of a request to the first text of its answer", "seconds"),
+    TIME_TO_FIRST_TOKEN(
+            "warmpath.time.to.first.token", "Arrival of a request to the first text of its answer", "seconds"),
     /** Counters by model. */
     PROMPT_TOKENS("warmpath.prompt.tokens", "Prompt tokens of completions that finished", "tokens"),
     COMPLETION_TOKENS("warmpath.completion.tokens", "Tokens generated for completions that finished", "tokens"),

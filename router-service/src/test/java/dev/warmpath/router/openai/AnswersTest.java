@@ -25,7 +25,8 @@ class AnswersTest extends RunningRouter {
 
     @Test
     void a_whole_chat_answer_has_every_field_that_clients_read() throws Exception {
-        FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.STOP, 3, concat(ids("Hello world"), END)));
+        FakeWorker worker = join("w0")
+                .doing(FakeWorker.finishing(FinishReason.STOP, 3, concat(ids("Hello world"), END)));
 
         HttpResponse<String> response = post("/v1/chat/completions", CHAT.formatted(",'temperature':0"));
 
@@ -246,7 +247,8 @@ class AnswersTest extends RunningRouter {
         assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
         assertThat(response.headers().firstValue("x-warmpath-cached-tokens")).hasValue("8");
         assertThat(response.headers().firstValue("x-warmpath-decision")).hasValue("prefix");
-        assertThat(json(response).path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(8);
+        assertThat(json(response).path("usage").path("prompt_tokens_details").path("cached_tokens").asInt())
+                .isEqualTo(8);
     }
 
     @Test
