@@ -101,6 +101,14 @@ public final class FakeWorker implements AutoCloseable {
                 .map(_ -> line(tokens(id))));
     }
 
+    /** Draws one token for ever, as fast as somebody reads. */
+    public static Script drawingAsFastAsItIsRead(int id, AtomicInteger drawn) {
+        return (_, response) -> send(response, Flux.generate(sink -> {
+            drawn.incrementAndGet();
+            sink.next(line(tokens(id)));
+        }));
+    }
+
     /** Draws these tokens, and dies in the middle of the next line. */
     public static Script dyingAfter(int... ids) {
         return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids))

@@ -43,8 +43,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The whole router on free ports, a model of 64 tokens of context with blocks of 4, and fake workers that join it. After
- * each test the workers leave, and no permit and no booking may be left.
+ * The whole router on free ports, a model of 64 tokens of context with blocks of 4, and fake workers that join it.
+ * After each test the workers leave, and no permit and no booking may be left.
  */
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
     "management.server.port=0",

@@ -34,8 +34,8 @@ public record CompletionRequest(
     /**
      * The request as a worker gets it.
      *
-     * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the answer,
-     *                             or a stop token is none of the model's
+     * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the
+     *                             answer, or a stop token is none of the model's
      */
     GenerateRequest toGenerate(ModelDescription model, int[] promptTokens) {
         for (int i = 0; i < stopTokenIds.length; i++) {
@@ -52,8 +52,8 @@ public record CompletionRequest(
     private int maxTokens(int promptTokens, int contextLength) {
         int room = contextLength - promptTokens;
         if (room < 1) {
-            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has " + promptTokens
-                    + " tokens, the model takes " + contextLength + " with at least one of the answer");
+            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has "
+                    + promptTokens + " tokens, the model takes " + contextLength + " with at least one of the answer");
         }
         return switch (limit) {
             case OutputLimit.AtMost atMost -> Math.min(atMost.maxTokens(), room);

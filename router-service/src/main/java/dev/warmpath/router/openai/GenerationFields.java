@@ -53,8 +53,13 @@ record GenerationFields(
         // -1 is vLLM's way to say "all"
         @Nullable Integer topK = body.integer("top_k", -1, Integer.MAX_VALUE);
         @Nullable Long seed = body.longInteger("seed");
-        return new SamplingParameters(temperature == null ? 1f : temperature, topK == null || topK < 0 ? 0 : topK,
-                topP == null ? 1f : topP, seed == null ? seeds.nextLong() : seed);
+        return new SamplingParameters(temperature == null ? 1f : drawable(temperature),
+                topK == null || topK < 0 ? 0 : topK, topP == null ? 1f : topP, seed == null ? seeds.nextLong() : seed);
+    }
+
+    /** A temperature so low that only the likeliest token is left is greedy, and is sent as such. */
+    private static float drawable(float temperature) {
+        return temperature < SamplingParameters.MIN_TEMPERATURE ? 0f : temperature;
     }
 
     private static boolean readIncludeUsage(RequestFields body, boolean stream) {

@@ -11,6 +11,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,6 +49,21 @@ class CancellationTest extends RunningRouter {
         eventually(() -> worker.openConnections() == 0 && inFlight() == 0);
         assertThat(management("/actuator/prometheus").body())
                 .contains("warmpath_requests_total{endpoint=\"completions\",outcome=\"cancelled\"}");
+    }
+
+    @Test
+    void a_client_that_does_not_read_stops_the_worker_and_is_given_up() throws Exception {
+        var drawn = new AtomicInteger();
+        FakeWorker worker = join("w0").doing(FakeWorker.drawingAsFastAsItIsRead(ids("a")[0], drawn));
+
+        try (Socket client = send(BODY.formatted(",'stream':true"))) {
+            eventually(() -> drawn.get() > 0 && worker.openConnections() == 0 && inFlight() == 0);
+
+            // what was drawn fits into the sockets' buffers; a router that reads ahead would have taken millions
+            assertThat(drawn.get()).isLessThan(1_000_000);
+            assertThat(new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                    .startsWith("HTTP/1.1 200 OK").doesNotContain("[DONE]");
+        }
     }
 
     @Test

@@ -89,7 +89,8 @@ class WorkerFailuresTest extends RunningRouter {
                 Arguments.of(FakeWorker.refusing(503, FailureReason.QUEUE_FULL, "full"), 503, "server_is_overloaded"),
                 Arguments.of(FakeWorker.refusing(503, FailureReason.SHUTTING_DOWN, "bye"), 503, "no_worker_available"),
                 Arguments.of(FakeWorker.dyingAfter(), 503, "no_worker_available"),
-                Arguments.of(FakeWorker.failingAfter(FailureReason.DEADLINE_EXCEEDED, "late"), 504, "deadline_exceeded"),
+                Arguments.of(
+                        FakeWorker.failingAfter(FailureReason.DEADLINE_EXCEEDED, "late"), 504, "deadline_exceeded"),
                 Arguments.of(FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "x"), 502, "engine_failure"),
                 Arguments.of(FakeWorker.hangingAfter(), 504, "deadline_exceeded"));
     }
@@ -135,7 +136,8 @@ class WorkerFailuresTest extends RunningRouter {
         return Stream.of(
                 Arguments.of(FakeWorker.dyingAfter(drawn), "worker_lost"),
                 Arguments.of(FakeWorker.endingEarlyAfter(drawn), "worker_lost"),
-                Arguments.of(FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "device lost", drawn), "engine_failure"),
+                Arguments.of(
+                        FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "device lost", drawn), "engine_failure"),
                 Arguments.of(FakeWorker.hangingAfter(drawn), "deadline_exceeded"));
     }
 

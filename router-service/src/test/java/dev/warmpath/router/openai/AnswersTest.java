@@ -9,8 +9,12 @@ import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import tools.jackson.databind.JsonNode;
 
 /** What clients get when all goes well. */
@@ -21,7 +25,8 @@ class AnswersTest extends RunningRouter {
 
     @Test
     void a_whole_chat_answer_has_every_field_that_clients_read() throws Exception {
-        FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.STOP, 3, concat(ids("Hello world"), END)));
+        FakeWorker worker = join("w0")
+                .doing(FakeWorker.finishing(FinishReason.STOP, 3, concat(ids("Hello world"), END)));
 
         HttpResponse<String> response = post("/v1/chat/completions", CHAT.formatted(",'temperature':0"));
 
@@ -135,6 +140,15 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
+    void a_temperature_that_leaves_only_the_likeliest_token_is_sent_as_greedy() throws Exception {
+        FakeWorker worker = join("w0");
+
+        post("/v1/completions", TEXT.formatted(",'temperature':0.00001"));
+
+        assertThat(worker.requests().take().sampling().temperature()).isZero();
+    }
+
+    @Test
     void neutral_values_and_hints_of_unserved_fields_pass() {
         join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
 
@@ -198,8 +212,8 @@ class AnswersTest extends RunningRouter {
     @Test
     void a_silent_stream_gets_heartbeats_and_then_its_answer() {
         int[] ids = ids("late");
-        join("w0").doing((request, response) -> reactor.core.publisher.Mono.delay(java.time.Duration.ofMillis(1_000))
-                .thenMany(reactor.core.publisher.Flux.from(
+        join("w0").doing((request, response) -> Mono.delay(Duration.ofMillis(1_000))
+                .thenMany(Flux.from(
                         FakeWorker.finishing(FinishReason.LENGTH, 0, ids).answer(request, response))));
 
         String body = post("/v1/completions", TEXT.formatted(",'stream':true")).body();
@@ -233,7 +247,8 @@ class AnswersTest extends RunningRouter {
         assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
         assertThat(response.headers().firstValue("x-warmpath-cached-tokens")).hasValue("8");
         assertThat(response.headers().firstValue("x-warmpath-decision")).hasValue("prefix");
-        assertThat(json(response).path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(8);
+        assertThat(json(response).path("usage").path("prompt_tokens_details").path("cached_tokens").asInt())
+                .isEqualTo(8);
     }
 
     @Test
@@ -307,7 +322,7 @@ class AnswersTest extends RunningRouter {
     }
 
     private static int[] concat(int[] ids, int last) {
-        int[] all = java.util.Arrays.copyOf(ids, ids.length + 1);
+        int[] all = Arrays.copyOf(ids, ids.length + 1);
         all[ids.length] = last;
         return all;
     }

@@ -7,6 +7,8 @@ import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.util.Arrays;
+import java.util.Collections;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -194,10 +196,10 @@ class BadInputTest extends RunningRouter {
     @Test
     void a_body_of_unknown_length_over_the_limit_is_413_too() {
         byte[] part = new byte[1 << 20];
-        java.util.Arrays.fill(part, (byte) ' ');
+        Arrays.fill(part, (byte) ' ');
         HttpResponse<String> response = send(HttpRequest.newBuilder(uri("/v1/completions"))
                 .header("content-type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofByteArrays(java.util.Collections.nCopies(17, part))).build());
+                .POST(HttpRequest.BodyPublishers.ofByteArrays(Collections.nCopies(17, part))).build());
 
         assertRefused(response, 413, "body_too_large", null, "the body is longer than 16777216 bytes");
     }
