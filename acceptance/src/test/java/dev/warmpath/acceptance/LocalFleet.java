@@ -22,13 +22,12 @@ final class LocalFleet implements AutoCloseable {
     static final String MODEL = "warmpath-tiny";
     static final int BLOCK_SIZE = 16;
 
-    private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+    static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final Path LOGS = Path.of("target", "fleet-logs");
     private static final int MANAGEMENT_OFFSET = 1000;
     private static final Duration START_TIMEOUT = Duration.ofSeconds(90);
 
     private final int port;
-    private final int workerCount;
     private final List<Process> workers = new ArrayList<>();
     private final Process router;
 
@@ -38,7 +37,6 @@ final class LocalFleet implements AutoCloseable {
     }
 
     private LocalFleet(int workerCount) {
-        this.workerCount = workerCount;
         this.port = freePortRange(workerCount + 1);
         this.router = startRouter();
         for (int i = 1; i <= workerCount; i++) {
@@ -80,6 +78,10 @@ final class LocalFleet implements AutoCloseable {
 
     ProcessHandle routerProcess() {
         return router.toHandle();
+    }
+
+    ProcessHandle workerProcess(int number) {
+        return workers.get(number - 1).toHandle();
     }
 
     @Override
@@ -145,7 +147,8 @@ final class LocalFleet implements AutoCloseable {
         return port + offset + MANAGEMENT_OFFSET;
     }
 
-    private static int freePortRange(int count) {
+    /** @return P such that P … and P + 1000 … are free, {@code count} ports each */
+    static int freePortRange(int count) {
         var random = new SplittableRandom();
         for (int attempt = 0; attempt < 100; attempt++) {
             int base = random.nextInt(20_000, 30_000);
