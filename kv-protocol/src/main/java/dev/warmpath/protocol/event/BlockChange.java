@@ -5,7 +5,7 @@ import java.util.Arrays;
 /** One change of the set of block keys that a worker announces. The key arrays are never written after construction. */
 public sealed interface BlockChange {
 
-    /** The keys became reachable, in chain order: a parent stands before its children. A snapshot's keys have no order. */
+    /** The keys became reachable, in chain order: parents first. A snapshot's keys have no order. */
     record Stored(Medium medium, long[] keys) implements BlockChange {
         @Override
         public boolean equals(Object other) {

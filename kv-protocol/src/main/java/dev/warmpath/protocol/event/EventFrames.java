@@ -8,7 +8,8 @@ import java.time.Duration;
 
 /**
  * How batches stand one after the other in a worker's direct stream: four bytes of length, big-endian, then as many
- * bytes of {@link KvEventCodec}. The first frame is a snapshot. A frame of length 0 says that the worker is still there.
+ * bytes of {@link KvEventCodec}. The first frame is a snapshot. A frame of length 0 says that the worker is still
+ * there.
  */
 public final class EventFrames {
 

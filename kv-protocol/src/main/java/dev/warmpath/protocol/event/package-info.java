@@ -9,8 +9,8 @@
  * the whole announced set after the batch: without it an error in applying would stay for ever.
  *
  * <p>Order and loss. A stream begins with a snapshot that carries the sequence of the last batch inside it; batches
- * follow in sequence. A batch that is in the copy already is skipped; a reader that misses one, or sees another epoch or
- * digest than it expects, throws its copy away and asks for a new snapshot.
+ * follow in sequence. A batch that is in the copy already is skipped; a reader that misses one, or sees another epoch
+ * or digest than it expects, throws its copy away and asks for a new snapshot.
  * <p>Uses nothing. Used by the worker's {@code routerlink} and the router's {@code fleetlink} and {@code prefix}.
  */
 @NullMarked

@@ -23,9 +23,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The workers that are alive, and the models that they serve. Safe for use by several threads; no call blocks.
  *
- * <p>A worker joins by registering and stays while its lease runs, which every heartbeat extends. It takes requests once
- * its first snapshot is in the index and its revision's tokenizer is loaded. When it goes, its index entries go with it,
- * at once. Of two lives that claim one id the later wins while both leases run (F9).
+ * <p>A worker joins by registering and stays while its lease runs, which every heartbeat extends. It takes requests
+ * once its first snapshot is in the index and its revision's tokenizer is loaded. When it goes, its index entries go
+ * with it, at once. Of two lives that claim one id the later wins while both leases run (F9).
  */
 public final class Fleet {
 
@@ -263,7 +263,8 @@ public final class Fleet {
     }
 
     /** A revision that only the replaced life of the same worker serves may be described anew. */
-    private RegistrationOutcome.@Nullable Refused contradiction(Registration registration, @Nullable FleetWorker replaced) {
+    private RegistrationOutcome.@Nullable Refused contradiction(
+            Registration registration, @Nullable FleetWorker replaced) {
         String revision = registration.model().revision();
         Revision known = revisions.get(revision);
         if (known == null) {

@@ -22,11 +22,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the index in step with one worker for as long as it is in the fleet: reads its event stream, and begins anew with
- * a snapshot whenever stream, sequence, digest or heartbeat say that something was lost (F17, F18).
+ * Keeps the index in step with one worker for as long as it is in the fleet: reads its event stream, and begins anew
+ * with a snapshot whenever stream, sequence, digest or heartbeat say that something was lost (F17, F18).
  *
  * <p>A stream that worked is opened again at once, then with growing pauses until the lease ends. A refused connection
- * or another epoch at the address means that this life of the worker is over.
+ * or another epoch at the address means that this life of the worker is over, and so does its own word.
  */
 final class EventFollower implements WorkerLinks.Task {
 
@@ -39,6 +39,7 @@ final class EventFollower implements WorkerLinks.Task {
     private final WorkerHttp http;
     private final LongSupplier nanoTime;
     private final Backoff backoff;
+    private long batches;
     private boolean behind;
     private long behindSinceNanos;
 
@@ -76,8 +77,6 @@ final class EventFollower implements WorkerLinks.Task {
         }
     }
 
-    private long batches;
-
     /** Reads one stream to its end. @return what ended it */
     private String followOnce() throws InterruptedException {
         behind = false;
@@ -93,6 +92,8 @@ final class EventFollower implements WorkerLinks.Task {
         } catch (WorkerAnswerException e) {
             if (e.status() == HttpURLConnection.HTTP_CONFLICT) {
                 fleet.remove(worker, "another life answers at its address (" + e.getMessage() + ")");
+            } else if (e.status() == HttpURLConnection.HTTP_UNAVAILABLE) {
+                fleet.remove(worker, "it is going away (" + e.getMessage() + ")");
             }
             return e.toString();
         } catch (IOException e) {

@@ -27,8 +27,8 @@ import tools.jackson.databind.json.JsonMapper;
  * Registrations and heartbeats, on the management port. Accepted is 204; a refusal is an RFC 9457 problem with a
  * {@link RefusalReason}.
  *
- * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that found
- * it would open these paths on the public port, too.
+ * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that
+ * found it would open these paths on the public port, too.
  */
 class FleetRoutes {
 

@@ -14,8 +14,8 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gets a revision's files from one of its workers and builds its tokenizer. A failure of the network is tried again, with
- * the next worker; files that arrived whole and do not make a tokenizer never will.
+ * Gets a revision's files from one of its workers and builds its tokenizer. A failure of the network is tried again,
+ * with the next worker; files that arrived whole and do not make a tokenizer never will.
  */
 final class ModelLoading implements WorkerLinks.Task {
 

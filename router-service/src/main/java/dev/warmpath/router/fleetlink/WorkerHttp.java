@@ -19,7 +19,8 @@ import org.springframework.http.HttpHeaders;
 
 /**
  * Blocking GET requests to workers. {@link HttpURLConnection}, because its read timeout holds for every single read: a
- * stream that falls silent ends by itself. No redirects and no proxy: a worker is asked where it registered, or nowhere.
+ * stream that falls silent ends by itself. No redirects and no proxy: a worker is asked where it registered, or
+ * nowhere.
  */
 final class WorkerHttp {
 
@@ -48,7 +49,7 @@ final class WorkerHttp {
         }
     }
 
-    /** The worker's event stream from a snapshot on; a read that waits for {@link EventFrames#LONGEST_SILENCE} fails. */
+    /** The worker's event stream from a snapshot on; reads fail after {@link EventFrames#LONGEST_SILENCE}. */
     InputStream events(FleetWorker worker) throws IOException {
         URI uri = worker.baseUrl().resolve(
                 Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch());

@@ -9,8 +9,8 @@ import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
 /**
- * The threads behind the fleet: a follower per worker, a loader per revision until it is loaded, and one that looks after
- * leases when nobody asks. All virtual; all end when the router does.
+ * The threads behind the fleet: a follower per worker, a loader per revision until it is loaded, and one that looks
+ * after leases when nobody asks. All virtual; all end when the router does.
  */
 final class WorkerLinks implements AutoCloseable {
 

@@ -10,7 +10,8 @@ import dev.warmpath.router.prefix.ApplyOutcome.WrongSender;
 
 /**
  * Keeps the copy of one worker's announced keys in step with its batches: a snapshot, then one batch after the other,
- * without holes, each checked against the size and digest that it carries. One thread applies; any may read the numbers.
+ * without holes, each checked against the size and digest that it carries. One thread applies; any may read the
+ * numbers.
  */
 public final class KvEventApplier {
 
@@ -31,7 +32,8 @@ public final class KvEventApplier {
     /**
      * Where the copy stands.
      *
-     * @param sequence  number of the last batch inside, {@link #NO_SEQUENCE} for an empty copy that waits for a snapshot
+     * @param sequence  number of the last batch inside, {@link #NO_SEQUENCE} for an empty copy that waits for a
+     *                  snapshot
      * @param setDigest digest of the copy
      */
     public record Position(long sequence, long setDigest) {

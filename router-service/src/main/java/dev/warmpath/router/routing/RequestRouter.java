@@ -66,18 +66,24 @@ public final class RequestRouter {
             case Routed routed -> {
                 FleetWorker worker = choice.worker();
                 decisions++;
-                WorkerLedger.Entry entry = ledger(worker).reserve(chain, promptTokens, routed.cachedTokens(), decisions);
+                WorkerLedger.Entry entry = ledger(worker).book(chain, promptTokens, routed.cachedTokens(), decisions);
                 yield new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
             }
         };
     }
 
     synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry) {
-        ledger(worker).firstToken(entry);
+        WorkerLedger ledger = ledgers.get(worker);                 // absent once the worker is gone and forgotten
+        if (ledger != null) {
+            ledger.firstToken(entry);
+        }
     }
 
     synchronized void close(FleetWorker worker, WorkerLedger.Entry entry) {
-        ledger(worker).close(entry, nanoTime.getAsLong());
+        WorkerLedger ledger = ledgers.get(worker);
+        if (ledger != null) {
+            ledger.close(entry, nanoTime.getAsLong());
+        }
     }
 
     /** Requests of this router that are placed and not closed, over all workers. */

@@ -15,16 +15,16 @@ import java.util.List;
  *      + 512 per request beyond its sequence slots  one of them has to finish first
  *      + block size per block that is not free      likewise
  * </pre>
- * Without the wait of others, the second of two equal prompts would be as well off at an idle worker, computing once more
- * what the first one's worker is about to hold.
+ * Without the wait of others, the second of two equal prompts would be as well off at an idle worker, computing once
+ * more what the first one's worker is about to hold.
  *
  * <p>Costs that differ by one block at most are equal: a prompt's first block is often a header that all prompts share,
- * and following it would heap all of them on one worker. Among equals one that holds the whole prompt wins, then the one
- * with the fewest requests, then the one that was chosen longest ago; so unrelated prompts, one after the other, take
- * turns, and a short prompt's repeat finds its blocks.
+ * and following it would heap all of them on one worker. Among equals one that holds the whole prompt wins, then the
+ * one with the fewest requests, then the one that was chosen longest ago; so unrelated prompts, one after the other,
+ * take turns, and a short prompt's repeat finds its blocks.
  *
- * <p>The form is expected time to first token with social cost (reference/routing-policies.md 8, "ETT-X"), linear in the
- * request's own work: the product there needs a measured arrival rate.
+ * <p>The form is expected time to first token with social cost (reference/routing-policies.md 8, "ETT-X"), linear in
+ * the request's own work: the product there needs a measured arrival rate.
  */
 public final class RoutingPolicy {
 

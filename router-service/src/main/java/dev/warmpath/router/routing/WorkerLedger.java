@@ -96,7 +96,7 @@ final class WorkerLedger {
         }
     }
 
-    Entry reserve(BlockHashChain chain, int promptTokens, int cachedTokens, long decision) {
+    Entry book(BlockHashChain chain, int promptTokens, int cachedTokens, long decision) {
         long[] keys = new long[chain.blockCount()];
         for (int i = 0; i < keys.length; i++) {
             keys[i] = chain.key(i);

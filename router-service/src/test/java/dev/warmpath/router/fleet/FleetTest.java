@@ -104,7 +104,8 @@ class FleetTest {
         assertThat(first.isGone()).isTrue();
         assertThat(index.keyCount(second.ordinal())).isZero();
         assertThat(refused(registration("w", 10))).isEqualTo(new RegistrationOutcome.Refused(RefusalReason.OLDER_EPOCH,
-                "worker w is registered and alive with the later epoch 11 at http://127.0.0.1:9; epoch 10 is fenced off"));
+                "worker w is registered and alive with the later epoch 11 at http://127.0.0.1:9; "
+                        + "epoch 10 is fenced off"));
         assertThat(fleet.heartbeat(idle("w", 10))).isInstanceOfSatisfying(HeartbeatOutcome.Refused.class,
                 refused -> assertThat(refused.reason()).isEqualTo(RefusalReason.OLDER_EPOCH));
         nowMillis = 5_000;
@@ -127,7 +128,8 @@ class FleetTest {
         Registration moved = new Registration(1, "w", 1, URI.create("http://127.0.0.1:10"), MODEL, 1_000, 8, true);
 
         assertThat(refused(moved)).isEqualTo(new RegistrationOutcome.Refused(RefusalReason.INVALID,
-                "worker w epoch 1 is registered with baseUrl http://127.0.0.1:9, this worker says http://127.0.0.1:10"));
+                "worker w epoch 1 is registered with baseUrl http://127.0.0.1:9, "
+                        + "this worker says http://127.0.0.1:10"));
     }
 
     @Test
@@ -225,7 +227,7 @@ class FleetTest {
         refusesConnections = true;
         fleet.connectionLost(worker, new ConnectException("Connection refused"));
         while (!worker.isGone()) {
-            Thread.onSpinWait();
+            Thread.sleep(2);
         }
         assertThat(fleet.models()).isEmpty();
     }

@@ -117,6 +117,14 @@ class WorkerLinksTest {
     }
 
     @Test
+    void a_worker_that_says_it_is_going_away_is_removed_at_once() {
+        fake.eventStatus = 503;
+        FleetWorker worker = follow();
+
+        await(worker::isGone);
+    }
+
+    @Test
     void a_strangers_batch_ends_this_life() throws IOException {
         try (var stranger = new FakeWorker("stranger", 9)) {
             var claimed = fake.registration();

@@ -202,6 +202,17 @@ class RequestRouterTest {
     }
 
     @Test
+    void a_request_may_outlive_its_worker() {
+        Placed placed = place(randomTokens(100), Set.of("b"));
+        fleet.remove(a, "test");
+        ready("c");
+        place(randomTokens(100), Set.of("b"));
+        assertThat(router.inFlight()).isEqualTo(1);
+        finish(placed);
+        assertThat(router.inFlight()).isEqualTo(1);
+    }
+
+    @Test
     void explaining_books_nothing() {
         explain(randomTokens(1_000));
 

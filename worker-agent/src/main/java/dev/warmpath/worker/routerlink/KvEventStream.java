@@ -21,8 +21,8 @@ import reactor.core.scheduler.Schedulers;
 /**
  * The worker's event stream over HTTP: a snapshot, then every batch, and an empty frame each second in between.
  *
- * <p>The bridge from the engine's thread to Netty is a bounded queue per reader. A reader that leaves it full is cut off:
- * its connection breaks, it comes back, and a snapshot costs less than what it has missed.
+ * <p>The bridge from the engine's thread to Netty is a bounded queue per reader. A reader that leaves it full is cut
+ * off: its connection breaks, it comes back, and a snapshot costs less than what it has missed.
  */
 public final class KvEventStream implements SmartLifecycle {
 

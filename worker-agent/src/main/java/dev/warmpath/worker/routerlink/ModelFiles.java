@@ -65,7 +65,8 @@ public final class ModelFiles {
 
     /**
      * What this worker registers. {@code createdSeconds} is the latest modification time of a weights file: of two
-     * revisions, the one whose weights were written later is newer, so a deployment must not keep old times on new files.
+     * revisions, the one whose weights were written later is newer, so a deployment must not keep old times on new
+     * files.
      */
     public ModelDescription description() {
         return description;
@@ -83,7 +84,8 @@ public final class ModelFiles {
         }
         String digest = digest(file);
         if (Files.size(file) > Protocol.MAX_FILE_BYTES) {
-            throw new IOException(file + " has " + Files.size(file) + " bytes, routers take " + Protocol.MAX_FILE_BYTES);
+            throw new IOException(file + " has " + Files.size(file) + " bytes, routers take "
+                    + Protocol.MAX_FILE_BYTES);
         }
         pathByDigest.put(digest, file);
         return digest;

@@ -14,7 +14,7 @@ import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Introduces the worker to one router address, then sends heartbeats; and begins anew whenever the router forgets it. */
+/** Introduces the worker to one router, then sends heartbeats; begins anew whenever the router forgets it. */
 final class RouterGreeter implements Runnable {
 
     private static final Logger log = LoggerFactory.getLogger(RouterGreeter.class);
@@ -45,7 +45,7 @@ final class RouterGreeter implements Runnable {
                 Thread.sleep(greet());
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();                    // the link is closing, or the router's address is gone
+            Thread.currentThread().interrupt();                    // the link closes, or the router has left
         }
     }
 

@@ -19,8 +19,8 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Keeps this worker known to every router: one virtual thread per router address registers and sends heartbeats, one more
- * looks up the routers' names every five seconds and starts and ends those threads.
+ * Keeps this worker known to every router: one virtual thread per router address registers and sends heartbeats, one
+ * more looks up the routers' names every five seconds and starts and ends those threads.
  *
  * <p>Nothing is said at shutdown: the event stream closes, and its reconnect is refused.
  */

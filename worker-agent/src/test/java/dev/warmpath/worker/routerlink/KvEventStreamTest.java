@@ -64,8 +64,8 @@ class KvEventStreamTest {
     void a_reader_sees_a_snapshot_then_each_batch_as_it_is_published() throws Exception {
         publisher.publish(List.of(stored(1, 2)));
         try (DataInputStream in = events(7)) {
-            assertThat(nextBatch(in)).isEqualTo(new KvEventBatch("w", 7, 1, true, List.of(stored(inTableOrder(1, 2))), 2,
-                    publisher.state().setDigest()));
+            assertThat(nextBatch(in)).isEqualTo(new KvEventBatch("w", 7, 1, true,
+                    List.of(stored(inTableOrder(1, 2))), 2, publisher.state().setDigest()));
             publisher.publish(List.of(stored(3)));
             assertThat(nextBatch(in).sequence()).isEqualTo(2);
             publisher.publish(List.of(new BlockChange.Cleared()));
