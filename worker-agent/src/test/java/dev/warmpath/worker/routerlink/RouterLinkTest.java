@@ -52,7 +52,7 @@ class RouterLinkTest {
             new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 2_048, 512), 1_000, 8, true);
     private final RouterLink link = new RouterLink(
             new RouterLinkProperties(List.of(URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush",
-                    null, Duration.ofMillis(10)),
+                    Duration.ofMillis(10)),
             registration, () -> new WorkerLoad(2, 1, 900, 50), events, json);
 
     RouterLinkTest() throws IOException {
@@ -152,7 +152,7 @@ class RouterLinkTest {
     @Test
     void an_address_that_is_no_url_stops_the_start_with_a_sentence() {
         assertThatThrownBy(() -> new RouterLinkProperties(
-                List.of(URI.create("router:9080")), null, null, Duration.ofSeconds(1)))
+                List.of(URI.create("router:9080")), null, Duration.ofSeconds(1)))
                 .hasMessage("warmpath.routerlink.urls has 'router:9080', but a router's management address looks like "
                         + "http://router:9080");
     }
