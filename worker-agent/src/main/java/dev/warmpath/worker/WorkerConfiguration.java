@@ -27,8 +27,10 @@ import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import java.io.IOException;
 import java.security.SecureRandom;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.web.reactive.function.server.RouterFunction;
@@ -42,8 +44,14 @@ class WorkerConfiguration {
     private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);
 
     @Bean
-    FleetToken fleetToken(RouterLinkProperties properties) {
-        return FleetToken.of(properties.token());
+    FleetToken fleetToken(RouterLinkProperties properties, @Value("${server.address:#{null}}") @Nullable String address) {
+        FleetToken token = FleetToken.of(properties.token());
+        if (!token.allowsBinding(address)) {
+            throw new IllegalStateException("server.address is " + (address == null ? "not set" : address)
+                    + ", open to the network, but there is no fleet token: anybody could use this worker and read along. "
+                    + "Set warmpath.fleet.token, the same on routers and workers, or bind to 127.0.0.1");
+        }
+        return token;
     }
 
     @Bean

@@ -1,5 +1,7 @@
 package dev.warmpath.protocol.fleet;
 
+import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +29,19 @@ public final class FleetToken {
 
     public boolean isNone() {
         return expectedHeader.length == 0;
+    }
+
+    /**
+     * True if a port bound to this address may be opened: there is a token, or nobody but this machine reaches it.
+     *
+     * @param address host name or literal; null stands for all addresses of the machine
+     */
+    public boolean allowsBinding(@Nullable String address) {
+        try {
+            return !isNone() || address != null && InetAddress.getByName(address).isLoopbackAddress();
+        } catch (UnknownHostException e) {
+            return false;
+        }
     }
 
     /** The value of the {@code Authorization} header, or null if this fleet has no token. */

@@ -1,8 +1,6 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.fleet.FleetToken;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
@@ -18,24 +16,13 @@ final class FleetExposure {
 
     /** @throws FleetExposedException if there is no token and some port is bound to more than loopback */
     static void check(FleetToken token, Environment environment) {
-        if (!token.isNone()) {
-            return;
-        }
         for (String property : ADDRESS_PROPERTIES) {
             String address = environment.getProperty(property);
             boolean ownPort = property.equals("server.address")
                     || environment.containsProperty("management.server.port");
-            if (ownPort && !isLoopback(address)) {
+            if (ownPort && !token.allowsBinding(address)) {
                 throw new FleetExposedException(property, address);
             }
-        }
-    }
-
-    private static boolean isLoopback(@Nullable String address) {
-        try {
-            return address != null && InetAddress.getByName(address).isLoopbackAddress();
-        } catch (UnknownHostException e) {
-            return false;
         }
     }
 

@@ -28,24 +28,33 @@ final class CommandQueue {
     private final Queue<Command> commands = new ConcurrentLinkedQueue<>();
     private final AtomicInteger alive = new AtomicInteger();
     private final int capacity;
+    private boolean closed;
 
     /** @param capacity most generations that are neither finished nor failed nor cancelled */
     CommandQueue(int capacity) {
         this.capacity = capacity;
     }
 
-    /** @throws RefusedException if {@code capacity} generations are alive */
+    /** @throws RefusedException if {@code capacity} generations are alive, or the queue is closed */
     void submit(Generation generation) {
         if (alive.incrementAndGet() > capacity) {
             alive.decrementAndGet();
             throw new RefusedException(FailureReason.QUEUE_FULL,
                     capacity + " requests are running or waiting here, no more are taken");
         }
-        commands.add(new Command.Submit(generation));
+        if (!add(new Command.Submit(generation))) {
+            throw new RefusedException(FailureReason.SHUTTING_DOWN, "this worker is going away");
+        }
     }
 
-    void add(Command command) {
-        commands.add(command);
+    /** @return false if the queue is closed: nobody would read the command */
+    synchronized boolean add(Command command) {
+        return !closed && commands.add(command);
+    }
+
+    /** Takes nothing more; what is in it can still be drained. */
+    synchronized void close() {
+        closed = true;
     }
 
     /** One generation is over. */

@@ -50,7 +50,6 @@ public final class Engine implements AutoCloseable {
      * @throws RefusedException if the request is wrong, asks for what is not served, or finds the queue full
      */
     public Generation submit(GenerateRequest request, GenerationListener listener) {
-        requireAlive();
         var generation = new Generation(intake.accept(request, nanoClock.getAsLong()), listener);
         loop.commands().submit(generation);
         LockSupport.unpark(thread);
@@ -62,11 +61,16 @@ public final class Engine implements AutoCloseable {
         enqueue(new Command.Cancel(generation));
     }
 
-    /** Forgets every cached prefix. @return true if it did, false if some sequence holds blocks */
+    /**
+     * Forgets every cached prefix.
+     *
+     * @return true if it did, false if some sequence holds blocks; cancelled if the engine stops
+     */
     public CompletableFuture<Boolean> resetPrefixCache() {
-        requireAlive();
         var done = new CompletableFuture<Boolean>();
-        enqueue(new Command.ResetPrefixCache(done));
+        if (!enqueue(new Command.ResetPrefixCache(done))) {
+            done.cancel(false);
+        }
         return done;
     }
 
@@ -87,15 +91,10 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    private void enqueue(Command command) {
-        loop.commands().add(command);
+    private boolean enqueue(Command command) {
+        boolean taken = loop.commands().add(command);
         LockSupport.unpark(thread);
-    }
-
-    private void requireAlive() {
-        if (stopping) {
-            throw new RefusedException(FailureReason.SHUTTING_DOWN, "this worker is going away");
-        }
+        return taken;
     }
 
     private void turn() {
@@ -108,9 +107,11 @@ public final class Engine implements AutoCloseable {
             }
             loop.abandon(FailureReason.SHUTTING_DOWN, "this worker is going away");
         } catch (RuntimeException | Error e) {
-            stopping = true;
-            loop.abandon(FailureReason.ENGINE_FAILURE, "the engine broke: " + e.getMessage());
-            onDeath.accept(e);
+            try {
+                loop.abandon(FailureReason.ENGINE_FAILURE, "the engine broke: " + e.getMessage());
+            } finally {
+                onDeath.accept(e);
+            }
         }
     }
 }

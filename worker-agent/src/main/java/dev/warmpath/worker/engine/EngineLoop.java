@@ -14,11 +14,12 @@ import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.Sequence;
 import dev.warmpath.worker.scheduler.SequenceState;
 import dev.warmpath.worker.scheduler.Submission;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The worker's spine: each {@link #step} takes commands, schedules, computes, settles and publishes, in this order. It
@@ -30,6 +31,7 @@ import java.util.function.LongSupplier;
  */
 public final class EngineLoop {
 
+    private static final Logger log = LoggerFactory.getLogger(EngineLoop.class);
     private static final int MAX_COMMANDS_PER_STEP = 256;
     /** The audit reads every block: once per lull, but not for each of a quick series of lulls. */
     private static final long AUDIT_INTERVAL_NANOS = 1_000_000_000;
@@ -101,17 +103,18 @@ public final class EngineLoop {
         return batch.sampleCount();
     }
 
-    /** Ends everything that is alive with this reason; nothing may be submitted any more. */
+    /** Takes no more commands, and ends everything that is alive with this reason. */
     void abandon(FailureReason reason, String message) {
+        commands.close();
         commands.drain(command -> {
-            if (command instanceof Command.Submit(Generation generation)) {
-                generations.put(generation.sequence(), generation);
+            switch (command) {
+                case Command.Submit(Generation generation) -> generations.put(generation.sequence(), generation);
+                case Command.Cancel(Generation generation) -> generations.remove(generation.sequence());
+                case Command.ResetPrefixCache(var done) -> done.cancel(false);
             }
         }, Integer.MAX_VALUE);
-        for (Generation generation : new ArrayList<>(generations.values())) {
-            forget(generation);
-            generation.listener().onFailed(reason, message);
-        }
+        generations.values().forEach(generation -> say(generation, listener -> listener.onFailed(reason, message)));
+        generations.clear();
     }
 
     private void apply(Command command) {
@@ -131,7 +134,7 @@ public final class EngineLoop {
             case Submission.Accepted() -> generations.put(generation.sequence(), generation);
             case Submission.Refused(FailureReason reason, String message) -> {
                 commands.release();
-                generation.listener().onFailed(reason, message);
+                say(generation, listener -> listener.onFailed(reason, message));
             }
         }
     }
@@ -183,7 +186,7 @@ public final class EngineLoop {
             if (batch.samples(entry) && !(sequence.state() instanceof SequenceState.Failed)) {
                 int drawn = batch.sampleIndex(entry);
                 generatedTokens++;
-                generation(sequence).listener().onToken(output.token(drawn), output.logprob(drawn));
+                tellToken(generation(sequence), output.token(drawn), output.logprob(drawn));
             }
             if (sequence.isOver()) {
                 tellEnd(sequence);
@@ -191,14 +194,34 @@ public final class EngineLoop {
         }
     }
 
+    private void tellToken(Generation generation, int token, float logprob) {
+        try {
+            generation.listener().onToken(token, logprob);
+        } catch (RuntimeException e) {
+            log.warn("a listener failed, its generation is cancelled: {}", generation.sequence(), e);
+            commands.add(new Command.Cancel(generation));
+        }
+    }
+
     private void tellEnd(Sequence sequence) {
         Generation generation = generation(sequence);
         forget(generation);
         switch (sequence.state()) {
-            case SequenceState.Finished(var reason) -> generation.listener().onFinished(reason, generation.usage());
-            case SequenceState.Failed(var reason, var message) -> generation.listener().onFailed(reason, message);
+            case SequenceState.Finished(var reason) ->
+                    say(generation, listener -> listener.onFinished(reason, generation.usage()));
+            case SequenceState.Failed(var reason, var message) ->
+                    say(generation, listener -> listener.onFailed(reason, message));
             case SequenceState.Cancelled() -> { }
             case SequenceState.Alive alive -> throw new IllegalStateException(sequence + " has not ended, it is " + alive);
+        }
+    }
+
+    /** Says the last word. A listener that breaks on it harms nobody but itself. */
+    private static void say(Generation generation, Consumer<GenerationListener> lastWord) {
+        try {
+            lastWord.accept(generation.listener());
+        } catch (RuntimeException e) {
+            log.warn("a listener failed at its end: {}", generation.sequence(), e);
         }
     }
 

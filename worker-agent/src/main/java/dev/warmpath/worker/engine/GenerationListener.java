@@ -5,12 +5,13 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 
 /**
- * Hears one generation's news on the engine's thread, so it must return at once and never block. After any number of
+ * Hears one generation's news on the engine's thread, so it must return at once and never block; if it throws, its
+ * generation is cancelled and nobody else's. After any number of
  * tokens exactly one of the other two is called, and nothing after it; a cancelled generation hears nothing more.
  */
 public interface GenerationListener {
 
-    /** @param logprob natural logarithm of the token's probability; 0 where it was not asked for */
+    /** @param logprob natural logarithm of the token's probability; NaN where it was not asked for */
     void onToken(int token, float logprob);
 
     void onFinished(FinishReason reason, Usage usage);

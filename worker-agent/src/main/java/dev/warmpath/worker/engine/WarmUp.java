@@ -9,6 +9,7 @@ import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.model.ModelConfig;
 import java.time.Duration;
 import java.util.SplittableRandom;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -55,7 +56,9 @@ public final class WarmUp {
             }
             await(CompletableFuture.allOf(round));
         } while (System.nanoTime() - start < duration.toNanos());
-        await(engine.resetPrefixCache());
+        if (!await(engine.resetPrefixCache())) {
+            throw new IllegalStateException("somebody uses the cache before this worker said that it is there");
+        }
         return new Report(requests, System.nanoTime() - start);
     }
 
@@ -69,10 +72,10 @@ public final class WarmUp {
         return done;
     }
 
-    private static void await(CompletableFuture<?> future) throws InterruptedException {
+    private static <T> T await(CompletableFuture<T> future) throws InterruptedException {
         try {
-            future.get(REQUEST_TIMEOUT_SECONDS, TimeUnit.SECONDS);
-        } catch (ExecutionException | TimeoutException e) {
+            return future.get(REQUEST_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException | CancellationException e) {
             throw new IllegalStateException("the warm-up failed: " + e.getMessage(), e);
         }
     }

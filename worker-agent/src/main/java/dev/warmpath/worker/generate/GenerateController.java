@@ -1,23 +1,19 @@
 package dev.warmpath.worker.generate;
 
-import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.Generation;
-import org.jspecify.annotations.Nullable;
-import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
-import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RestController;
 import reactor.core.publisher.Flux;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
-/** {@code POST /v1/generate}: one generation, its events as NDJSON, for those who know the fleet token if there is one. */
+/** {@code POST /v1/generate}: one generation, its events as NDJSON. {@link FleetTokenFilter} stands before it. */
 @RestController
 final class GenerateController {
 
@@ -25,22 +21,15 @@ final class GenerateController {
     private static final int SENDING_THREADS = 2;
 
     private final Engine engine;
-    private final FleetToken token;
     private final Scheduler sending = Schedulers.newParallel("generate", SENDING_THREADS, true);
 
-    GenerateController(Engine engine, FleetToken token) {
+    GenerateController(Engine engine) {
         this.engine = engine;
-        this.token = token;
     }
 
     @PostMapping(path = Protocol.GENERATE_PATH,
             consumes = MediaType.APPLICATION_JSON_VALUE, produces = MediaType.APPLICATION_NDJSON_VALUE)
-    Flux<GenerateEvent> generate(
-            @RequestHeader(name = HttpHeaders.AUTHORIZATION, required = false) @Nullable String authorization,
-            @RequestBody GenerateRequest request) {
-        if (!token.isProvedBy(authorization)) {
-            throw new UnauthorizedException();
-        }
+    Flux<GenerateEvent> generate(@RequestBody GenerateRequest request) {
         return Flux.defer(() -> {
             var stream = new TokenStream(sending.createWorker(), request.logprobs());
             Generation generation = engine.submit(request, stream);

@@ -17,11 +17,6 @@ final class GenerateProblems {
         return problem(statusOf(refusal.reason()), refusal.reason(), refusal.getMessage());
     }
 
-    @ExceptionHandler
-    ProblemDetail unauthorized(UnauthorizedException stranger) {
-        return ProblemDetail.forStatusAndDetail(HttpStatus.UNAUTHORIZED, stranger.getMessage());
-    }
-
     /** The body is no request: the deepest cause names the field and the value. */
     @ExceptionHandler
     ProblemDetail unreadable(ServerWebInputException unreadable) {

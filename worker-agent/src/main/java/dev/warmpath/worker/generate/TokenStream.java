@@ -6,6 +6,7 @@ import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.worker.engine.GenerationListener;
 import java.util.Arrays;
+import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.FluxSink;
@@ -86,7 +87,11 @@ final class TokenStream implements GenerationListener {
             }
             drainScheduled = true;
         }
-        worker.schedule(this::drain);
+        try {
+            worker.schedule(this::drain);
+        } catch (RejectedExecutionException e) {
+            // the reader left between the check and now, and took its worker along: nobody is there to be told
+        }
     }
 
     private void drain() {
