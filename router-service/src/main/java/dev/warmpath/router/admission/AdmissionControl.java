@@ -11,7 +11,7 @@ public final class AdmissionControl {
     private final int maxInFlight;
     private final AtomicInteger inFlight = new AtomicInteger();
 
-    public AdmissionControl(AdmissionProperties properties) {
+    AdmissionControl(AdmissionProperties properties) {
         this.maxInFlight = properties.maxInFlight();
     }
 

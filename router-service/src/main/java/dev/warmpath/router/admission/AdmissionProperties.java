@@ -12,4 +12,4 @@ import org.springframework.validation.annotation.Validated;
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.admission", ignoreUnknownFields = false)
-public record AdmissionProperties(@DefaultValue("512") @Positive int maxInFlight) {}
+record AdmissionProperties(@DefaultValue("512") @Positive int maxInFlight) {}

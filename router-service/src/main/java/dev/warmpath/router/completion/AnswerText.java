@@ -81,7 +81,7 @@ final class AnswerText {
                 finished.usage());
     }
 
-    /** The worker tells the cached tokens at its end, which a stop string does not wait for: the prediction stands in. */
+    /** The worker tells cached tokens at its end, which a stop string does not wait for: the prediction stands in. */
     private Usage usageAtStop() {
         return new Usage(promptTokens, predictedCachedTokens, completionTokens);
     }

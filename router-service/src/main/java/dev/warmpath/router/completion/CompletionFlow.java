@@ -80,7 +80,7 @@ public final class CompletionFlow {
 
     private Flux<DispatchEvent> dispatch(CompletionRequest request, HashedPrompt prompt) {
         return dispatcher.dispatch(
-                request.toGenerate(prompt.model().description(), prompt.tokens()),
+                request.toGenerate(prompt.model(), prompt.tokens()),
                 excludedWorkerIds -> route(prompt, excludedWorkerIds));
     }
 
@@ -107,7 +107,7 @@ public final class CompletionFlow {
 
     private RouteExplanation explain(CompletionRequest request, HashedPrompt prompt) {
         int promptTokens = prompt.tokens().length;
-        request.toGenerate(prompt.model().description(), prompt.tokens());    // refuses what would be refused
+        request.toGenerate(prompt.model(), prompt.tokens());    // refuses what would be refused
         RouteDecision decision = router.explain(prompt.model(), prompt.chain(), promptTokens);
         return new RouteExplanation(prompt.model(), promptTokens, prompt.chain().blockCount(), decision);
     }

@@ -14,5 +14,5 @@ import org.springframework.validation.annotation.Validated;
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.completion", ignoreUnknownFields = false)
-public record CompletionProperties(
+record CompletionProperties(
         @DefaultValue("0") @PositiveOrZero int tokenizerThreads, @DefaultValue("1024") @Positive int tokenizerQueue) {}

@@ -2,8 +2,8 @@ package dev.warmpath.router.completion;
 
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.generate.GenerateRequest;
-import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import java.util.List;
 
@@ -25,7 +25,7 @@ public record CompletionRequest(
         String endpoint,
         String model,
         Prompt prompt,
-        SamplingParameters sampling,
+        SamplingWish sampling,
         OutputLimit limit,
         List<String> stopStrings,
         int[] stopTokenIds,
@@ -34,18 +34,28 @@ public record CompletionRequest(
     /**
      * The request as a worker gets it.
      *
-     * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the answer
+     * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the
+     *                             answer, or a stop token is none of the model's
      */
-    GenerateRequest toGenerate(ModelDescription model, int[] promptTokens) {
+    GenerateRequest toGenerate(ServedModel served, int[] promptTokens) {
+        ModelDescription model = served.description();
+        for (int i = 0; i < stopTokenIds.length; i++) {
+            if (stopTokenIds[i] >= model.vocabularySize()) {
+                String field = "stop_token_ids[" + i + "]";
+                throw new BadRequestException(Fault.INVALID_VALUE, field, "'" + field + "' is " + stopTokenIds[i]
+                        + ", the model's token ids are 0 to " + (model.vocabularySize() - 1));
+            }
+        }
         var stop = new StopConditions(maxTokens(promptTokens.length, model.contextLength()), stopTokenIds, ignoreEos);
-        return GenerateRequest.of(requestId, promptTokens, sampling, stop);
+        return GenerateRequest.of(
+                requestId, promptTokens, sampling.orElse(served.tokenizer().samplingDefaults()), stop);
     }
 
     private int maxTokens(int promptTokens, int contextLength) {
         int room = contextLength - promptTokens;
         if (room < 1) {
-            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has " + promptTokens
-                    + " tokens, the model takes " + contextLength + " with at least one of the answer");
+            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has "
+                    + promptTokens + " tokens, the model takes " + contextLength + " with at least one of the answer");
         }
         return switch (limit) {
             case OutputLimit.AtMost atMost -> Math.min(atMost.maxTokens(), room);

@@ -103,7 +103,8 @@ public final class PromptTokenizer implements DisposableBean {
         int vocabularySize = model.description().vocabularySize();
         for (int i = 0; i < ids.length; i++) {
             if (ids[i] < 0 || ids[i] >= vocabularySize) {
-                throw new BadRequestException(Fault.INVALID_VALUE, field, "'" + field + "[" + i + "]' is " + ids[i]
+                String element = field + "[" + i + "]";
+                throw new BadRequestException(Fault.INVALID_VALUE, element, "'" + element + "' is " + ids[i]
                         + ", the model's token ids are 0 to " + (vocabularySize - 1));
             }
         }

@@ -13,13 +13,14 @@ import org.springframework.validation.annotation.Validated;
  * @param maxAttempts             workers that one request may be sent to, the first included
  * @param connectTimeout          for a connection to a worker
  * @param firstTokenTimeout       a worker that has not sent a token for this long has failed the request
- * @param interTokenTimeout       likewise between two tokens; a client that reads nothing for so long ends it, too
+ * @param interTokenTimeout       likewise between two tokens; since nothing is read ahead of the client, one that reads
+ *                                nothing for so long ends its answer, too
  * @param maxConnectionsPerWorker connections to one worker, each carrying one request at a time; one too many is
  *                                treated as a worker whose queue is full
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.dispatch", ignoreUnknownFields = false)
-public record DispatchProperties(
+record DispatchProperties(
         @DefaultValue("3") @Positive int maxAttempts,
         @DefaultValue("2s") @NotNull Duration connectTimeout,
         @DefaultValue("60s") @NotNull Duration firstTokenTimeout,

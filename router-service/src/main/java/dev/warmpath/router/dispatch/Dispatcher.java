@@ -94,7 +94,8 @@ public final class Dispatcher {
             }
             log.info("Request {} goes on to another worker: {}", request.requestId(), failed.failure());
             metrics.retried(failed.failure().cause());
-            return next(failed.failure() instanceof WorkerLost ? new DispatchException(new NoWorker(), failed) : failed);
+            boolean lost = failed.failure() instanceof WorkerLost;
+            return next(lost ? new DispatchException(new NoWorker(), failed) : failed);
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.warmpath.router.dispatch;
 
+import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.time.Duration;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.core.codec.DecodingException;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
 import org.springframework.http.client.reactive.ReactorClientHttpConnector;
@@ -48,7 +50,7 @@ final class WorkerClient implements DisposableBean {
     private final WebClient http;
     private final JsonMapper json;
 
-    WorkerClient(DispatchProperties properties) {
+    WorkerClient(DispatchProperties properties, FleetToken token) {
         // a newer worker may say more about an event than we know
         this.json = JsonMapper.builder().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
         this.connections = ConnectionProvider.builder("workers")
@@ -59,7 +61,13 @@ final class WorkerClient implements DisposableBean {
                 .build();
         var client = HttpClient.create(connections)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) properties.connectTimeout().toMillis());
+        String authorization = token.header();
         this.http = WebClient.builder()
+                .defaultHeaders(headers -> {
+                    if (authorization != null) {
+                        headers.set(HttpHeaders.AUTHORIZATION, authorization);
+                    }
+                })
                 .clientConnector(new ReactorClientHttpConnector(client))
                 .codecs(codecs -> {
                     codecs.defaultCodecs().jacksonJsonDecoder(new JacksonJsonDecoder(json));

@@ -12,8 +12,9 @@ public enum RouterMeter {
     ROUTE_DECISIONS("warmpath.route.decisions", "Workers chosen, by the reason for the choice", "decisions"),
     /** Counter by cause. */
     DISPATCH_RETRIES("warmpath.dispatch.retries", "Requests sent on to another worker, by what was wrong", "retries"),
-    /** Timer by model: arrival to first token, as the router sees it. */
-    TIME_TO_FIRST_TOKEN("warmpath.time.to.first.token", "Arrival of a request to its first token", "seconds"),
+    /** Timer by model, as the client sees it. */
+    TIME_TO_FIRST_TOKEN(
+            "warmpath.time.to.first.token", "Arrival of a request to the first text of its answer", "seconds"),
     /** Counters by model. */
     PROMPT_TOKENS("warmpath.prompt.tokens", "Prompt tokens of completions that finished", "tokens"),
     COMPLETION_TOKENS("warmpath.completion.tokens", "Tokens generated for completions that finished", "tokens"),

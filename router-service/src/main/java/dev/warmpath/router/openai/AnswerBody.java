@@ -22,6 +22,7 @@ record AnswerBody(
         @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable AnswerUsage usage) {
 
     static AnswerBody of(AnswerFormat.Head head, String object, List<?> choices, @Nullable AnswerUsage usage) {
-        return new AnswerBody(head.id(), object, head.created(), head.model(), head.systemFingerprint(), choices, usage);
+        return new AnswerBody(head.id(), object, head.created(), head.model(), head.systemFingerprint(), choices,
+                usage);
     }
 }

@@ -6,6 +6,7 @@ import static dev.warmpath.router.openai.RequestFields.wrongType;
 
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.router.completion.SamplingWish;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
@@ -18,8 +19,7 @@ import tools.jackson.databind.JsonNode;
  * @param model        as written
  * @param stream       true: server-sent events
  * @param includeUsage true: a stream ends with a chunk of usage
- * @param sampling     temperature and top_p are 1 where absent, as OpenAI's; without a seed one is drawn, so that two
- *                     equal requests differ as they do there
+ * @param sampling     without a seed one is drawn, so that two equal requests differ as they do at OpenAI
  * @param stopStrings  at most {@link #MAX_STOP_STRINGS}
  * @param stopTokenIds vLLM's extra
  * @param ignoreEos    vLLM's extra
@@ -28,7 +28,7 @@ record GenerationFields(
         String model,
         boolean stream,
         boolean includeUsage,
-        SamplingParameters sampling,
+        SamplingWish sampling,
         List<String> stopStrings,
         int[] stopTokenIds,
         boolean ignoreEos) {
@@ -44,17 +44,22 @@ record GenerationFields(
                 readStopStrings(body), readStopTokenIds(body), body.flag("ignore_eos", false));
     }
 
-    private static SamplingParameters readSampling(RequestFields body, RandomGenerator seeds) {
+    private static SamplingWish readSampling(RequestFields body, RandomGenerator seeds) {
         @Nullable Float temperature = body.number("temperature", 0f, SamplingParameters.MAX_TEMPERATURE);
         @Nullable Float topP = body.number("top_p", 0f, 1f);
         if (topP != null && topP < SMALLEST_TOP_P) {
-            throw invalid("top_p", "'top_p' is " + topP + ", it must be above 0 and at most 1");
+            throw invalid("top_p", "'top_p' is " + body.value("top_p") + ", it must be above 0 and at most 1");
         }
         // -1 is vLLM's way to say "all"
         @Nullable Integer topK = body.integer("top_k", -1, Integer.MAX_VALUE);
         @Nullable Long seed = body.longInteger("seed");
-        return new SamplingParameters(temperature == null ? 1f : temperature, topK == null || topK < 0 ? 0 : topK,
-                topP == null ? 1f : topP, seed == null ? seeds.nextLong() : seed);
+        return new SamplingWish(temperature == null ? null : drawable(temperature),
+                topK == null ? null : Math.max(topK, 0), topP, seed == null ? seeds.nextLong() : seed);
+    }
+
+    /** A temperature so low that only the likeliest token is left is greedy, and is sent as such. */
+    private static float drawable(float temperature) {
+        return temperature < SamplingParameters.MIN_TEMPERATURE ? 0f : temperature;
     }
 
     private static boolean readIncludeUsage(RequestFields body, boolean stream) {

@@ -14,7 +14,6 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 import org.springframework.web.ErrorResponse;
-import org.springframework.web.server.NotAcceptableStatusException;
 
 /**
  * An error as clients see it, and the status it travels with when nothing was answered yet. The one place where the
@@ -92,9 +91,11 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
         @Nullable HttpStatus known = HttpStatus.resolve(status);
         String phrase = known == null ? "status " + status : known.getReasonPhrase();
         String code = phrase.toLowerCase(Locale.ROOT).replace(' ', '_');
-        String message = framework instanceof NotAcceptableStatusException
-                ? "the answer has the type application/json or text/event-stream, which 'accept' leaves out"
-                : detail == null ? phrase : detail;
+        String message = switch (status) {
+            case 404 -> "this path is not served";
+            case 406 -> "answers are application/json or text/event-stream, which 'accept' leaves out";
+            default -> detail == null ? phrase : detail;
+        };
         return error(status, status < 500 ? INVALID_REQUEST : API_ERROR, code, message);
     }
 

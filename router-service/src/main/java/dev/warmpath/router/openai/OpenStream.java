@@ -9,8 +9,13 @@ import reactor.core.publisher.Sinks;
 /**
  * Keeps a stream of events open through silence, and ends it visibly if it fails: with an error event, and then with a
  * connection that breaks off, since some readers take a quiet end for a whole answer.
+ *
+ * <p>Heartbeats also tell readers from those who have stopped reading: as long as somebody reads, something can be
+ * written every {@code heartbeat}; if nothing could for {@value #MISSED_HEARTBEATS} of them, the stream is given up.
  */
 final class OpenStream {
+
+    private static final int MISSED_HEARTBEATS = 4;
 
     /** Breaks the connection off. What happened was told in the stream's last event. */
     static final class BrokenOffException extends RuntimeException {
@@ -45,10 +50,12 @@ final class OpenStream {
                 .filter(_ -> !wroteSinceTick.getAndSet(false))
                 .map(_ -> SseAnswer.HEARTBEAT);
         // delayed errors: the error event must not be overtaken by the failure that follows it
-        return Flux.mergeDelayError(1, answer, heartbeats).doOnNext(_ -> {
-            begun.set(true);
-            wroteSinceTick.set(true);
-        });
+        return Flux.mergeDelayError(1, answer, heartbeats)
+                .doOnNext(_ -> {
+                    begun.set(true);
+                    wroteSinceTick.set(true);
+                })
+                .timeout(heartbeat.multipliedBy(MISSED_HEARTBEATS));
     }
 
     private Flux<byte[]> lastWords(Throwable error) {

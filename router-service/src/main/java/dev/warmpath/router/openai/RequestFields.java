@@ -223,10 +223,20 @@ final class RequestFields {
         return invalid(path, "'" + path + "' must be " + expected + ", not " + kind(value));
     }
 
-    private static BadRequestException outside(String path, JsonNode value, Number min, Number max) {
-        String range = max.equals(Integer.MAX_VALUE) ? "must be at least " + min : "is outside " + min + " to " + max;
-        return invalid(path, "'" + path + "' is " + value + ", which "
-                + (max.equals(Integer.MAX_VALUE) ? "is not an allowed number: it " + range : range));
+    private static BadRequestException outside(String path, JsonNode value, float min, float max) {
+        return invalid(path, "'" + path + "' is " + value + ", which is outside " + plain(min) + " to " + plain(max));
+    }
+
+    private static BadRequestException outside(String path, JsonNode value, int min, int max) {
+        boolean tooLarge = max == Integer.MAX_VALUE && !value.canConvertToInt();
+        String bounds = max == Integer.MAX_VALUE ? "at least " + min + (tooLarge ? " and at most " + max : "")
+                : min + " to " + max;
+        return invalid(path, "'" + path + "' is " + value + ", it must be " + bounds);
+    }
+
+    /** 2 for 2.0. */
+    private static String plain(float number) {
+        return number == (int) number ? Integer.toString((int) number) : Float.toString(number);
     }
 
     private static String kind(JsonNode value) {

@@ -35,6 +35,7 @@ public final class ModelTokenizer {
     private final @Nullable String bosToken;
     private final @Nullable String eosToken;
     private final List<Integer> eosIds;
+    private final SamplingDefaults samplingDefaults;
     private final int contextLength;
     private final @Nullable ChatTemplate chatTemplate;
 
@@ -62,6 +63,7 @@ public final class ModelTokenizer {
         bosToken = config.token("bos_token");
         eosToken = config.token("eos_token");
         eosIds = config.eosIds(added);
+        samplingDefaults = config.samplingDefaults();
         contextLength = config.contextLength();
         @Nullable String template = config.chatTemplate();
         chatTemplate = template == null ? null : ChatTemplate.compile(template);
@@ -176,6 +178,11 @@ public final class ModelTokenizer {
     /** Ids that end a text: of generation_config.json, else config.json, else the id of {@link #eosToken}. */
     public List<Integer> eosIds() {
         return eosIds;
+    }
+
+    /** How tokens are drawn for clients who do not say. */
+    public SamplingDefaults samplingDefaults() {
+        return samplingDefaults;
     }
 
     /** Most tokens of prompt and answer together, or {@link #UNBOUNDED}. */

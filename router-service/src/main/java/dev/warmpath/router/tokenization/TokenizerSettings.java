@@ -1,5 +1,9 @@
 package dev.warmpath.router.tokenization;
 
+import static dev.warmpath.protocol.generate.SamplingParameters.MAX_TEMPERATURE;
+import static dev.warmpath.protocol.generate.SamplingParameters.MIN_TEMPERATURE;
+import static dev.warmpath.router.tokenization.SamplingDefaults.NONE;
+
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +56,29 @@ final class TokenizerSettings {
             list.add(id.asInt());
         }
         return List.copyOf(list);
+    }
+
+    /** @throws TokenizationException if a value is outside what can be drawn with */
+    SamplingDefaults samplingDefaults() {
+        if (!generationConfig.path("do_sample").asBoolean(true)) {
+            return new SamplingDefaults(0f, 0, 1f);
+        }
+        return new SamplingDefaults(
+                (float) number("temperature", NONE.temperature(), MIN_TEMPERATURE, MAX_TEMPERATURE),
+                (int) number("top_k", NONE.topK(), 0, Integer.MAX_VALUE),
+                (float) number("top_p", NONE.topP(), Float.MIN_NORMAL, 1));
+    }
+
+    private double number(String name, double absent, double least, double most) {
+        JsonNode value = generationConfig.path(name);
+        if (value.isMissingNode() || value.isNull()) {
+            return absent;
+        }
+        if (!value.isNumber() || value.asDouble() < least || value.asDouble() > most) {
+            throw TokenizerJson.invalid(
+                    name + " in generation_config.json is " + value + ", outside " + least + " to " + most);
+        }
+        return value.asDouble();
     }
 
     /** The smaller of the two files' limits: some tokenizers name 10^30, some models more than was trained. */

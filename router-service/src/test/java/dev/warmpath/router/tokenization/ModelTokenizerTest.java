@@ -163,6 +163,17 @@ class ModelTokenizerTest {
     }
 
     @Test
+    void sampling_defaults_come_from_the_generation_config() {
+        assertThat(tokenizer("{}", "{\"do_sample\":false,\"temperature\":0.6}", "{}").samplingDefaults())
+                .isEqualTo(new SamplingDefaults(0f, 0, 1f));
+        assertThat(tokenizer("{}", "{\"do_sample\":true,\"temperature\":0.6,\"top_k\":20}", "{}").samplingDefaults())
+                .isEqualTo(new SamplingDefaults(0.6f, 20, 1f));
+        assertThat(tokenizer("{}", "{}", "{}").samplingDefaults()).isEqualTo(SamplingDefaults.NONE);
+        assertThat(catchThrowableOfType(TokenizationException.class, () -> tokenizer("{}", "{\"top_p\":1.5}", "{}")))
+                .hasMessageContaining("top_p in generation_config.json is 1.5");
+    }
+
+    @Test
     void eos_ids_come_from_the_generation_config_then_the_config_then_the_token() {
         String tokenizer = "{\"eos_token\": \"<|end|>\"}";
         assertThat(tokenizer(tokenizer, "{\"eos_token_id\": [2, 5]}", "{\"eos_token_id\": 9}").eosIds())

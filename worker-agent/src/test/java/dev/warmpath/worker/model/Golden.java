@@ -9,9 +9,9 @@ import tools.jackson.databind.json.JsonMapper;
  * @param contextLength positions of the model
  * @param vocabSize     length of every {@code logits}
  */
-record Golden(int contextLength, int vocabSize, List<Prompt> prompts) {
+public record Golden(int contextLength, int vocabSize, List<Prompt> prompts) {
 
-    static final Path MODEL = Path.of("..", "models", "warmpath-tiny");
+    public static final Path MODEL = Path.of("..", "models", "warmpath-tiny");
 
     /**
      * One prompt.
@@ -19,7 +19,7 @@ record Golden(int contextLength, int vocabSize, List<Prompt> prompts) {
      * @param logits at the prompt's last position
      * @param greedy ids that follow, going on past the end of the text
      */
-    record Prompt(String name, String text, int[] tokens, float[] logits, int[] greedy) {
+    public record Prompt(String name, String text, int[] tokens, float[] logits, int[] greedy) {
 
         @Override
         public String toString() {
@@ -27,7 +27,7 @@ record Golden(int contextLength, int vocabSize, List<Prompt> prompts) {
         }
     }
 
-    static Golden read() {
+    public static Golden read() {
         return JsonMapper.builder().build().readValue(MODEL.resolve("golden.json"), Golden.class);
     }
 }

@@ -1,0 +1,21 @@
+package dev.warmpath.router.completion;
+
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.router.tokenization.SamplingDefaults;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a client says about drawing tokens; what it leaves open, the model's own defaults decide.
+ *
+ * @param temperature 0, or {@link SamplingParameters#MIN_TEMPERATURE} to {@link SamplingParameters#MAX_TEMPERATURE}
+ * @param topK        at least 0; 0 = all
+ * @param topP        above 0, at most 1
+ * @param seed        the client's, or one drawn for this request
+ */
+public record SamplingWish(@Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, long seed) {
+
+    SamplingParameters orElse(SamplingDefaults defaults) {
+        return new SamplingParameters(temperature == null ? defaults.temperature() : temperature,
+                topK == null ? defaults.topK() : topK, topP == null ? defaults.topP() : topP, seed);
+    }
+}

@@ -1,0 +1,90 @@
+package dev.warmpath.router;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameEndingWith;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The drawing of the router in {@code design.md}. A new arrow is a line here, with its reason in the commit. */
+@AnalyzeClasses(packages = "dev.warmpath.router", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+
+    private static final String ROOT = "dev.warmpath.router";
+
+    /** Package → the packages of the router that it may use. In the order that a request meets them. */
+    private static final Map<String, List<String>> ARROWS = Map.ofEntries(
+            // the edge: runs completions, shows models and decisions, gives every error its status
+            Map.entry("openai", List.of(
+                    "completion", "admission", "fleet", "tokenization", "routing", "dispatch")),
+            // the spine
+            Map.entry("completion", List.of(
+                    "admission", "fleet", "tokenization", "routing", "dispatch", "metrics")),
+            // readiness asks whether a model is served
+            Map.entry("admission", List.of("fleet")),
+            Map.entry("tokenization", List.of()),
+            // choices of routing in, broken connections to the fleet out
+            Map.entry("dispatch", List.of("routing", "fleet", "metrics")),
+            Map.entry("routing", List.of("fleet", "prefix")),
+            Map.entry("prefix", List.of()),
+            // a worker that goes takes its index entries along; a served model has its tokenizer
+            Map.entry("fleet", List.of("prefix", "tokenization")),
+            // beside the way of requests: what comes in from workers
+            Map.entry("fleetlink", List.of("fleet", "prefix", "tokenization")),
+            Map.entry("metrics", List.of()));
+
+    @ArchTest
+    static void every_package_is_in_the_drawing(JavaClasses router) {
+        assertThat(router.stream().map(type -> type.getPackageName()).filter(name -> !name.equals(ROOT))
+                .map(name -> name.substring(ROOT.length() + 1).split("\\.")[0]).collect(Collectors.toSet()))
+                .isSubsetOf(ARROWS.keySet());
+    }
+
+    @ArchTest
+    static void packages_use_only_what_their_arrows_point_at(JavaClasses router) {
+        ARROWS.forEach((from, to) -> {
+            String[] allowed = Stream.concat(Stream.of(from), to.stream()).map(ArchitectureTest::inside)
+                    .toArray(String[]::new);
+            classes().that().resideInAPackage(inside(from))
+                    .should().onlyDependOnClassesThat(
+                            resideInAnyPackage(allowed).or(not(resideInAPackage(ROOT + ".."))))
+                    .allowEmptyShould(true)
+                    .check(router);
+        });
+    }
+
+    @ArchTest
+    static final ArchRule no_step_calls_backwards = slices().matching(ROOT + ".(*)..").should().beFreeOfCycles()
+            .because("news travels as return values or sealed events");
+
+    @ArchTest
+    static final ArchRule decisions_and_index_are_plain_java = noClasses()
+            .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"))
+                    .and(not(simpleNameEndingWith("Configuration"))))
+            .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.netty..")
+            .because("they must be runnable, testable and measurable from a plain main; only their wiring is Spring's");
+
+    @ArchTest
+    static final ArchRule reactive_types_stay_at_the_edge = noClasses()
+            .that().resideOutsideOfPackages(
+                    inside("openai"), inside("completion"), inside("dispatch"), inside("fleetlink"))
+            .should().dependOnClassesThat().resideInAPackage("reactor..")
+            .because("Mono and Flux live in controllers, the streaming client and the spine, nowhere deeper");
+
+    private static String inside(String name) {
+        return ROOT + "." + name + "..";
+    }
+}

@@ -1,0 +1,178 @@
+package dev.warmpath.router;
+
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import io.netty.buffer.Unpooled;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.reactivestreams.Publisher;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Another process, as far as the router can tell: speaks the real generate protocol on a real port and says what its
+ * script says, in place of what a model would.
+ */
+public final class FakeWorker implements AutoCloseable {
+
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
+    /** What the worker does with a request. */
+    @FunctionalInterface
+    public interface Script {
+        Publisher<Void> answer(GenerateRequest request, HttpServerResponse response);
+    }
+
+    private final String id;
+    private final DisposableServer server;
+    private final BlockingQueue<GenerateRequest> requests = new LinkedBlockingQueue<>();
+    private final AtomicInteger openConnections = new AtomicInteger();
+    private volatile Script script = finishing(FinishReason.LENGTH, 0);
+
+    public FakeWorker(String id) {
+        this.id = id;
+        this.server = HttpServer.create().host("127.0.0.1").port(0)
+                .doOnChannelInit((_, channel, _) -> {
+                    openConnections.incrementAndGet();
+                    channel.closeFuture().addListener(_ -> openConnections.decrementAndGet());
+                })
+                .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate))
+                .bindNow();
+    }
+
+    public String id() {
+        return id;
+    }
+
+    public URI baseUrl() {
+        return URI.create("http://127.0.0.1:" + server.port());
+    }
+
+    public FakeWorker doing(Script next) {
+        script = next;
+        return this;
+    }
+
+    /** Requests that have come and were not asked about yet, in order. */
+    public BlockingQueue<GenerateRequest> requests() {
+        return requests;
+    }
+
+    public int openConnections() {
+        return openConnections.get();
+    }
+
+    /** From now on connections are refused, and those that are open break. */
+    @Override
+    public void close() {
+        server.disposeNow(Duration.ofSeconds(5));
+    }
+
+    /** Draws these tokens one by one and ends well, having found {@code cachedTokens} of the prompt. */
+    public static Script finishing(FinishReason reason, int cachedTokens, int... ids) {
+        return (request, response) -> send(response, Flux.fromIterable(tokenLines(ids))
+                .concatWithValues(line(finished(request, reason, cachedTokens, ids.length))));
+    }
+
+    /** Draws these tokens, one each tick, and then says nothing more. */
+    public static Script hangingAfter(int... ids) {
+        return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids)).concatWith(Flux.never()));
+    }
+
+    /** Draws one token for ever, one each millisecond. */
+    public static Script drawingForEver(int id) {
+        return (_, response) -> send(response, Flux.interval(Duration.ofMillis(1)).onBackpressureDrop()
+                .map(_ -> line(tokens(id))));
+    }
+
+    /** Draws one token for ever, as fast as somebody reads. */
+    public static Script drawingAsFastAsItIsRead(int id, AtomicInteger drawn) {
+        return (_, response) -> send(response, Flux.generate(sink -> {
+            drawn.incrementAndGet();
+            sink.next(line(tokens(id)));
+        }));
+    }
+
+    /** Draws these tokens, and dies in the middle of the next line. */
+    public static Script dyingAfter(int... ids) {
+        return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids))
+                .concatWithValues("{\"type\":\"tokens\",\"ind")
+                .concatWith(Mono.delay(Duration.ofMillis(50)).then(Mono.error(new IOException("killed")))));
+    }
+
+    /** Draws these tokens and ends the answer, but not the generation. */
+    public static Script endingEarlyAfter(int... ids) {
+        return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids)));
+    }
+
+    /** Draws these tokens and gives up. */
+    public static Script failingAfter(FailureReason reason, String message, int... ids) {
+        return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids))
+                .concatWithValues(line(new GenerateEvent.Failed(reason, message))));
+    }
+
+    /** Refuses before the first event. */
+    public static Script refusing(int status, FailureReason reason, String detail) {
+        var problem = JSON.createObjectNode().put("status", status).put("detail", detail);
+        problem.set("reason", JSON.valueToTree(reason));
+        return answering(status, JSON.writeValueAsString(problem));
+    }
+
+    public static Script answering(int status, String body) {
+        return (_, response) -> response.status(status).sendString(Mono.just(body));
+    }
+
+    /** These lines as they are, in chunks of one byte, to cut characters and lines everywhere. */
+    public static Script bytewise(String lines) {
+        return (_, response) -> send(response, Flux.fromStream(lines.chars().mapToObj(Character::toString)));
+    }
+
+    public static String line(GenerateEvent event) {
+        return JSON.writeValueAsString(event) + "\n";
+    }
+
+    public static GenerateEvent.Tokens tokens(int... ids) {
+        return new GenerateEvent.Tokens(0, ids, null);
+    }
+
+    public static GenerateEvent.Finished finished(
+            GenerateRequest request, FinishReason reason, int cachedTokens, int completionTokens) {
+        return new GenerateEvent.Finished(reason,
+                new GenerateEvent.Usage(request.promptTokens().length, cachedTokens, completionTokens));
+    }
+
+    private static List<String> tokenLines(int[] ids) {
+        List<String> lines = new ArrayList<>();
+        Arrays.stream(ids).forEach(id -> lines.add(line(tokens(id))));
+        return lines;
+    }
+
+    private static Publisher<Void> send(HttpServerResponse response, Flux<String> lines) {
+        return response.header("content-type", "application/x-ndjson")
+                .send(lines.map(line -> Unpooled.copiedBuffer(line, StandardCharsets.UTF_8)), _ -> true);
+    }
+
+    private Publisher<Void> generate(HttpServerRequest request, HttpServerResponse response) {
+        return request.receive().aggregate().asByteArray()
+                .map(body -> JSON.readValue(body, GenerateRequest.class))
+                .doOnNext(requests::add)
+                .flatMapMany(read -> script.answer(read, response))
+                .then();
+    }
+}

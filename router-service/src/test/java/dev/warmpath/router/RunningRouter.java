@@ -1,0 +1,192 @@
+package dev.warmpath.router;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.KeySetDigest;
+import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.admission.AdmissionControl;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.prefix.ApplyOutcome;
+import dev.warmpath.router.routing.RequestRouter;
+import dev.warmpath.router.tokenization.ModelFiles;
+import dev.warmpath.router.tokenization.ModelTokenizer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.web.server.LocalManagementPort;
+import org.springframework.boot.test.web.server.LocalServerPort;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * The whole router on free ports, a model of 64 tokens of context with blocks of 4, and fake workers that join it.
+ * After each test the workers leave, and no permit and no booking may be left.
+ */
+@SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
+    "management.server.port=0",
+    "warmpath.fleet.lease-duration=10m",
+    "warmpath.openai.heartbeat=400ms",
+    "warmpath.admission.max-in-flight=4",
+    "warmpath.dispatch.first-token-timeout=1500ms",
+    "warmpath.dispatch.inter-token-timeout=1s",
+})
+public abstract class RunningRouter {
+
+    protected static final String MODEL = "tiny";
+    protected static final int CONTEXT_LENGTH = 64;
+    protected static final int VOCABULARY_SIZE = 483;
+    protected static final int END = 1;
+    private static final int BLOCK_SIZE = 4;
+    private static final RevisionParts PARTS = new RevisionParts(
+            "", "", "a".repeat(64), "", "", HashSettings.SHA256_CBOR, "0", BLOCK_SIZE);
+    protected static final String REVISION = PARTS.revision();
+    protected static final ModelTokenizer TOKENIZER = new ModelTokenizer(new ModelFiles(
+            resource("byte-level.json"), resource("tokenizer_config.json"), null, null));
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    private static final HttpClient HTTP = HttpClient.newHttpClient();
+    protected static final JsonMapper JSON = JsonMapper.builder().build();
+
+    @LocalServerPort int port;
+    @LocalManagementPort int managementPort;
+    @Autowired Fleet fleet;
+    @Autowired RequestRouter requestRouter;
+    @Autowired AdmissionControl admission;
+    private final List<FakeWorker> workers = new ArrayList<>();
+
+    @AfterEach
+    void nothing_is_left_in_flight() {
+        eventually(() -> admission.inFlight() == 0 && requestRouter.inFlight() == 0);
+        for (ServedModel model : fleet.models()) {
+            fleet.workers(model).forEach(worker -> fleet.remove(worker, "the test is over"));
+        }
+        workers.forEach(FakeWorker::close);
+    }
+
+    /** A worker that has joined and is ready. */
+    protected FakeWorker join(String id) {
+        var worker = new FakeWorker(id);
+        workers.add(worker);
+        return join(worker);
+    }
+
+    private FakeWorker join(FakeWorker worker) {
+        var model = new ModelDescription(MODEL, REVISION, PARTS, 1_700_000_000L, CONTEXT_LENGTH, VOCABULARY_SIZE);
+        var outcome = fleet.register(new Registration(
+                Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true));
+        fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());
+        fleet.modelLoaded(REVISION, TOKENIZER);
+        return worker;
+    }
+
+    /** Announces that this worker holds the first blocks of that prompt. */
+    protected void announce(FakeWorker fake, int[] prompt, int blockCount) {
+        var chain = BlockHashChain.of(HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, prompt);
+        long[] keys = new long[blockCount];
+        var digest = new KeySetDigest();
+        for (int i = 0; i < blockCount; i++) {
+            keys[i] = chain.key(i);
+            digest.add(keys[i]);
+        }
+        var outcome = registered(fake).events().apply(new KvEventBatch(fake.id(), 7L, 0, true,
+                List.of(new BlockChange.Stored(Medium.DEVICE, keys)), blockCount, digest.value()));
+        assertThat(outcome).isInstanceOf(ApplyOutcome.Applied.class);
+    }
+
+    protected FleetWorker registered(FakeWorker fake) {
+        return fleet.workers(Objects.requireNonNull(fleet.model(MODEL))).stream()
+                .filter(worker -> worker.id().equals(fake.id())).findFirst().orElseThrow();
+    }
+
+    /** The ids that a text is made of, without a begin token. */
+    protected static int[] ids(String text) {
+        return TOKENIZER.encode(text, false);
+    }
+
+    protected int inFlight() {
+        return admission.inFlight() + requestRouter.inFlight();
+    }
+
+    protected URI uri(String path) {
+        return URI.create("http://127.0.0.1:" + port + path);
+    }
+
+    protected HttpResponse<String> management(String path) {
+        return send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + managementPort + path)).build());
+    }
+
+    protected HttpResponse<String> get(String path) {
+        return send(HttpRequest.newBuilder(uri(path)).build());
+    }
+
+    protected HttpResponse<String> post(String path, String body) {
+        return send(request(path, body));
+    }
+
+    protected HttpRequest request(String path, String body) {
+        return HttpRequest.newBuilder(uri(path)).header("content-type", "application/json").timeout(PATIENCE)
+                .POST(HttpRequest.BodyPublishers.ofString(body.replace('\'', '"'))).build();
+    }
+
+    protected static HttpResponse<String> send(HttpRequest request) {
+        try {
+            return HTTP.send(request, HttpResponse.BodyHandlers.ofString());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    protected static JsonNode json(HttpResponse<String> response) {
+        return JSON.readTree(response.body());
+    }
+
+    /** The texts after {@code data: }, in order. */
+    protected static List<String> events(String body) {
+        return body.lines().filter(line -> line.startsWith("data: ")).map(line -> line.substring(6)).toList();
+    }
+
+    protected static void eventually(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).as("the condition did not come true in time").isLessThan(deadline);
+            try {
+                Thread.sleep(5);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+
+    private static byte[] resource(String name) {
+        try (InputStream in = Objects.requireNonNull(RunningRouter.class.getResourceAsStream("/tokenizers/" + name))) {
+            return in.readAllBytes();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

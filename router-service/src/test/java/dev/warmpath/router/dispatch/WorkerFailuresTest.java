@@ -1,0 +1,207 @@
+package dev.warmpath.router.dispatch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.router.FakeWorker;
+import dev.warmpath.router.FakeWorker.Script;
+import dev.warmpath.router.RunningRouter;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import tools.jackson.databind.JsonNode;
+
+/** What a client sees of workers that fail: nothing before the first token, the truth after it. */
+class WorkerFailuresTest extends RunningRouter {
+
+    /** Longer prompts of one worker's prefix make it the first choice. */
+    private static final String PROMPT = "[10,11,12,13,14,15,16,17,18,19,20,21]";
+    private static final int[] PROMPT_IDS = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+    private static final String WHOLE = "{'model':'tiny','prompt':" + PROMPT + "}";
+    private static final String STREAM = "{'model':'tiny','stream':true,'prompt':" + PROMPT + "}";
+
+    static Stream<Arguments> failures_without_a_token() {
+        return Stream.of(
+                Arguments.of("dies", FakeWorker.dyingAfter()),
+                Arguments.of("ends early", FakeWorker.endingEarlyAfter()),
+                Arguments.of("is full", FakeWorker.refusing(503, FailureReason.QUEUE_FULL, "full")),
+                Arguments.of("was restarted", FakeWorker.refusing(409, FailureReason.WRONG_EPOCH, "epoch 8, not 7")),
+                Arguments.of("is leaving", FakeWorker.refusing(503, FailureReason.SHUTTING_DOWN, "leaving")),
+                Arguments.of("breaks", FakeWorker.answering(500, "<html>oops</html>")),
+                Arguments.of("is somebody else", FakeWorker.answering(404, "")),
+                Arguments.of("fails", FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "device lost")),
+                Arguments.of("talks rubbish", FakeWorker.answering(200, "{\"type\":\"song\"}\n")));
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @MethodSource("failures_without_a_token")
+    void a_worker_that_fails_before_its_first_token_is_not_noticed(String what, Script failure) {
+        FakeWorker failing = join("w0").doing(failure);
+        announce(failing, PROMPT_IDS, 3);
+        join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+
+        HttpResponse<String> whole = post("/v1/completions", WHOLE);
+        HttpResponse<String> stream = post("/v1/completions", STREAM);
+
+        assertThat(whole.statusCode()).as(whole.body()).isEqualTo(200);
+        assertThat(text(json(whole))).isEqualTo("fine");
+        assertThat(whole.headers().firstValue("x-warmpath-worker")).hasValue("w1");
+        assertThat(events(stream.body()).getLast()).isEqualTo("[DONE]");
+        assertThat(failing.requests()).isNotEmpty();
+    }
+
+    @Test
+    void a_worker_that_is_gone_is_passed_over_and_removed() {
+        FakeWorker gone = join("w0");
+        announce(gone, PROMPT_IDS, 3);
+        join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+        var registered = registered(gone);
+        gone.close();
+
+        HttpResponse<String> response = post("/v1/completions", WHOLE);
+
+        assertThat(text(json(response))).isEqualTo("fine");
+        eventually(registered::isGone);
+    }
+
+    @Test
+    void a_request_is_sent_to_three_workers_and_no_more() {
+        List<FakeWorker> workers = Stream.of("w0", "w1", "w2", "w3")
+                .map(id -> join(id).doing(FakeWorker.answering(500, ""))).toList();
+
+        HttpResponse<String> response = post("/v1/completions", WHOLE);
+
+        assertThat(response.statusCode()).isEqualTo(502);
+        assertThat(json(response).path("error").path("code").asString()).isEqualTo("engine_failure");
+        assertThat(workers.stream().mapToInt(worker -> worker.requests().size()).sum()).isEqualTo(3);
+    }
+
+    static Stream<Arguments> failures_that_nobody_can_make_good() {
+        return Stream.of(
+                Arguments.of(FakeWorker.refusing(503, FailureReason.QUEUE_FULL, "full"), 503, "server_is_overloaded"),
+                Arguments.of(FakeWorker.refusing(503, FailureReason.SHUTTING_DOWN, "bye"), 503, "no_worker_available"),
+                Arguments.of(FakeWorker.dyingAfter(), 503, "no_worker_available"),
+                Arguments.of(
+                        FakeWorker.failingAfter(FailureReason.DEADLINE_EXCEEDED, "late"), 504, "deadline_exceeded"),
+                Arguments.of(FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "x"), 502, "engine_failure"),
+                Arguments.of(FakeWorker.hangingAfter(), 504, "deadline_exceeded"));
+    }
+
+    @ParameterizedTest
+    @MethodSource("failures_that_nobody_can_make_good")
+    void the_only_worker_s_failure_is_the_answer(Script failure, int status, String code) {
+        join("w0").doing(failure);
+
+        HttpResponse<String> response = post("/v1/completions", WHOLE);
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(status);
+        assertThat(json(response).path("error").path("code").asString()).isEqualTo(code);
+        assertThat(response.headers().firstValue("retry-after").isPresent()).isEqualTo(status == 503);
+    }
+
+    @Test
+    void a_refusal_that_is_the_requests_own_fault_is_not_tried_elsewhere() {
+        FakeWorker first = join("w0").doing(FakeWorker.refusing(400, FailureReason.INVALID_REQUEST, "no"));
+        FakeWorker second = join("w1").doing(FakeWorker.refusing(400, FailureReason.INVALID_REQUEST, "no"));
+
+        assertThat(post("/v1/completions", WHOLE).statusCode()).isEqualTo(400);
+        assertThat(first.requests().size() + second.requests().size()).isEqualTo(1);
+    }
+
+    @Test
+    void a_worker_lost_after_its_first_token_is_502_for_a_whole_answer() {
+        FakeWorker dying = join("w0").doing(FakeWorker.dyingAfter(ids("half of")));
+        announce(dying, PROMPT_IDS, 3);
+        FakeWorker other = join("w1");
+
+        HttpResponse<String> response = post("/v1/completions", WHOLE);
+
+        assertThat(response.statusCode()).isEqualTo(502);
+        assertThat(json(response).path("error").toString()).isEqualTo("""
+                {"message":"the worker 'w0' was lost while it had this request","type":"api_error","param":null,\
+                "code":"worker_lost"}""");
+        assertThat(other.requests()).isEmpty();
+    }
+
+    static Stream<Arguments> failures_after_a_token() {
+        int[] drawn = ids("half of");
+        return Stream.of(
+                Arguments.of(FakeWorker.dyingAfter(drawn), "worker_lost"),
+                Arguments.of(FakeWorker.endingEarlyAfter(drawn), "worker_lost"),
+                Arguments.of(
+                        FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "device lost", drawn), "engine_failure"),
+                Arguments.of(FakeWorker.hangingAfter(drawn), "deadline_exceeded"));
+    }
+
+    /** Read from the socket: a client library would hide how the connection ended. */
+    @ParameterizedTest
+    @MethodSource("failures_after_a_token")
+    void a_stream_that_fails_ends_with_an_error_event_and_a_broken_connection(Script failure, String code)
+            throws IOException {
+        join("w0").doing(failure);
+
+        String raw = rawAnswer(STREAM);
+
+        assertThat(raw).startsWith("HTTP/1.1 200 OK").doesNotContain("[DONE]");
+        List<String> events = events(raw);
+        assertThat(events.stream().map(event -> text(JSON.readTree(event))).reduce("", String::concat))
+                .isEqualTo("half of");
+        assertThat(JSON.readTree(events.getLast()).path("error").path("code").asString()).isEqualTo(code);
+        assertThat(raw).as("no last chunk, so that nobody takes it for complete").doesNotEndWith("0\r\n\r\n");
+    }
+
+    @Test
+    void lines_are_put_together_however_they_are_cut() {
+        join("w0").doing(FakeWorker.bytewise("""
+                {"type":"tokens","index":0,"ids":[%d]}
+
+                {"type":"tokens","index":0,"ids":[%d],"later":"field"}
+                {"type":"finished","reason":"length","usage":{"promptTokens":12,"cachedTokens":4,"completionTokens":2}}
+                """.formatted(ids("a")[0], ids("b")[0])));
+
+        JsonNode answer = json(post("/v1/completions", WHOLE));
+
+        assertThat(text(answer)).isEqualTo("ab");
+        assertThat(answer.path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(4);
+    }
+
+    @Test
+    void a_line_without_end_is_cut_off_at_256_kibibytes() {
+        join("w0").doing(FakeWorker.answering(200, "{\"type\":\"tokens\",\"ids\":[" + "1,".repeat(200_000)));
+
+        assertThat(post("/v1/completions", WHOLE).statusCode()).isEqualTo(503);
+    }
+
+    @Test
+    void a_connection_is_used_again_after_an_answer_that_ended_well() {
+        FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+
+        for (int i = 0; i < 5; i++) {
+            post("/v1/completions", WHOLE);
+        }
+
+        assertThat(worker.openConnections()).isEqualTo(1);
+    }
+
+    private String rawAnswer(String body) throws IOException {
+        String json = body.replace('\'', '"');
+        try (var socket = new Socket("127.0.0.1", uri("/").getPort())) {
+            socket.getOutputStream().write(("POST /v1/completions HTTP/1.1\r\nhost: localhost\r\n"
+                    + "content-type: application/json\r\ncontent-length: " + json.length() + "\r\n\r\n" + json)
+                    .getBytes(StandardCharsets.US_ASCII));
+            return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    private static String text(JsonNode answer) {
+        return answer.path("choices").path(0).path("text").asString("");
+    }
+}

@@ -1,0 +1,329 @@
+package dev.warmpath.router.openai;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.router.FakeWorker;
+import dev.warmpath.router.RunningRouter;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import tools.jackson.databind.JsonNode;
+
+/** What clients get when all goes well. */
+class AnswersTest extends RunningRouter {
+
+    private static final String CHAT = "{'model':'tiny','messages':[{'role':'user','content':'Hi'}]%s}";
+    private static final String TEXT = "{'model':'tiny','prompt':'Hi'%s}";
+
+    @Test
+    void a_whole_chat_answer_has_every_field_that_clients_read() throws Exception {
+        FakeWorker worker = join("w0")
+                .doing(FakeWorker.finishing(FinishReason.STOP, 3, concat(ids("Hello world"), END)));
+
+        HttpResponse<String> response = post("/v1/chat/completions", CHAT.formatted(",'temperature':0"));
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+        JsonNode answer = json(response);
+        int generated = ids("Hello world").length + 1;
+        assertThat(answer.path("id").asString()).startsWith("chatcmpl-");
+        assertThat(answer.path("created").asLong()).isGreaterThan(1_700_000_000L);
+        int prompt = promptOf(worker).length;
+        assertThat(answer.path("object").asString()).isEqualTo("chat.completion");
+        assertThat(answer.path("model").asString()).isEqualTo("tiny");
+        assertThat(answer.path("system_fingerprint").asString()).isEqualTo(REVISION);
+        assertThat(answer.path("choices").toString()).isEqualTo("""
+                [{"index":0,"message":{"role":"assistant","content":"Hello world","refusal":null},"logprobs":null,\
+                "finish_reason":"stop"}]""");
+        assertThat(answer.path("usage").toString()).isEqualTo(("""
+                {"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d,"prompt_tokens_details":\
+                {"cached_tokens":3}}""").formatted(prompt, generated, prompt + generated));
+        assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w0");
+        assertThat(response.headers().firstValue("x-warmpath-cached-tokens")).hasValue("0");
+        assertThat(response.headers().firstValue("x-warmpath-decision")).hasValue("only_one");
+        assertThat(response.headers().firstValue("x-request-id").orElseThrow()).hasSize(32);
+    }
+
+    @Test
+    void a_chat_stream_begins_with_the_role_and_ends_with_reason_usage_and_done() {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("Hello")));
+
+        HttpResponse<String> response = post("/v1/chat/completions",
+                CHAT.formatted(",'stream':true,'stream_options':{'include_usage':true}"));
+
+        assertThat(response.headers().firstValue("content-type")).hasValue("text/event-stream");
+        assertThat(response.headers().firstValue("cache-control")).hasValue("no-cache");
+        assertThat(response.headers().firstValue("x-accel-buffering")).hasValue("no");
+        assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w0");
+        List<String> events = events(response.body());
+        assertThat(events.getLast()).isEqualTo("[DONE]");
+        List<JsonNode> chunks = events.subList(0, events.size() - 1).stream().map(JSON::readTree).toList();
+        assertThat(chunks).extracting(chunk -> chunk.path("id").asString()).containsOnly(chunks.getFirst()
+                .path("id").asString());
+        assertThat(chunks).extracting(chunk -> chunk.path("object").asString()).containsOnly("chat.completion.chunk");
+        assertThat(chunks.getFirst().path("choices").toString()).isEqualTo("""
+                [{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]""");
+        assertThat(content(chunks)).isEqualTo("Hello");
+        assertThat(chunks.get(chunks.size() - 2).path("choices").toString()).isEqualTo("""
+                [{"index":0,"delta":{},"logprobs":null,"finish_reason":"length"}]""");
+        assertThat(chunks.getLast().path("choices")).isEmpty();
+        assertThat(chunks.getLast().path("usage").path("completion_tokens").asInt()).isEqualTo(ids("Hello").length);
+        assertThat(chunks.subList(0, chunks.size() - 1)).allSatisfy(chunk -> {
+            assertThat(chunk.has("usage")).isTrue();
+            assertThat(chunk.path("usage").isNull()).isTrue();
+        });
+    }
+
+    @Test
+    void a_stream_without_include_usage_has_no_usage_at_all() {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("Hello")));
+
+        HttpResponse<String> response = post("/v1/completions", TEXT.formatted(",'stream':true"));
+
+        assertThat(response.body()).doesNotContain("usage");
+        assertThat(events(response.body()).getFirst()).contains("\"object\":\"text_completion\"");
+        assertThat(events(response.body()).getLast()).isEqualTo("[DONE]");
+    }
+
+    @Test
+    void a_completion_of_token_ids_reaches_the_worker_as_it_is() throws Exception {
+        FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+
+        HttpResponse<String> response = send(HttpRequest.newBuilder(uri("/v1/completions"))
+                .header("content-type", "application/json; charset=utf-8").header("x-request-id", "my-id.7")
+                .POST(HttpRequest.BodyPublishers.ofString("""
+                        {"model":"tiny","prompt":[10,11,12],"max_tokens":5,"temperature":0.5,"top_p":0.25,"top_k":-1,
+                         "seed":-9,"stop_token_ids":[20],"ignore_eos":true}"""))
+                .build());
+
+        assertThat(json(response).path("choices").toString()).isEqualTo("""
+                [{"text":"ok","index":0,"logprobs":null,"finish_reason":"length"}]""");
+        assertThat(response.headers().firstValue("x-request-id")).hasValue("my-id.7");
+        GenerateRequest sent = worker.requests().take();
+        assertThat(sent.requestId()).isEqualTo("my-id.7");
+        assertThat(sent.workerEpoch()).isEqualTo(7L);
+        assertThat(sent.promptTokens()).containsExactly(10, 11, 12);
+        assertThat(sent.sampling()).isEqualTo(new SamplingParameters(0.5f, 0, 0.25f, -9L));
+        assertThat(sent.stop().maxTokens()).isEqualTo(5);
+        assertThat(sent.stop().stopTokenIds()).containsExactly(20);
+        assertThat(sent.stop().ignoreEos()).isTrue();
+    }
+
+    @Test
+    void absent_limits_are_16_tokens_for_a_text_and_the_rest_of_the_context_for_a_chat() throws Exception {
+        FakeWorker worker = join("w0");
+
+        post("/v1/completions", "{'model':'tiny','prompt':[10,11,12]}");
+        post("/v1/chat/completions", CHAT.formatted(""));
+
+        assertThat(worker.requests().take().stop().maxTokens()).isEqualTo(16);
+        GenerateRequest chat = worker.requests().take();
+        assertThat(chat.stop().maxTokens()).isEqualTo(CONTEXT_LENGTH - chat.promptTokens().length);
+        assertThat(chat.sampling().temperature()).isEqualTo(1f);
+    }
+
+    @Test
+    void requests_without_a_seed_get_different_ones() throws Exception {
+        FakeWorker worker = join("w0");
+
+        post("/v1/completions", TEXT.formatted(""));
+        post("/v1/completions", TEXT.formatted(""));
+
+        assertThat(worker.requests().take().sampling().seed()).isNotEqualTo(worker.requests().take().sampling().seed());
+    }
+
+    @Test
+    void a_temperature_that_leaves_only_the_likeliest_token_is_sent_as_greedy() throws Exception {
+        FakeWorker worker = join("w0");
+
+        post("/v1/completions", TEXT.formatted(",'temperature':0.00001"));
+
+        assertThat(worker.requests().take().sampling().temperature()).isZero();
+    }
+
+    @Test
+    void neutral_values_and_hints_of_unserved_fields_pass() {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+
+        HttpResponse<String> response = post("/v1/chat/completions", CHAT.formatted("""
+                ,'n':1,'presence_penalty':0,'frequency_penalty':0.0,'logit_bias':{},'tools':[],'tool_choice':'none',
+                'response_format':{'type':'text'},'logprobs':false,'top_logprobs':null,'user':'u','metadata':{'a':'b'},
+                'store':false,'service_tier':'auto','stream':false,'stream_options':null,'parallel_tool_calls':true,
+                'stop':null,'min_p':0.0,'repetition_penalty':1.0,'prompt_cache_key':'k','stop_token_ids':null"""));
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    }
+
+    @Test
+    void text_parts_are_joined_by_line_breaks() throws Exception {
+        FakeWorker worker = join("w0");
+
+        post("/v1/chat/completions", """
+                {'model':'tiny','messages':[{'role':'user','name':'bo','content':[{'type':'text','text':'a'},
+                {'type':'text','text':'b'}]}]}""");
+
+        assertThat(TOKENIZER.decode(promptOf(worker), false)).isEqualTo("<|begin|><|user|>a\nb<|end|><|assistant|>");
+    }
+
+    @Test
+    void a_stop_string_ends_the_answer_before_it_and_the_worker_behind_it() {
+        int[] drawn = ids("one two STOP three four");
+        FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter(drawn));
+
+        JsonNode answer = json(post("/v1/completions", TEXT.formatted(",'stop':['STOP'],'max_tokens':40")));
+
+        assertThat(answer.path("choices").path(0).path("text").asString()).isEqualTo("one two ");
+        assertThat(answer.path("choices").path(0).path("finish_reason").asString()).isEqualTo("stop");
+        assertThat(answer.path("usage").path("completion_tokens").asInt()).isEqualTo(ids("one two STOP").length);
+        eventually(() -> worker.openConnections() == 0);
+    }
+
+    @Test
+    void a_character_is_never_split_between_chunks() {
+        int[] emoji = ids("𝄞🂡ѬꙮԘ");
+        assertThat(emoji.length).isGreaterThan(5);
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, emoji));
+
+        List<String> events = events(post("/v1/completions", TEXT.formatted(",'stream':true")).body());
+
+        List<String> texts = events.subList(0, events.size() - 1).stream()
+                .map(event -> JSON.readTree(event).path("choices").path(0).path("text").asString()).toList();
+        assertThat(String.join("", texts)).isEqualTo("𝄞🂡ѬꙮԘ");
+        assertThat(texts).allSatisfy(text -> assertThat(text).doesNotContain("\uFFFD"));
+    }
+
+    @Test
+    void what_waits_for_a_stop_string_comes_out_when_the_worker_ends() {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("one ST")));
+
+        JsonNode answer = json(post("/v1/completions", TEXT.formatted(",'stop':'STOP'")));
+
+        assertThat(answer.path("choices").toString()).isEqualTo("""
+                [{"text":"one ST","index":0,"logprobs":null,"finish_reason":"length"}]""");
+    }
+
+    @Test
+    void a_silent_stream_gets_heartbeats_and_then_its_answer() {
+        int[] ids = ids("late");
+        join("w0").doing((request, response) -> Mono.delay(Duration.ofMillis(1_000))
+                .thenMany(Flux.from(
+                        FakeWorker.finishing(FinishReason.LENGTH, 0, ids).answer(request, response))));
+
+        String body = post("/v1/completions", TEXT.formatted(",'stream':true")).body();
+
+        assertThat(body).startsWith(": ").endsWith("data: [DONE]\n\n");
+        assertThat(body.lines().filter(line -> line.startsWith(":")).count()).isBetween(1L, 5L);
+    }
+
+    @Test
+    void the_worker_that_holds_the_prefix_is_chosen_and_route_says_so_beforehand() {
+        int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+        join("w0");
+        FakeWorker warm = join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 8, ids("ok")));
+        announce(warm, prompt, 3);
+        String body = "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}";
+
+        JsonNode explained = json(post("/v1/route", body));
+        HttpResponse<String> response = post("/v1/completions", body);
+
+        // three blocks are held, but the last token is always computed, and with it its block
+        assertThat(explained.path("worker").asString()).isEqualTo("w1");
+        assertThat(explained.path("prompt_tokens").asInt()).isEqualTo(12);
+        assertThat(explained.path("prompt_blocks").asInt()).isEqualTo(3);
+        assertThat(explained.path("matched_blocks").asInt()).isEqualTo(2);
+        assertThat(explained.path("predicted_cached_tokens").asInt()).isEqualTo(8);
+        assertThat(explained.path("reason").asString()).isEqualTo("prefix");
+        assertThat(explained.path("candidates").size()).isEqualTo(2);
+        assertThat(explained.path("candidates").path(0).path("uncached_tokens").asInt()).isEqualTo(12);
+        assertThat(explained.path("candidates").path(1).path("uncached_tokens").asInt()).isEqualTo(4);
+        assertThat(warm.requests()).hasSize(1);
+        assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
+        assertThat(response.headers().firstValue("x-warmpath-cached-tokens")).hasValue("8");
+        assertThat(response.headers().firstValue("x-warmpath-decision")).hasValue("prefix");
+        assertThat(json(response).path("usage").path("prompt_tokens_details").path("cached_tokens").asInt())
+                .isEqualTo(8);
+    }
+
+    @Test
+    void models_are_listed_and_found_by_name() {
+        join("w0");
+
+        assertThat(json(get("/v1/models")).toString()).isEqualTo("""
+                {"object":"list","data":[{"id":"tiny","object":"model","created":1700000000,"owned_by":"warmpath",\
+                "root":"tiny","parent":null,"max_model_len":64,"revision":"%s"}]}""".formatted(REVISION));
+        assertThat(json(get("/v1/models/tiny")).path("id").asString()).isEqualTo("tiny");
+        assertThat(get("/v1/models/some/other").statusCode()).isEqualTo(404);
+        assertThat(json(get("/v1/models/some/other")).path("error").path("message").asString())
+                .isEqualTo("the model 'some/other' is not served here");
+    }
+
+    @Test
+    void text_goes_to_tokens_and_back() {
+        join("w0");
+
+        JsonNode text = json(post("/tokenize", "{'model':'tiny','prompt':'Hello world'}"));
+        JsonNode bare = json(post("/tokenize", "{'model':'tiny','prompt':'Hello world','add_special_tokens':false}"));
+        JsonNode chat = json(post("/tokenize", CHAT.formatted("")));
+
+        int[] hello = ids("Hello world");
+        assertThat(text.path("count").asInt()).isEqualTo(hello.length + 1);
+        assertThat(text.path("max_model_len").asInt()).isEqualTo(64);
+        assertThat(bare.path("tokens").toString()).isEqualTo(JSON.writeValueAsString(hello));
+        String prompt = json(post("/detokenize", "{'model':'tiny','tokens':%s}".formatted(chat.path("tokens"))))
+                .path("prompt").asString();
+        assertThat(prompt).isEqualTo("<|begin|><|user|>Hi<|end|><|assistant|>");
+    }
+
+    @Test
+    void the_meters_tell_what_happened() {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+
+        post("/v1/completions", TEXT.formatted(""));
+
+        String meters = management("/actuator/prometheus").body();
+        assertThat(meters).contains(
+                "warmpath_requests_total{endpoint=\"completions\",outcome=\"answered\"}",
+                "warmpath_in_flight_requests 0.0",
+                "warmpath_route_decisions_total{reason=\"only_one\"}",
+                "warmpath_stage_seconds_count{stage=\"tokenize\"}",
+                "warmpath_stage_seconds_count{stage=\"route\"}",
+                "warmpath_time_to_first_token_seconds_count{model=\"tiny\"}",
+                "warmpath_prompt_tokens_total{model=\"tiny\"}",
+                "warmpath_completion_tokens_total{model=\"tiny\"}",
+                "warmpath_cached_tokens_total{model=\"tiny\"}",
+                "warmpath_predicted_cached_tokens_total{model=\"tiny\"}");
+    }
+
+    @Test
+    void the_router_is_ready_as_long_as_it_serves_a_model() {
+        assertThat(management("/actuator/health/readiness").statusCode()).isEqualTo(503);
+        assertThat(management("/actuator/health/liveness").statusCode()).isEqualTo(200);
+
+        join("w0");
+
+        assertThat(management("/actuator/health/readiness").statusCode()).isEqualTo(200);
+    }
+
+    private static int[] promptOf(FakeWorker worker) throws InterruptedException {
+        return worker.requests().take().promptTokens();
+    }
+
+    private static String content(List<JsonNode> chunks) {
+        var text = new StringBuilder();
+        chunks.forEach(chunk -> text.append(chunk.path("choices").path(0).path("delta").path("content").asString("")));
+        return text.toString();
+    }
+
+    private static int[] concat(int[] ids, int last) {
+        int[] all = Arrays.copyOf(ids, ids.length + 1);
+        all[ids.length] = last;
+        return all;
+    }
+}

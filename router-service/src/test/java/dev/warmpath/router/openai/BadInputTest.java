@@ -1,0 +1,278 @@
+package dev.warmpath.router.openai;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.router.FakeWorker;
+import dev.warmpath.router.RunningRouter;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.Arrays;
+import java.util.Collections;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import tools.jackson.databind.JsonNode;
+
+/** Every refusal names the field and the limit, in OpenAI's shape, and no worker is asked. */
+class BadInputTest extends RunningRouter {
+
+    private static final String CHAT = "{'model':'tiny','messages':[{'role':'user','content':'Hi'}]%s}";
+    private static final String TEXT = "{'model':'tiny','prompt':'Hi'%s}";
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        # ---- unserved, by name
+        ,'tools':[{'type':'function'}]       | unsupported_parameter | tools               | 'tools' is not supported (other than empty)
+        ,'tool_choice':'required'            | unsupported_parameter | tool_choice         | 'tool_choice' is not supported
+        ,'functions':[{'name':'f'}]          | unsupported_parameter | functions           | 'functions' is not supported
+        ,'response_format':{'type':'json_object'} | unsupported_parameter | response_format | 'response_format' is not supported
+        ,'logprobs':true                     | unsupported_parameter | logprobs            | 'logprobs' is not supported
+        ,'top_logprobs':2                    | unsupported_parameter | top_logprobs        | 'top_logprobs' is not supported
+        ,'logit_bias':{'5':1}                | unsupported_parameter | logit_bias          | 'logit_bias' is not supported
+        ,'presence_penalty':0.5              | unsupported_parameter | presence_penalty    | 'presence_penalty' is not supported (other than 0)
+        ,'frequency_penalty':-1              | unsupported_parameter | frequency_penalty   | 'frequency_penalty' is not supported (other than 0)
+        ,'n':2                               | unsupported_parameter | n                   | 'n' is not supported (other than 1)
+        ,'min_tokens':3                      | unsupported_parameter | min_tokens          | 'min_tokens' is not supported
+        ,'cache_salt':'x'                    | unsupported_parameter | cache_salt          | 'cache_salt' is not supported
+        ,'priority':1                        | unsupported_parameter | priority            | 'priority' is not supported
+        ,'structured_outputs':{}             | unsupported_parameter | structured_outputs  | 'structured_outputs' is not supported
+        ,'store':true                        | unsupported_parameter | store               | 'store' is not supported (other than false)
+        ,'service_tier':'flex'               | unsupported_parameter | service_tier        | 'service_tier' is not supported
+        ,'include_stop_str_in_output':true   | unsupported_parameter | include_stop_str_in_output | 'include_stop_str_in_output' is not supported
+        # ---- unknown
+        ,'temprature':0                      | unknown_parameter     | temprature          | 'temprature' is not a known field
+        ,'stream':true,'stream_options':{'inclde_usage':true} | unknown_parameter | stream_options.inclde_usage | 'stream_options.inclde_usage' is not a known field
+        # ---- wrong type or range
+        ,'temperature':'hot'                 | invalid_value         | temperature         | 'temperature' must be a number, not a string
+        ,'temperature':2.5                   | invalid_value         | temperature         | 'temperature' is 2.5, which is outside 0 to 2
+        ,'temperature':-0.1                  | invalid_value         | temperature         | 'temperature' is -0.1, which is outside 0 to 2
+        ,'top_p':0                           | invalid_value         | top_p               | 'top_p' is 0, it must be above 0 and at most 1
+        ,'top_p':1.01                        | invalid_value         | top_p               | 'top_p' is 1.01, which is outside 0 to 1
+        ,'top_k':-2                          | invalid_value         | top_k               | 'top_k' is -2, it must be at least -1
+        ,'top_k':1.5                         | invalid_value         | top_k               | 'top_k' must be an integer, not a number with a fraction
+        ,'seed':9223372036854775808          | invalid_value         | seed                | 'seed' is 9223372036854775808, which does not fit into 64 bits
+        ,'max_tokens':0                      | invalid_value         | max_tokens          | 'max_tokens' is 0, it must be at least 1
+        ,'max_tokens':-5                     | invalid_value         | max_tokens          | 'max_tokens' is -5, it must be at least 1
+        ,'max_tokens':99999999999            | invalid_value         | max_tokens          | 'max_tokens' is 99999999999, it must be at least 1 and at most 2147483647
+        ,'max_completion_tokens':1.5         | invalid_value         | max_completion_tokens | 'max_completion_tokens' must be an integer
+        ,'stream':'yes'                      | invalid_value         | stream              | 'stream' must be true or false, not a string
+        ,'stream_options':{'include_usage':true} | invalid_value     | stream_options      | 'stream_options' is only taken with 'stream': true
+        ,'stop':''                           | invalid_value         | stop                | 'stop' has 0 characters, 1 to 256 are taken
+        ,'stop':['a',7]                      | invalid_value         | stop[1]             | 'stop[1]' must be a string, not an integer
+        ,'stop':['1','2','3','4','5','6','7','8','9','10','11','12','13','14','15','16','17'] | invalid_value | stop | 'stop' has 17 strings, at most 16 are taken
+        ,'stop_token_ids':[-1]               | invalid_value         | stop_token_ids[0]   | 'stop_token_ids[0]' is -1, it must be at least 0
+        ,'stop_token_ids':[5,483]            | invalid_value         | stop_token_ids[1]   | 'stop_token_ids[1]' is 483, the model's token ids are 0 to 482
+        ,'user':5                            | unsupported_parameter | user                | 'user' is not supported (other than a string)
+        # ---- too long
+        ,'max_tokens':62                     | context_length_exceeded | max_tokens        | tokens and 'max_tokens' asks for 62 more, the model takes 64 together
+        """)
+    void a_bad_field_of_a_chat_is_refused(String fields, String code, String param, String message) {
+        join("w0");
+
+        assertRefused(post("/v1/chat/completions", CHAT.formatted(fields)), 400, code, param, message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        {'messages':[{'role':'user','content':'a'}]}     | missing_value | model | 'model' is missing
+        {'model':7,'messages':[{'role':'user','content':'a'}]} | invalid_value | model | 'model' must be a string, not an integer
+        {'model':'tiny'}                                 | missing_value | messages | 'messages' is missing
+        {'model':'tiny','messages':null}                 | missing_value | messages | 'messages' is missing
+        {'model':'tiny','messages':[]}                   | invalid_value | messages | 'messages' has 0 elements, 1 to 4096 are taken
+        {'model':'tiny','messages':'Hi'}                 | invalid_value | messages | 'messages' must be an array, not a string
+        {'model':'tiny','messages':['Hi']}               | invalid_value | messages[0] | 'messages[0]' must be an object, not a string
+        {'model':'tiny','messages':[{'content':'a'}]}    | missing_value | messages[0].role | 'messages[0].role' is missing
+        {'model':'tiny','messages':[{'role':'user'}]}    | missing_value | messages[0].content | 'messages[0].content' is missing
+        {'model':'tiny','messages':[{'role':'tool','content':'a'}]} | invalid_value | messages[0].role | 'messages[0].role' is 'tool', served are
+        {'model':'tiny','messages':[{'role':'user','content':5}]} | invalid_value | messages[0].content | must be a string or an array of text parts, not an integer
+        {'model':'tiny','messages':[{'role':'user','content':[{'type':'image_url','image_url':{}}]}]} | unsupported_parameter | messages[0].content[0].type | 'messages[0].content[0].type' is 'image_url', only text is supported
+        {'model':'tiny','messages':[{'role':'assistant','content':'a','tool_calls':[{}]}]} | unsupported_parameter | messages[0].tool_calls | 'messages[0].tool_calls' is not supported
+        {'model':'tiny','messages':[{'role':'user','content':'a','mood':1}]} | unknown_parameter | messages[0].mood | 'messages[0].mood' is not a known field
+        """)
+    void bad_messages_are_refused(String body, String code, String param, String message) {
+        join("w0");
+
+        assertRefused(post("/v1/chat/completions", body), 400, code, param, message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        {'model':'tiny'}                          | missing_value | prompt    | 'prompt' is missing
+        {'model':'tiny','prompt':[]}              | invalid_value | prompt    | 'prompt' is empty
+        {'model':'tiny','prompt':{}}              | invalid_value | prompt    | 'prompt' must be a string or an array of token ids, not an object
+        {'model':'tiny','prompt':['a','b']}       | unsupported_parameter | prompt | 'prompt' holds 2 prompts, one is supported
+        {'model':'tiny','prompt':[[1],[2]]}       | unsupported_parameter | prompt | 'prompt' holds 2 prompts, one is supported
+        {'model':'tiny','prompt':[5,-1]}          | invalid_value | prompt[1] | 'prompt[1]' is -1, it must be at least 0
+        {'model':'tiny','prompt':[5,'a']}         | invalid_value | prompt[1] | 'prompt[1]' must be an integer, not a string
+        {'model':'tiny','prompt':[5,483]}         | invalid_value | prompt[1] | 'prompt[1]' is 483, the model's token ids are 0 to 482
+        {'model':'tiny','prompt':'a','best_of':2} | unsupported_parameter | best_of | 'best_of' is not supported (other than 1)
+        {'model':'tiny','prompt':'a','suffix':'b'}| unsupported_parameter | suffix  | 'suffix' is not supported
+        {'model':'tiny','prompt':'a','echo':true} | unsupported_parameter | echo    | 'echo' is not supported (other than false)
+        {'model':'tiny','prompt':'a','logprobs':0}| unsupported_parameter | logprobs | 'logprobs' is not supported
+        """)
+    void a_bad_text_request_is_refused(String body, String code, String param, String message) {
+        join("w0");
+
+        assertRefused(post("/v1/completions", body), 400, code, param, message);
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        {'model':'tiny'              | invalid_json
+        ``                           | invalid_json
+        nothing                      | invalid_json
+        []                           | invalid_json
+        'text'                       | invalid_json
+        {'model':'a','model':'b'}    | invalid_json
+        {'model':'tiny'} {}          | invalid_json
+        {'model':NaN}                | invalid_json
+        """)
+    void what_is_not_one_json_object_is_refused(String body, String code) {
+        HttpResponse<String> response = post("/v1/completions", body);
+
+        assertThat(response.statusCode()).isEqualTo(400);
+        assertThat(json(response).path("error").path("code").asString()).isEqualTo(code);
+    }
+
+    @Test
+    void json_nested_deeper_than_64_is_refused() {
+        HttpResponse<String> response = post("/v1/completions", "{'model':" + "[".repeat(100) + "]".repeat(100) + "}");
+
+        assertThat(response.statusCode()).isEqualTo(400);
+        assertThat(json(response).path("error").path("message").asString()).contains("depth", "64");
+    }
+
+    @Test
+    void a_prompt_as_long_as_the_context_is_refused_with_both_numbers() {
+        join("w0");
+        String ids = "10,".repeat(63) + "10";
+
+        assertRefused(post("/v1/completions", "{'model':'tiny','prompt':[%s]}".formatted(ids)), 400,
+                "context_length_exceeded", "prompt",
+                "the prompt has 64 tokens, the model takes 64 with at least one of the answer");
+    }
+
+    @Test
+    void one_token_less_leaves_room_for_one() throws Exception {
+        FakeWorker worker = join("w0");
+
+        post("/v1/completions", "{'model':'tiny','prompt':[%s]}".formatted("10,".repeat(62) + "10"));
+
+        assertThat(worker.requests().take().stop().maxTokens()).isEqualTo(1);
+    }
+
+    @Test
+    void an_unknown_model_is_404_where_others_are_served_and_503_where_none_is() {
+        HttpResponse<String> early = post("/v1/completions", "{'model':'big','prompt':'a'}");
+        join("w0");
+        HttpResponse<String> late = post("/v1/completions", "{'model':'big','prompt':'a'}");
+
+        assertThat(early.statusCode()).isEqualTo(503);
+        assertThat(json(early).path("error").path("code").asString()).isEqualTo("no_worker_available");
+        assertThat(early.headers().firstValue("retry-after")).hasValue("2");
+        assertRefused(late, 404, "model_not_found", "model", "the model 'big' is not served here");
+    }
+
+    @Test
+    void a_bad_stream_request_is_refused_with_a_status_not_with_an_event() {
+        join("w0");
+
+        HttpResponse<String> response = post("/v1/completions", TEXT.formatted(",'stream':true,'max_tokens':500"));
+
+        assertThat(response.headers().firstValue("content-type")).hasValue("application/json");
+        assertThat(response.headers().firstValue("cache-control")).isEmpty();
+        assertRefused(response, 400, "context_length_exceeded", "max_tokens", "asks for 500 more");
+    }
+
+    @Test
+    void a_body_over_16_mebibytes_is_413() {
+        HttpResponse<String> response = post("/v1/completions",
+                "{'model':'tiny','prompt':'" + "a".repeat(16 << 20) + "'}");
+
+        assertRefused(response, 413, "body_too_large", null, "the body is longer than 16777216 bytes");
+    }
+
+    @Test
+    void a_body_of_unknown_length_over_the_limit_is_413_too() {
+        byte[] part = new byte[1 << 20];
+        Arrays.fill(part, (byte) ' ');
+        HttpResponse<String> response = send(HttpRequest.newBuilder(uri("/v1/completions"))
+                .header("content-type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofByteArrays(Collections.nCopies(17, part))).build());
+
+        assertRefused(response, 413, "body_too_large", null, "the body is longer than 16777216 bytes");
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+        GET    | /nowhere             | application/json | 404 | not_found
+        POST   | /v1/nowhere          | application/json | 404 | not_found
+        GET    | /v1/chat/completions | application/json | 405 | method_not_allowed
+        DELETE | /v1/models           | application/json | 405 | method_not_allowed
+        POST   | /v1/completions      | text/plain       | 415 | unsupported_media_type
+        POST   | /v1/completions      | rubbish          | 415 | unsupported_media_type
+        """)
+    void errors_of_the_framework_have_openais_shape_too(
+            String method, String path, String contentType, int status, String code) {
+        HttpResponse<String> response = send(HttpRequest.newBuilder(uri(path)).header("content-type", contentType)
+                .method(method, HttpRequest.BodyPublishers.ofString("{}")).build());
+
+        assertRefused(response, status, code, null, "");
+        assertThat(response.headers().firstValue("allow").isPresent()).isEqualTo(status == 405);
+        assertThat(response.headers().firstValue("x-request-id")).isPresent();
+    }
+
+    @Test
+    void an_accept_header_that_leaves_json_out_is_406_in_json() {
+        HttpResponse<String> response = send(
+                HttpRequest.newBuilder(uri("/v1/models")).header("accept", "image/png").build());
+
+        assertRefused(response, 406, "not_acceptable", null, "application/json");
+    }
+
+    @Test
+    void a_compressed_body_is_415() {
+        HttpResponse<String> response = send(HttpRequest.newBuilder(uri("/v1/completions"))
+                .header("content-type", "application/json").header("content-encoding", "gzip")
+                .POST(HttpRequest.BodyPublishers.ofString("{}")).build());
+
+        assertRefused(response, 415, "unsupported_media_type", null, "content-encoding 'gzip' is not supported");
+    }
+
+    @Test
+    void a_request_id_with_a_space_or_of_129_characters_is_replaced() {
+        for (String id : new String[] {"with space", "a".repeat(129)}) {
+            HttpResponse<String> response = send(
+                    HttpRequest.newBuilder(uri("/v1/models")).header("x-request-id", id).build());
+
+            assertThat(response.headers().firstValue("x-request-id").orElseThrow()).isNotEqualTo(id).hasSize(32);
+        }
+    }
+
+    @Test
+    void what_only_the_worker_refuses_is_the_callers_fault_too() {
+        join("w0").doing(FakeWorker.refusing(400, FailureReason.INVALID_REQUEST, "the pool has 3 blocks, you need 4"));
+
+        HttpResponse<String> response = post("/v1/completions", TEXT.formatted(""));
+
+        assertThat(response.statusCode()).isEqualTo(400);
+        assertThat(json(response).path("error").path("message").asString()).isEqualTo("the pool has 3 blocks, you need 4");
+    }
+
+    @Test
+    void the_management_port_keeps_its_own_error_bodies() {
+        assertThat(management("/nowhere").body()).doesNotContain("invalid_request_error");
+    }
+
+    private static void assertRefused(
+            HttpResponse<String> response, int status, String code, String param, String message) {
+        JsonNode error = json(response).path("error");
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(status);
+        assertThat(error.propertyNames()).containsExactly("message", "type", "param", "code");
+        assertThat(error.path("type").asString()).isEqualTo("invalid_request_error");
+        assertThat(error.path("code").asString()).isEqualTo(code);
+        assertThat(error.path("param").isNull() ? null : error.path("param").asString()).isEqualTo(param);
+        assertThat(error.path("message").asString()).contains(message);
+    }
+}

@@ -1,0 +1,34 @@
+package dev.warmpath.worker;
+
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.validation.annotation.Validated;
+
+/**
+ * What computes the model.
+ *
+ * @param backend {@code vector}: the processor's vector unit; {@code scalar}: plain loops, slow, for comparison
+ * @param threads that compute, 0 = one per core
+ * @param warmUp  how long made-up requests run at start, so that the first real one finds compiled code
+ */
+@Validated
+@ConfigurationProperties("warmpath.compute")
+public record ComputeProperties(
+        @DefaultValue("vector") Backend backend,
+        @DefaultValue("0") @Min(0) @Max(1_024) int threads,
+        @DefaultValue("2s") @DurationMax(seconds = 60) Duration warmUp) {
+
+    /** The kinds of backend. */
+    public enum Backend {
+        VECTOR,
+        SCALAR
+    }
+
+    public int threadCount() {
+        return threads > 0 ? threads : Runtime.getRuntime().availableProcessors();
+    }
+}

@@ -1,0 +1,22 @@
+package dev.warmpath.worker;
+
+import jakarta.validation.constraints.NotNull;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.validation.annotation.Validated;
+
+/**
+ * The model that this worker brings.
+ *
+ * @param directory in Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors
+ * @param name      what clients write as {@code model}; by default the directory's name
+ */
+@Validated
+@ConfigurationProperties("warmpath.model")
+public record ModelProperties(@NotNull Path directory, @Nullable String name) {
+
+    public String servedName() {
+        return name != null && !name.isBlank() ? name : directory.toAbsolutePath().normalize().getFileName().toString();
+    }
+}

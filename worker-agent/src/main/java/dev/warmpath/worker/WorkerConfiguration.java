@@ -1,0 +1,129 @@
+package dev.warmpath.worker;
+
+import dev.warmpath.protocol.fleet.Epoch;
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.cpu.ScalarBackend;
+import dev.warmpath.worker.compute.cpu.VectorBackend;
+import dev.warmpath.worker.engine.Engine;
+import dev.warmpath.worker.engine.EngineLoop;
+import dev.warmpath.worker.engine.EngineSnapshot;
+import dev.warmpath.worker.engine.RequestIntake;
+import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.model.EosTokens;
+import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.routerlink.KvEventPublisher;
+import dev.warmpath.worker.routerlink.KvEventStream;
+import dev.warmpath.worker.routerlink.ModelFileServing;
+import dev.warmpath.worker.routerlink.ModelFiles;
+import dev.warmpath.worker.routerlink.RouterLink;
+import dev.warmpath.worker.routerlink.RouterLinkProperties;
+import dev.warmpath.worker.routerlink.WorkerLoad;
+import dev.warmpath.worker.scheduler.RequestLimits;
+import dev.warmpath.worker.scheduler.Scheduler;
+import java.io.IOException;
+import java.security.SecureRandom;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Puts the worker together. Everything is made here, once, and handed to whoever needs it. */
+@Configuration(proxyBeanMethods = false)
+class WorkerConfiguration {
+
+    private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);
+
+    @Bean
+    FleetToken fleetToken(RouterLinkProperties properties) {
+        return FleetToken.of(properties.token());
+    }
+
+    @Bean
+    KvEventPublisher eventPublisher(WorkerProperties worker) {
+        return new KvEventPublisher(worker.id(), Epoch.of(System.currentTimeMillis(), new SecureRandom()));
+    }
+
+    /** Closes the backend, and with it the device, when the context closes. */
+    @Bean
+    ModelRunner modelRunner(ModelProperties model, KvProperties kv, SchedulerProperties scheduler,
+            ComputeProperties compute) throws IOException {
+        ComputeBackend backend = switch (compute.backend()) {
+            case VECTOR -> new VectorBackend(compute.threadCount());
+            case SCALAR -> new ScalarBackend();
+        };
+        return ModelRunner.load(model.directory(), backend, kv.blockCount(), kv.blockSize(),
+                scheduler.maxNumBatchedTokens(), scheduler.maxNumSeqs());
+    }
+
+    @Bean
+    ModelFiles modelFiles(ModelProperties model, KvProperties kv, ModelRunner runner) throws IOException {
+        ModelConfig config = runner.config();
+        return ModelFiles.read(model.directory(), model.servedName(), kv.hashSettings(), config.contextLength(),
+                config.vocabularySize());
+    }
+
+    @Bean
+    Engine engine(ModelProperties model, KvProperties kv, SchedulerProperties settings, ModelRunner runner,
+            KvEventPublisher publisher) throws IOException {
+        ModelConfig config = runner.config();
+        var cache = new KvCacheManager(
+                new KvCacheSettings(kv.blockCount(), kv.blockSize(), kv.prefixCaching(), kv.verifyTokens()));
+        requireRoomForOne(kv, config);
+        var limits = new RequestLimits(
+                config.vocabularySize(), config.contextLength(), kv.blockSize(), cache.usableBlocks());
+        var scheduler = new Scheduler(settings.toSettings(), limits, cache);
+        var loop = new EngineLoop(scheduler, cache, runner, settings.maxNumSeqs(),
+                settings.maxNumSeqs() + settings.maxWaiting(), publisher::publish, System::nanoTime);
+        var intake = new RequestIntake(
+                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()));
+        return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::die).start();
+    }
+
+    /** Otherwise every request that leaves its length open would be refused, one by one. */
+    private static void requireRoomForOne(KvProperties kv, ModelConfig model) {
+        int needed = Math.ceilDiv(model.contextLength(), kv.blockSize()) + 1;
+        if (kv.blockCount() < needed) {
+            throw new IllegalStateException("warmpath.kv.block-count is " + kv.blockCount() + ", but one sequence of the "
+                    + "model's whole context of " + model.contextLength() + " tokens needs " + needed
+                    + " (blocks of " + kv.blockSize() + " tokens and the null block)");
+        }
+    }
+
+    /** An engine whose books are wrong must not answer anybody: whoever runs this process starts it anew. */
+    private static void die(Throwable cause) {
+        log.error("the engine broke, this worker ends", cause);
+        // not from the engine's own thread: shutting down waits for it
+        Thread.ofPlatform().name("engine-death").start(() -> System.exit(1));
+    }
+
+    @Bean
+    KvEventStream eventStream(KvEventPublisher publisher, FleetToken token) {
+        return new KvEventStream(publisher, token);
+    }
+
+    @Bean
+    RouterFunction<ServerResponse> fleetRoutes(KvEventStream events, ModelFiles files, FleetToken token) {
+        return events.routes().and(new ModelFileServing(files, token).routes());
+    }
+
+    /** Only talks once {@link WorkerStart} says so. */
+    @Bean
+    RouterLink routerLink(RouterLinkProperties properties, WorkerProperties worker, KvProperties kv,
+            SchedulerProperties scheduler, ModelFiles model, KvEventPublisher publisher, Engine engine, JsonMapper json) {
+        var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
+                model.description(), kv.blockCount() - 1, scheduler.maxNumSeqs(), true);
+        return new RouterLink(properties, registration, () -> load(engine.snapshot()), publisher, json);
+    }
+
+    private static WorkerLoad load(EngineSnapshot engine) {
+        return new WorkerLoad(engine.running(), engine.waiting(), engine.freeBlocks(), engine.pendingPromptTokens());
+    }
+}

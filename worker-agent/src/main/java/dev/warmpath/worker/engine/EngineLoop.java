@@ -1,0 +1,234 @@
+package dev.warmpath.worker.engine;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.worker.compute.ComputeException;
+import dev.warmpath.worker.compute.Sampling;
+import dev.warmpath.worker.compute.StepOutput;
+import dev.warmpath.worker.engine.CommandQueue.Command;
+import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.kvcache.PrefixCacheStats;
+import dev.warmpath.worker.model.InputBatch;
+import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.scheduler.ScheduledBatch;
+import dev.warmpath.worker.scheduler.Scheduler;
+import dev.warmpath.worker.scheduler.Sequence;
+import dev.warmpath.worker.scheduler.SequenceState;
+import dev.warmpath.worker.scheduler.Submission;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.LongSupplier;
+
+/**
+ * The worker's spine: each {@link #step} takes commands, schedules, computes, settles and publishes, in this order. It
+ * owns scheduler, cache and model runner; one thread calls it, so nothing here is locked. Only the command queue and
+ * the snapshot are for others.
+ *
+ * <p>What a step changed in the cache is published after it succeeded and before anybody hears of its tokens: an answer
+ * that has ended can be found again at once, and the keys of a failed step are never announced.
+ */
+public final class EngineLoop {
+
+    private static final int MAX_COMMANDS_PER_STEP = 256;
+    /** The audit reads every block: once per lull, but not for each of a quick series of lulls. */
+    private static final long AUDIT_INTERVAL_NANOS = 1_000_000_000;
+
+    private final Scheduler scheduler;
+    private final KvCacheManager cache;
+    private final ModelRunner runner;
+    private final CommandQueue commands;
+    private final BlockChangeListener announcements;
+    private final LongSupplier nanoClock;
+    private final Map<Sequence, Generation> generations = new HashMap<>();
+    private final InputBatch input;
+    private final StepOutput output;
+    private final int[] drawnTokens;
+
+    private long steps;
+    private long generatedTokens;
+    private long stepNanos;
+    private long lastAuditNanos;
+    private boolean auditDue = true;
+    private volatile EngineSnapshot snapshot;
+
+    /**
+     * @param maxSequences  most sequences in a step, as the scheduler's settings say
+     * @param maxAlive      most generations that run or wait
+     * @param announcements hears after each step what the cache holds now
+     * @param nanoClock     monotonic, in nanoseconds
+     */
+    public EngineLoop(Scheduler scheduler, KvCacheManager cache, ModelRunner runner, int maxSequences, int maxAlive,
+            BlockChangeListener announcements, LongSupplier nanoClock) {
+        this.scheduler = scheduler;
+        this.cache = cache;
+        this.runner = runner;
+        this.commands = new CommandQueue(maxAlive);
+        this.announcements = announcements;
+        this.nanoClock = nanoClock;
+        this.input = runner.newInputBatch();
+        this.output = new StepOutput(maxSequences);
+        this.drawnTokens = new int[maxSequences];
+        this.snapshot = takeSnapshot();
+    }
+
+    CommandQueue commands() {
+        return commands;
+    }
+
+    /** The state after the last turn; for any thread. */
+    EngineSnapshot snapshot() {
+        return snapshot;
+    }
+
+    /** True if a step would find something to do. */
+    boolean hasWork() {
+        return !scheduler.isIdle() || !commands.isEmpty();
+    }
+
+    /** One turn of the engine. @return tokens drawn; 0 while nothing but prompts, or nothing at all, is computed */
+    int step() {
+        commands.drain(this::apply, MAX_COMMANDS_PER_STEP);
+        ScheduledBatch batch = scheduler.schedule(nanoClock.getAsLong());
+        batch.expired().forEach(this::tellEnd);
+        if (batch.isEmpty()) {
+            audit();
+            publish();
+        } else {
+            compute(batch);
+        }
+        snapshot = takeSnapshot();
+        return batch.sampleCount();
+    }
+
+    /** Ends everything that is alive with this reason; nothing may be submitted any more. */
+    void abandon(FailureReason reason, String message) {
+        commands.drain(command -> {
+            if (command instanceof Command.Submit(Generation generation)) {
+                generations.put(generation.sequence(), generation);
+            }
+        }, Integer.MAX_VALUE);
+        for (Generation generation : new ArrayList<>(generations.values())) {
+            forget(generation);
+            generation.listener().onFailed(reason, message);
+        }
+    }
+
+    private void apply(Command command) {
+        switch (command) {
+            case Command.Submit(Generation generation) -> submit(generation);
+            case Command.Cancel(Generation generation) -> {
+                if (scheduler.cancel(generation.sequence())) {
+                    forget(generation);
+                }
+            }
+            case Command.ResetPrefixCache(var done) -> done.complete(cache.resetPrefixCache());
+        }
+    }
+
+    private void submit(Generation generation) {
+        switch (scheduler.submit(generation.sequence())) {
+            case Submission.Accepted() -> generations.put(generation.sequence(), generation);
+            case Submission.Refused(FailureReason reason, String message) -> {
+                commands.release();
+                generation.listener().onFailed(reason, message);
+            }
+        }
+    }
+
+    private void compute(ScheduledBatch batch) {
+        long start = nanoClock.getAsLong();
+        fill(batch);
+        try {
+            runner.await(runner.submit(input), output);
+            for (int i = 0; i < output.count(); i++) {
+                drawnTokens[i] = output.token(i);
+            }
+            scheduler.settle(batch, drawnTokens);
+        } catch (ComputeException e) {
+            scheduler.fail(batch, "the device failed: " + e.getMessage());
+        }
+        publish();
+        tell(batch);
+        auditDue = true;
+        steps++;
+        stepNanos += nanoClock.getAsLong() - start;
+    }
+
+    private void fill(ScheduledBatch batch) {
+        input.clear();
+        for (int entry = 0; entry < batch.size(); entry++) {
+            Sequence sequence = batch.sequence(entry);
+            var table = sequence.tokens().table();
+            input.add(sequence.tokens().tokens(), batch.firstPosition(entry), batch.tokenCount(entry),
+                    table.blocks(), table.blockCount(), batch.samples(entry) ? sampling(sequence) : null);
+        }
+    }
+
+    private static Sampling sampling(Sequence sequence) {
+        var asked = sequence.sampling();
+        return new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
+    }
+
+    private void publish() {
+        var changes = cache.drainChanges();
+        if (!changes.isEmpty()) {
+            announcements.onBlockChanges(changes);
+        }
+    }
+
+    private void tell(ScheduledBatch batch) {
+        for (int entry = 0; entry < batch.size(); entry++) {
+            Sequence sequence = batch.sequence(entry);
+            if (batch.samples(entry) && !(sequence.state() instanceof SequenceState.Failed)) {
+                int drawn = batch.sampleIndex(entry);
+                generatedTokens++;
+                generation(sequence).listener().onToken(output.token(drawn), output.logprob(drawn));
+            }
+            if (sequence.isOver()) {
+                tellEnd(sequence);
+            }
+        }
+    }
+
+    private void tellEnd(Sequence sequence) {
+        Generation generation = generation(sequence);
+        forget(generation);
+        switch (sequence.state()) {
+            case SequenceState.Finished(var reason) -> generation.listener().onFinished(reason, generation.usage());
+            case SequenceState.Failed(var reason, var message) -> generation.listener().onFailed(reason, message);
+            case SequenceState.Cancelled() -> { }
+            case SequenceState.Alive alive -> throw new IllegalStateException(sequence + " has not ended, it is " + alive);
+        }
+    }
+
+    private Generation generation(Sequence sequence) {
+        Generation generation = generations.get(sequence);
+        if (generation == null) {
+            throw new IllegalStateException("nobody waits for " + sequence);
+        }
+        return generation;
+    }
+
+    private void forget(Generation generation) {
+        generations.remove(generation.sequence());
+        commands.release();
+    }
+
+    /** Nothing to do is the time to check the cache's books. */
+    private void audit() {
+        long now = nanoClock.getAsLong();
+        if (auditDue && now - lastAuditNanos >= AUDIT_INTERVAL_NANOS) {
+            scheduler.checkIntegrity();
+            auditDue = false;
+            lastAuditNanos = now;
+        }
+    }
+
+    private EngineSnapshot takeSnapshot() {
+        PrefixCacheStats stats = cache.stats();
+        return new EngineSnapshot(scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens(),
+                cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(), stats.queriedTokens(), stats.hitTokens(),
+                stats.evictedBlocks(), scheduler.preemptions(), steps, generatedTokens, stepNanos);
+    }
+}

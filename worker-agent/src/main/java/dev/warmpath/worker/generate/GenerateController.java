@@ -1,0 +1,50 @@
+package dev.warmpath.worker.generate;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.generate.GenerateEvent;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.worker.engine.Engine;
+import dev.warmpath.worker.engine.Generation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestHeader;
+import org.springframework.web.bind.annotation.RestController;
+import reactor.core.publisher.Flux;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+
+/** {@code POST /v1/generate}: one generation, its events as NDJSON, for those who know the fleet token if there is one. */
+@RestController
+final class GenerateController {
+
+    /** Encoding a few integers a token is little work; what counts is that the engine's thread does none of it. */
+    private static final int SENDING_THREADS = 2;
+
+    private final Engine engine;
+    private final FleetToken token;
+    private final Scheduler sending = Schedulers.newParallel("generate", SENDING_THREADS, true);
+
+    GenerateController(Engine engine, FleetToken token) {
+        this.engine = engine;
+        this.token = token;
+    }
+
+    @PostMapping(path = Protocol.GENERATE_PATH,
+            consumes = MediaType.APPLICATION_JSON_VALUE, produces = MediaType.APPLICATION_NDJSON_VALUE)
+    Flux<GenerateEvent> generate(
+            @RequestHeader(name = HttpHeaders.AUTHORIZATION, required = false) @Nullable String authorization,
+            @RequestBody GenerateRequest request) {
+        if (!token.isProvedBy(authorization)) {
+            throw new UnauthorizedException();
+        }
+        return Flux.defer(() -> {
+            var stream = new TokenStream(sending.createWorker(), request.logprobs());
+            Generation generation = engine.submit(request, stream);
+            return stream.events(() -> engine.cancel(generation));
+        });
+    }
+}

@@ -1,0 +1,121 @@
+package dev.warmpath.worker.generate;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.worker.engine.GenerationListener;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.FluxSink;
+import reactor.core.scheduler.Scheduler;
+
+/**
+ * Carries one generation's tokens from the engine's thread to the network.
+ *
+ * <p>The engine only appends to a small array and never waits. Whenever the reader has asked for more, one event with
+ * all tokens that have come together since goes out: a quick reader gets every token by itself, a slow one gets fewer
+ * and longer events. What can pile up is bounded by the answer's length, which the request's token limit and the
+ * model's context bound, so there is no "full" to answer.
+ */
+final class TokenStream implements GenerationListener {
+
+    private final Scheduler.Worker worker;
+    private final boolean logprobsWanted;
+    private volatile @Nullable FluxSink<GenerateEvent> sink;
+
+    // guarded by this
+    private int[] ids = new int[8];
+    private float[] logprobs = new float[8];
+    private int pendingCount;
+    private @Nullable GenerateEvent end;
+    private boolean drainScheduled;
+
+    /** @param worker runs this stream's sending, one task at a time; disposed with the stream */
+    TokenStream(Scheduler.Worker worker, boolean logprobsWanted) {
+        this.worker = worker;
+        this.logprobsWanted = logprobsWanted;
+    }
+
+    /** The events; to be subscribed once. @param cancel called when the reader leaves before the end */
+    Flux<GenerateEvent> events(Runnable cancel) {
+        return Flux.<GenerateEvent>create(subscriber -> {
+            sink = subscriber;
+            subscriber.onCancel(cancel::run);
+            subscriber.onDispose(worker);
+            subscriber.onRequest(count -> scheduleDrain());
+        }, FluxSink.OverflowStrategy.ERROR);
+    }
+
+    @Override
+    public void onToken(int token, float logprob) {
+        synchronized (this) {
+            if (pendingCount == ids.length) {
+                ids = Arrays.copyOf(ids, pendingCount * 2);
+                logprobs = Arrays.copyOf(logprobs, pendingCount * 2);
+            }
+            ids[pendingCount] = token;
+            logprobs[pendingCount] = logprob;
+            pendingCount++;
+        }
+        scheduleDrain();
+    }
+
+    @Override
+    public void onFinished(FinishReason reason, Usage usage) {
+        end(new GenerateEvent.Finished(reason, usage));
+    }
+
+    @Override
+    public void onFailed(FailureReason reason, String message) {
+        end(new GenerateEvent.Failed(reason, message));
+    }
+
+    private void end(GenerateEvent last) {
+        synchronized (this) {
+            end = last;
+        }
+        scheduleDrain();
+    }
+
+    private void scheduleDrain() {
+        synchronized (this) {
+            if (drainScheduled || sink == null || worker.isDisposed()) {
+                return;
+            }
+            drainScheduled = true;
+        }
+        worker.schedule(this::drain);
+    }
+
+    private void drain() {
+        FluxSink<GenerateEvent> reader = sink;
+        synchronized (this) {
+            drainScheduled = false;
+        }
+        while (reader != null && reader.requestedFromDownstream() > 0) {
+            GenerateEvent event = take();
+            if (event == null) {
+                return;
+            }
+            reader.next(event);
+            if (!(event instanceof GenerateEvent.Tokens)) {
+                reader.complete();
+                return;
+            }
+        }
+    }
+
+    private synchronized @Nullable GenerateEvent take() {
+        if (pendingCount == 0) {
+            GenerateEvent last = end;
+            end = null;
+            return last;
+        }
+        var tokens = new GenerateEvent.Tokens(0, Arrays.copyOf(ids, pendingCount),
+                logprobsWanted ? Arrays.copyOf(logprobs, pendingCount) : null);
+        pendingCount = 0;
+        return tokens;
+    }
+}

@@ -1,0 +1,10 @@
+/**
+ * The worker's HTTP edge: {@code POST /v1/generate} answers token ids with a stream of token ids. Here, and nowhere
+ * deeper, things are reactive: {@link dev.warmpath.worker.generate.TokenStream} is the bridge from the engine's thread
+ * to the network, bounded by the answer's own length, and cancels the work when its reader is gone.
+ * <p>Uses {@code engine}. Used by routers, over HTTP.
+ */
+@NullMarked
+package dev.warmpath.worker.generate;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,66 @@
+package dev.warmpath.worker.kvcache;
+
+import java.util.Arrays;
+
+/**
+ * Where a sequence's keys and values lie: entry i is the block that holds the positions i * blockSize to
+ * (i + 1) * blockSize - 1. Written by the cache only.
+ */
+public final class BlockTable {
+
+    private final int blockSize;
+    private int[] blocks = new int[8];
+    private int blockCount;
+
+    BlockTable(int blockSize) {
+        this.blockSize = blockSize;
+    }
+
+    public int blockCount() {
+        return blockCount;
+    }
+
+    /** @param blockIndex 0 to {@link #blockCount()} - 1 */
+    public int block(int blockIndex) {
+        if (blockIndex >= blockCount) {
+            throw new IndexOutOfBoundsException("entry " + blockIndex + " of a block table of " + blockCount);
+        }
+        return blocks[blockIndex];
+    }
+
+    /** The place of a position's key and value in the paged cache: block * blockSize + offset in the block. */
+    public int slot(int position) {
+        return block(position / blockSize) * blockSize + position % blockSize;
+    }
+
+    /** Writes the whole table into a row of a batch. @param target room for {@link #blockCount()} entries from at */
+    public void copyTo(int[] target, int at) {
+        System.arraycopy(blocks, 0, target, at, blockCount);
+    }
+
+    /** The blocks in order; a new array, for logs and tests. */
+    public int[] toArray() {
+        return Arrays.copyOf(blocks, blockCount);
+    }
+
+    /** The entries themselves, {@link #blockCount} of them, for filling a step's batch: not to be written. */
+    public int[] blocks() {
+        return blocks;
+    }
+
+    void add(int block) {
+        if (blockCount == blocks.length) {
+            blocks = Arrays.copyOf(blocks, blockCount * 2);
+        }
+        blocks[blockCount++] = block;
+    }
+
+    void clear() {
+        blockCount = 0;
+    }
+
+    @Override
+    public String toString() {
+        return Arrays.toString(toArray());
+    }
+}

@@ -1,0 +1,32 @@
+package dev.warmpath.worker.metrics;
+
+import dev.warmpath.worker.engine.Engine;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import org.springframework.stereotype.Component;
+
+/** Registers every {@link WorkerMeter} over the engine's latest snapshot. */
+@Component
+final class EngineMeters implements MeterBinder {
+
+    private final Engine engine;
+
+    EngineMeters(Engine engine) {
+        this.engine = engine;
+    }
+
+    @Override
+    public void bindTo(MeterRegistry registry) {
+        for (WorkerMeter meter : WorkerMeter.values()) {
+            switch (meter.kind) {
+                case GAUGE -> Gauge.builder(meter.meterName, engine, e -> meter.value.applyAsDouble(e.snapshot()))
+                        .description(meter.description).baseUnit(meter.unit).register(registry);
+                case COUNTER -> FunctionCounter
+                        .builder(meter.meterName, engine, e -> meter.value.applyAsDouble(e.snapshot()))
+                        .description(meter.description).baseUnit(meter.unit).register(registry);
+            }
+        }
+    }
+}

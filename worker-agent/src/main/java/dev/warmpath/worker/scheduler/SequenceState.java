@@ -1,0 +1,33 @@
+package dev.warmpath.worker.scheduler;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+
+/**
+ * Where a sequence stands. The last three are final, and none of them holds a block.
+ *
+ * <pre>
+ *   NEW --submit--> WAITING --admitted--> RUNNING --> Finished | Failed | Cancelled
+ *                                         |     ^
+ *                               preempted v     | admitted again
+ *                                        PREEMPTED        (waiting ones may fail or be cancelled, too)
+ * </pre>
+ */
+public sealed interface SequenceState {
+
+    enum Alive implements SequenceState {
+        /** Not submitted, or refused. */
+        NEW,
+        WAITING,
+        /** Holds blocks. */
+        RUNNING,
+        /** Waits at the front, having given its blocks up to others. */
+        PREEMPTED
+    }
+
+    record Finished(FinishReason reason) implements SequenceState {}
+
+    record Failed(FailureReason reason, String message) implements SequenceState {}
+
+    record Cancelled() implements SequenceState {}
+}

@@ -1,0 +1,46 @@
+package dev.warmpath.worker;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+/** The drawing of the worker, as a test: a new arrow is an edit here, with its reason. */
+@AnalyzeClasses(packages = "dev.warmpath.worker", importOptions = ImportOption.DoNotIncludeTests.class)
+class ArchitectureTest {
+
+    @ArchTest
+    static final ArchRule every_package_uses_only_what_stands_behind_it = layeredArchitecture()
+            .consideringOnlyDependenciesInLayers()
+            .layer("wiring").definedBy("dev.warmpath.worker")
+            .layer("generate").definedBy("..worker.generate..")
+            .layer("engine").definedBy("..worker.engine..")
+            .layer("scheduler").definedBy("..worker.scheduler..")
+            .layer("kvcache").definedBy("..worker.kvcache..")
+            .layer("model").definedBy("..worker.model..")
+            .layer("compute").definedBy("..worker.compute..")
+            .layer("routerlink").definedBy("..worker.routerlink..")
+            .layer("metrics").definedBy("..worker.metrics..")
+            .whereLayer("wiring").mayNotBeAccessedByAnyLayer()
+            .whereLayer("generate").mayOnlyBeAccessedByLayers("wiring")
+            .whereLayer("metrics").mayOnlyBeAccessedByLayers("wiring")
+            .whereLayer("routerlink").mayOnlyBeAccessedByLayers("wiring", "metrics")
+            .whereLayer("engine").mayOnlyBeAccessedByLayers("wiring", "generate", "metrics")
+            .whereLayer("scheduler").mayOnlyBeAccessedByLayers("wiring", "engine")
+            .whereLayer("kvcache").mayOnlyBeAccessedByLayers("wiring", "engine", "scheduler")
+            .whereLayer("model").mayOnlyBeAccessedByLayers("wiring", "engine")
+            .whereLayer("compute").mayOnlyBeAccessedByLayers("wiring", "engine", "model");
+
+    @ArchTest
+    static final ArchRule no_circles = slices().matching("dev.warmpath.worker.(*)..").should().beFreeOfCycles();
+
+    @ArchTest
+    static final ArchRule the_engine_and_what_it_stands_on_are_plain_java = noClasses()
+            .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..model..", "..compute..")
+            .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.micrometer..")
+            .because("the engine must be runnable, testable and measurable from a plain main");
+}

@@ -1,0 +1,108 @@
+package dev.warmpath.worker.engine;
+
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.KeySet;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.ComputeException;
+import dev.warmpath.worker.compute.cpu.VectorBackend;
+import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.model.EosTokens;
+import dev.warmpath.worker.model.Golden;
+import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.scheduler.RequestLimits;
+import dev.warmpath.worker.scheduler.Scheduler;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+
+/** The whole engine on the model that ships, turned by hand: no thread, and a clock that stands still unless moved. */
+final class EngineRig implements AutoCloseable {
+
+    static final int BLOCK_SIZE = 16;
+    static final long EPOCH = 77;
+
+    final KvCacheManager cache;
+    final Scheduler scheduler;
+    final EngineLoop loop;
+    final Engine engine;
+    final ModelConfig model;
+    /** What a reader of the announcements knows. */
+    final KeySet announced = new KeySet();
+    long nowNanos = 1_000;
+    /** The device fails this many steps from now on. */
+    int failingSteps;
+    private final ModelRunner runner;
+
+    EngineRig(int blockCount, int maxBatchedTokens, int maxSequences) {
+        this(blockCount, maxBatchedTokens, maxSequences, maxSequences);
+    }
+
+    EngineRig(int blockCount, int maxBatchedTokens, int maxSequences, int maxAlive) {
+        try {
+            runner = ModelRunner.load(Golden.MODEL, faulty(new VectorBackend(1)), blockCount, BLOCK_SIZE,
+                    maxBatchedTokens, maxSequences);
+            model = runner.config();
+            cache = new KvCacheManager(KvCacheSettings.of(blockCount, BLOCK_SIZE));
+            var limits = new RequestLimits(
+                    model.vocabularySize(), model.contextLength(), BLOCK_SIZE, cache.usableBlocks());
+            var settings = new SchedulerSettings(maxBatchedTokens, maxSequences, maxAlive, true, 0);
+            scheduler = new Scheduler(settings, limits, cache);
+            loop = new EngineLoop(scheduler, cache, runner, maxSequences, maxAlive,
+                    changes -> changes.forEach(this::apply), () -> nowNanos);
+            var intake = new RequestIntake(
+                    EPOCH, HashSettings.ofBlockSize(BLOCK_SIZE), limits, EosTokens.read(Golden.MODEL));
+            engine = new Engine(loop, intake, () -> nowNanos, death -> { });
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    Recording submit(GenerateRequest request) {
+        var recording = new Recording();
+        engine.submit(request, recording);
+        return recording;
+    }
+
+    /** Turns until nothing is left to do, auditing after every turn. @return the number of turns */
+    int runToEnd() {
+        int turns = 0;
+        while (loop.hasWork()) {
+            loop.step();
+            scheduler.checkIntegrity();
+            turns++;
+        }
+        return turns;
+    }
+
+    @Override
+    public void close() {
+        runner.close();
+    }
+
+    private void apply(BlockChange change) {
+        announced.apply(change);
+    }
+
+    /** The real backend, except that waiting for a step fails as long as {@link #failingSteps} says so. */
+    private ComputeBackend faulty(ComputeBackend real) {
+        return (ComputeBackend) Proxy.newProxyInstance(EngineRig.class.getClassLoader(),
+                new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> {
+                    try {
+                        Object result = method.invoke(real, arguments);
+                        if (method.getName().equals("await") && failingSteps > 0) {
+                            failingSteps--;
+                            throw new ComputeException("injected");
+                        }
+                        return result;
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+}

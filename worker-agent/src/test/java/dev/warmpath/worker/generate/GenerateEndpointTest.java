@@ -1,0 +1,129 @@
+package dev.warmpath.worker.generate;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.GenerateEvent;
+import dev.warmpath.protocol.generate.GenerateEvent.Finished;
+import dev.warmpath.protocol.generate.GenerateEvent.Tokens;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.engine.Engine;
+import dev.warmpath.worker.model.Golden;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.reactive.function.client.WebClient;
+import org.springframework.web.reactive.function.client.WebClient.RequestHeadersSpec;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** A whole worker over HTTP: the model that ships, no router, a fleet token. */
+@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, properties = {
+    "warmpath.worker.id=w", "warmpath.worker.base-url=http://127.0.0.1:1", "warmpath.kv.block-count=256",
+    "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.threads=1", "warmpath.compute.warm-up=0s",
+    "warmpath.routerlink.token=secret", "management.server.port=0",
+})
+class GenerateEndpointTest {
+
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+
+    @Autowired
+    Engine engine;
+
+    @LocalServerPort
+    int port;
+
+    @Test
+    void golden_tokens_come_as_ndjson_and_end_with_the_usage() {
+        Golden.Prompt prompt = Golden.read().prompts().getFirst();
+
+        List<GenerateEvent> events = events(GenerateRequest.of("r", prompt.tokens(), SamplingParameters.GREEDY,
+                pastTheEnd(prompt.greedy().length)));
+
+        assertThat(ids(events)).isEqualTo(prompt.greedy());
+        assertThat(events.getLast()).isInstanceOfSatisfying(Finished.class, finished -> assertThat(finished.usage())
+                .isEqualTo(new Usage(prompt.tokens().length, 0, prompt.greedy().length)));
+    }
+
+    @Test
+    void a_reader_that_disconnects_frees_the_blocks() {
+        GenerateRequest endless = GenerateRequest.of("endless", IntStream.range(0, 100).toArray(),
+                SamplingParameters.GREEDY, pastTheEnd(1_900));
+
+        post(endless).retrieve().bodyToFlux(GenerateEvent.class).take(3).blockLast(TIMEOUT);
+
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (engine.snapshot().usedBlocks() > 0 && System.nanoTime() - deadline < 0) {
+            Thread.onSpinWait();
+        }
+        assertThat(engine.snapshot().usedBlocks()).isZero();
+        assertThat(engine.snapshot().running()).isZero();
+    }
+
+    @Test
+    void refusals_are_problems_with_the_protocols_reason() {
+        assertProblem(post("{\"requestId\":\"r\""), 400, "invalid_request", "");
+        assertProblem(post(JSON.writeValueAsString(GenerateRequest.of("r", new int[] {9_999},
+                SamplingParameters.GREEDY, StopConditions.maxTokens(1)))),
+                400, "invalid_request", "token id 9999 at position 0 is outside the vocabulary of 2048");
+        assertProblem(post(JSON.writeValueAsString(GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY,
+                        StopConditions.maxTokens(1))).replace("\"temperature\":0.0", "\"temperature\":-1")),
+                400, "invalid_request", "temperature -1.0");
+        assertProblem(post(new GenerateRequest("r", 5, new int[] {1}, SamplingParameters.GREEDY,
+                StopConditions.maxTokens(1), false, null, null, null, 0, 0)), 409, "wrong_epoch", "epoch 5");
+        assertProblem(post(new GenerateRequest("r", 0, new int[] {1}, SamplingParameters.GREEDY,
+                StopConditions.maxTokens(1), false, null, "poet", null, 0, 0)), 400, "unsupported", "adapter 'poet'");
+    }
+
+    @Test
+    void who_does_not_know_the_fleet_token_gets_nothing() {
+        Integer status = client().build().post().uri("/v1/generate").contentType(MediaType.APPLICATION_JSON)
+                .bodyValue(GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY,
+                        StopConditions.maxTokens(1)))
+                .exchangeToMono(response -> response.releaseBody().thenReturn(response.statusCode().value()))
+                .block(TIMEOUT);
+
+        assertThat(status).isEqualTo(401);
+    }
+
+    private List<GenerateEvent> events(GenerateRequest request) {
+        return post(request).retrieve().bodyToFlux(GenerateEvent.class).collectList().block(TIMEOUT);
+    }
+
+    private static int[] ids(List<GenerateEvent> events) {
+        return events.stream().filter(Tokens.class::isInstance)
+                .flatMapToInt(event -> IntStream.of(((Tokens) event).ids())).toArray();
+    }
+
+    private static void assertProblem(RequestHeadersSpec<?> request, int status, String reason, String detail) {
+        ResponseEntity<String> response = request.exchangeToMono(answer -> answer.toEntity(String.class)).block(TIMEOUT);
+        JsonNode problem = JSON.readTree(response.getBody());
+        assertThat(response.getStatusCode().value()).isEqualTo(status);
+        assertThat(problem.path("reason").asString("")).isEqualTo(reason);
+        assertThat(problem.path("detail").asString("")).contains(detail);
+    }
+
+    private RequestHeadersSpec<?> post(Object body) {
+        return client().defaultHeader(HttpHeaders.AUTHORIZATION, "Bearer secret").build()
+                .post().uri("/v1/generate").contentType(MediaType.APPLICATION_JSON).bodyValue(body);
+    }
+
+    private WebClient.Builder client() {
+        return WebClient.builder().baseUrl("http://127.0.0.1:" + port);
+    }
+
+    private static StopConditions pastTheEnd(int maxTokens) {
+        return new StopConditions(maxTokens, new int[0], true);
+    }
+}

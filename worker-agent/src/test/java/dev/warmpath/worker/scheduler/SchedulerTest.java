@@ -1,0 +1,413 @@
+package dev.warmpath.worker.scheduler;
+
+import static dev.warmpath.worker.scheduler.Requests.EOS;
+import static dev.warmpath.worker.scheduler.Requests.prompt;
+import static dev.warmpath.worker.scheduler.Requests.request;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.kvcache.PrefixCacheStats;
+import dev.warmpath.worker.scheduler.SequenceState.Alive;
+import dev.warmpath.worker.scheduler.SequenceState.Cancelled;
+import dev.warmpath.worker.scheduler.SequenceState.Failed;
+import dev.warmpath.worker.scheduler.SequenceState.Finished;
+import java.util.Arrays;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The figures of every numbered scenario were produced by vLLM's own code, or follow from them by hand. */
+class SchedulerTest {
+
+    private static final int VOCABULARY = 10_000;
+    private static final int ANY_TOKEN = 9_000;
+
+    @Test
+    @DisplayName("K32: budget 1024, long-prefill threshold 400")
+    void long_prompts_are_cut_at_the_threshold_and_at_the_budget() {
+        var world = new World(new SchedulerSettings(1024, 64, 8, true, 400), 400, 16, 1024);
+        world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 800));
+
+        assertThat(world.step()).containsExactly(400, 400, 224);
+        assertThat(world.step()).containsExactly(400, 400, 224);
+        assertThat(world.step()).containsExactly(1, 1, 352);
+    }
+
+    @Test
+    @DisplayName("K32: chunked prefill fills the budget")
+    void the_prompt_that_exceeds_the_budget_is_computed_in_part() {
+        var world = new World(new SchedulerSettings(1024, 3, 8, true, 0), 400, 16, 1024);
+        world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 10), prompt(3000, 10));
+
+        assertThat(world.step()).containsExactly(800, 224);
+        assertThat(world.step()).as("the third is the last that may run").containsExactly(1, 576, 10);
+    }
+
+    @Test
+    @DisplayName("K32: chunked prefill off")
+    void without_chunks_a_prompt_that_does_not_fit_waits_and_nobody_overtakes_it() {
+        var world = new World(new SchedulerSettings(1024, 3, 8, false, 0), 400, 16, 1024);
+        world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 10), prompt(3000, 10));
+
+        assertThat(world.step()).containsExactly(800);
+        assertThat(world.step()).containsExactly(1, 800, 10);
+    }
+
+    @Test
+    @DisplayName("K33: preemption of the last")
+    void the_last_to_run_gives_way_and_nobody_is_admitted_in_that_step() {
+        var world = new World(SchedulerSettings.DEFAULT, 6, 16, 80);
+        Sequence[] ab = world.submit(prompt(0, 32), prompt(1000, 32));
+
+        assertThat(world.step()).containsExactly(32, 32);
+        assertThat(table(ab[0])).containsExactly(1, 2);
+        assertThat(table(ab[1])).containsExactly(3, 4);
+
+        assertThat(world.step()).containsExactly(1);
+        assertThat(table(ab[0])).containsExactly(1, 2, 5);
+        assertThat(table(ab[1])).isEmpty();
+        assertThat(ab[1].state()).isEqualTo(Alive.PREEMPTED);
+        assertThat(world.cache.freeBlocks()).isEqualTo(2);
+        assertThat(world.scheduler.waitingCount()).isEqualTo(1);
+        assertThat(world.scheduler.preemptions()).isEqualTo(1);
+    }
+
+    @Test
+    @DisplayName("K33: resumption")
+    void a_preempted_sequence_finds_its_own_blocks_and_computes_one_token() {
+        var world = new World(SchedulerSettings.DEFAULT, 8, 16, 112);
+        Sequence[] ab = world.submit(prompt(0, 48), prompt(1000, 48));
+        world.step();
+        assertThat(world.step()).containsExactly(1);
+        assertThat(table(ab[0])).containsExactly(1, 2, 3, 7);
+
+        assertThat(world.scheduler.cancel(ab[0])).isTrue();
+        assertThat(world.step()).containsExactly(1);
+
+        assertThat(table(ab[1])).containsExactly(4, 5, 6, 7);
+        assertThat(world.batch.firstPosition(0)).isEqualTo(48);
+        assertThat(world.cache.stats()).isEqualTo(new PrefixCacheStats(2, 96, 0, 1, 49, 48, 0, 0, 0));
+        assertThat(ab[1].tokens().cachedTokens()).as("what the first admission found stays").isZero();
+        assertThat(ab[1].preemptionCount()).isEqualTo(1);
+    }
+
+    @Test
+    void preempted_sequences_keep_their_order_and_stand_before_new_ones() {
+        var world = new World(SchedulerSettings.DEFAULT, 7, 4, 24);
+        Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 8), prompt(3000, 4));
+        assertThat(world.step()).containsExactly(8, 8, 8);
+
+        assertThat(world.step()).as("c's two blocks go to a and b").containsExactly(1, 1);
+        assertThat(abc[2].state()).isEqualTo(Alive.PREEMPTED);
+        assertThat(abc[3].state()).isEqualTo(Alive.WAITING);
+        world.scheduler.cancel(abc[0]);
+        world.step();
+        assertThat(abc[2].state()).isEqualTo(Alive.RUNNING);
+        world.scheduler.checkIntegrity();
+    }
+
+    @Test
+    void even_what_would_fit_is_not_admitted_in_a_step_that_preempted() {
+        var settings = new SchedulerSettings(64, 4, 8, true, /* longPrefillThreshold */ 8);
+        var world = new World(settings, new KvCacheSettings(6, 4, /* prefixCaching */ false, false), 20);
+        Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 12));
+        assertThat(world.step()).containsExactly(8, 8);
+
+        assertThat(world.step()).as("a takes the last block, b gives up its two").containsExactly(1);
+        assertThat(world.cache.freeBlocks()).isEqualTo(2);
+        assertThat(world.step()).as("8 tokens of b fit into them").containsExactly(1, 8);
+        assertThat(ab[1].state()).isEqualTo(Alive.RUNNING);
+    }
+
+    @Test
+    void a_batch_says_where_each_entry_starts_and_which_entries_draw_a_token() {
+        var world = new World(new SchedulerSettings(12, 4, 8, true, 0), 20, 4, 64);
+        Sequence[] ab = world.submit(prompt(0, 5), prompt(1000, 10));
+
+        ScheduledBatch batch = world.scheduler.schedule(0);
+
+        assertThat(batch.size()).isEqualTo(2);
+        assertThat(batch.totalTokens()).isEqualTo(12);
+        assertThat(batch.sequence(1)).isSameAs(ab[1]);
+        assertThat(batch.firstPosition(1)).isZero();
+        assertThat(batch.tokenCount(1)).isEqualTo(7);
+        assertThat(batch.samples(0)).isTrue();
+        assertThat(batch.samples(1)).isFalse();
+        assertThat(batch.sampleIndex(1)).isEqualTo(ScheduledBatch.NO_SAMPLE);
+        world.scheduler.settle(batch, new int[] {ANY_TOKEN});
+
+        batch = world.scheduler.schedule(0);
+        assertThat(batch.firstPosition(0)).isEqualTo(5);
+        assertThat(batch.firstPosition(1)).isEqualTo(7);
+        assertThat(batch.tokenCount(1)).isEqualTo(3);
+        assertThat(batch.sampleIndex(1)).isEqualTo(1);
+        assertThat(batch.sampleCount()).isEqualTo(2);
+    }
+
+    @Test
+    void a_second_prompt_shares_what_the_first_fills_in_the_same_step() {
+        var world = new World(SchedulerSettings.DEFAULT, 20, 4, 64);
+        Sequence[] ab = world.submit(prompt(0, 10), prompt(0, 11));
+
+        assertThat(world.step()).containsExactly(10, 3);
+        assertThat(table(ab[0])).containsExactly(1, 2, 3);
+        assertThat(table(ab[1])).containsExactly(1, 2, 4);
+        assertThat(ab[1].tokens().cachedTokens()).isEqualTo(8);
+    }
+
+    @Test
+    @DisplayName("K39: end of sequence")
+    void an_eos_token_stops_unless_it_is_ignored() {
+        assertThat(end(prompt(10, 4), new StopConditions(9, new int[0], false), 8, EOS)).isEqualTo(FinishReason.STOP);
+        assertThat(end(prompt(10, 4), new StopConditions(3, new int[0], true), 8, EOS, EOS, EOS))
+                .isEqualTo(FinishReason.LENGTH);
+    }
+
+    @Test
+    @DisplayName("K39: stop token 42")
+    void a_stop_token_stops_even_where_eos_is_ignored_and_before_the_length_does() {
+        assertThat(end(prompt(10, 4), new StopConditions(9, new int[] {41, 42}, true), 32, EOS, 42))
+                .isEqualTo(FinishReason.STOP);
+        assertThat(end(prompt(10, 4), new StopConditions(1, new int[] {42}, false), 32, 42))
+                .isEqualTo(FinishReason.STOP);
+    }
+
+    @Test
+    @DisplayName("K39: max tokens 1")
+    void the_token_limit_ends_by_length() {
+        assertThat(end(prompt(10, 4), StopConditions.maxTokens(1), 32, ANY_TOKEN)).isEqualTo(FinishReason.LENGTH);
+    }
+
+    @Test
+    @DisplayName("K39: max length 8, prompt 6")
+    void the_context_limit_ends_by_length_at_the_second_token() {
+        assertThat(end(prompt(10, 6), StopConditions.maxTokens(99), 8, ANY_TOKEN, ANY_TOKEN))
+                .isEqualTo(FinishReason.LENGTH);
+    }
+
+    @Test
+    void a_finished_sequence_has_given_its_blocks_back_and_its_last_token_is_not_cached() {
+        var world = new World(SchedulerSettings.DEFAULT, 10, 4, 32);
+        Sequence[] one = world.submit(/* maxTokens */ 2, prompt(0, 6));
+        world.step();
+        world.step();
+
+        assertThat(one[0].state()).isEqualTo(new Finished(FinishReason.LENGTH));
+        assertThat(one[0].completionTokens()).isEqualTo(2);
+        assertThat(world.cache.freeBlocks()).isEqualTo(9);
+        assertThat(world.cache.announcedCount()).isZero();
+        world.cache.drainChanges();
+        assertThat(world.cache.announcedCount()).as("8 tokens are known, 7 were computed").isEqualTo(1);
+        assertThat(world.scheduler.isIdle()).isTrue();
+    }
+
+    @Test
+    void what_can_never_be_computed_is_refused_with_both_numbers() {
+        var world = new World(SchedulerSettings.DEFAULT, 6, 16, 100);
+
+        assertThat(world.scheduler.submit(request("a", 16, prompt(0, 100), 1))).isEqualTo(refused(
+                "prompt has 100 tokens, the model's context of 100 takes 99 beside one generated token"));
+        assertThat(world.scheduler.submit(request("b", 16, new int[] {1, VOCABULARY}, 1))).isEqualTo(refused(
+                "token id 10000 at position 1 is outside the vocabulary of 10000"));
+        assertThat(world.scheduler.submit(request("c", 16, new int[] {-1}, 1))).isEqualTo(refused(
+                "token id -1 at position 0 is outside the vocabulary of 10000"));
+        assertThat(world.scheduler.submit(request("d", 16, prompt(0, 70), 12))).isEqualTo(refused(
+                "prompt of 70 tokens with up to 12 generated ones needs 6 cache blocks of 16 tokens, "
+                        + "this worker has 5"));
+        assertThat(world.scheduler.isIdle()).isTrue();
+
+        assertThat(world.scheduler.submit(request("e", 16, prompt(0, 70), 11))).isEqualTo(new Submission.Accepted());
+    }
+
+    @Test
+    void a_full_queue_refuses_and_the_same_sequence_may_try_again() {
+        var world = new World(new SchedulerSettings(64, 1, 1, true, 0), 10, 4, 32);
+        world.submit(prompt(0, 4));
+        Sequence next = request("next", 4, prompt(0, 4), 1);
+
+        assertThat(world.scheduler.submit(next)).isEqualTo(new Submission.Refused(
+                FailureReason.QUEUE_FULL, "1 requests are waiting, at most 1 may"));
+        world.step();
+        assertThat(world.scheduler.submit(next)).isEqualTo(new Submission.Accepted());
+    }
+
+    @Test
+    void a_deadline_ends_running_and_waiting_sequences_alike() {
+        var world = new World(new SchedulerSettings(64, 1, 8, true, 0), 10, 4, 32);
+        Sequence runs = request("runs", 4, prompt(0, 4), StopConditions.maxTokens(9), 1_000);
+        Sequence waits = request("waits", 4, prompt(0, 4), StopConditions.maxTokens(9), 999);
+        world.scheduler.submit(runs);
+        world.scheduler.submit(waits);
+        world.scheduler.settle(world.scheduler.schedule(998), new int[] {ANY_TOKEN});
+
+        assertThat(world.scheduler.schedule(1_000).expired()).containsExactly(runs, waits);
+
+        assertThat(runs.state()).isEqualTo(new Failed(
+                FailureReason.DEADLINE_EXCEEDED, "the deadline passed after 1 of at most 9 tokens"));
+        assertThat(waits.isOver()).isTrue();
+        assertThat(world.cache.freeBlocks()).isEqualTo(9);
+        assertThat(world.scheduler.isIdle()).isTrue();
+        assertThat(world.scheduler.schedule(1_001).expired()).isEmpty();
+    }
+
+    @Test
+    void a_deadline_may_lie_across_the_overflow_of_the_clock() {
+        Sequence sequence = request("a", 4, prompt(0, 4), StopConditions.maxTokens(1), Long.MIN_VALUE + 10);
+
+        assertThat(sequence.isExpired(Long.MAX_VALUE - 5)).isFalse();
+        assertThat(sequence.isExpired(Long.MIN_VALUE + 10)).isTrue();
+    }
+
+    @Test
+    void a_failed_step_ends_its_sequences_and_leaves_neither_keys_nor_blocks_behind() {
+        var world = new World(new SchedulerSettings(10, 2, 8, true, 0), 20, 4, 32);
+        Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 4));
+        world.step();
+        world.cache.drainChanges();
+
+        ScheduledBatch batch = world.scheduler.schedule(0);
+        world.scheduler.fail(batch, "device lost");
+
+        assertThat(abc[0].state()).isEqualTo(new Failed(FailureReason.ENGINE_FAILURE, "device lost"));
+        assertThat(abc[1].isOver()).isTrue();
+        assertThat(abc[2].state()).isEqualTo(Alive.WAITING);
+        assertThat(world.cache.drainChanges()).as("b's two blocks were keyed and withdrawn").isEmpty();
+        assertThat(world.cache.announcedCount()).as("a's from the step before").isEqualTo(2);
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+        world.scheduler.checkIntegrity();
+        assertThat(world.step()).containsExactly(4);
+    }
+
+    @Test
+    void cancelling_frees_the_blocks_at_once_wherever_the_sequence_stands() {
+        var world = new World(new SchedulerSettings(64, 1, 8, true, 0), 10, 4, 32);
+        Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 8));
+        world.step();
+
+        assertThat(world.scheduler.cancel(ab[0])).isTrue();
+        assertThat(world.scheduler.cancel(ab[1])).isTrue();
+        assertThat(world.scheduler.cancel(ab[1])).as("once only").isFalse();
+
+        assertThat(ab[0].state()).isEqualTo(new Cancelled());
+        assertThat(world.cache.freeBlocks()).isEqualTo(9);
+        assertThat(world.scheduler.isIdle()).isTrue();
+        assertThat(world.scheduler.cancel(request("new", 4, prompt(0, 1), 1))).isFalse();
+    }
+
+    @Test
+    void pending_prompt_tokens_are_those_of_running_and_waiting_prompts_not_yet_computed() {
+        var world = new World(new SchedulerSettings(12, 1, 8, true, 0), 20, 4, 64);
+        world.submit(prompt(0, 20), prompt(1000, 7));
+        assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(27);
+
+        world.step();
+        assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(15);
+        world.step();
+        world.step();
+        assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(7);
+        assertThat(world.scheduler.runningCount()).isEqualTo(1);
+        assertThat(world.scheduler.waitingCount()).isEqualTo(1);
+    }
+
+    @Test
+    void turns_out_of_order_are_errors() {
+        var world = new World(SchedulerSettings.DEFAULT, 10, 4, 32);
+        Sequence[] one = world.submit(prompt(0, 4));
+        ScheduledBatch batch = world.scheduler.schedule(0);
+
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.schedule(0));
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.cancel(one[0]));
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.submit(one[0]));
+        assertThatIllegalArgumentException().isThrownBy(() -> world.scheduler.settle(batch, new int[0]))
+                .withMessage("0 tokens drawn, the batch asked for 1");
+        world.scheduler.settle(batch, new int[] {ANY_TOKEN});
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.settle(batch, new int[] {ANY_TOKEN}));
+    }
+
+    @Test
+    void settings_that_could_starve_somebody_are_refused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> new SchedulerSettings(63, 64, 1, true, 0))
+                .withMessageContaining("63").withMessageContaining("64");
+        assertThatIllegalArgumentException().isThrownBy(() -> new SchedulerSettings(64, 64, 1, false, 5));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new World(new SchedulerSettings(64, 4, 1, false, 0), 100, 4, 65))
+                .withMessageContaining("64").withMessageContaining("65");
+        var limits = new RequestLimits(VOCABULARY, 32, 4, 10);
+        var cache = new KvCacheManager(KvCacheSettings.of(10, 4));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Scheduler(SchedulerSettings.DEFAULT, limits, cache))
+                .withMessage("limits promise 10 blocks of 4 tokens, the cache has 9 of 4");
+    }
+
+    private static int[] table(Sequence sequence) {
+        return sequence.tokens().table().toArray();
+    }
+
+    private static Submission refused(String message) {
+        return new Submission.Refused(FailureReason.INVALID_REQUEST, message);
+    }
+
+    /** Draws these tokens and tells how it ended; not before the last of them. */
+    private static FinishReason end(int[] prompt, StopConditions stop, int contextLength, int... drawn) {
+        var world = new World(SchedulerSettings.DEFAULT, 20, 4, contextLength);
+        Sequence sequence = request("a", 4, prompt, stop, Sequence.NO_DEADLINE);
+        world.scheduler.submit(sequence);
+        for (int token : drawn) {
+            assertThat(sequence.isOver()).isFalse();
+            world.scheduler.settle(world.scheduler.schedule(0), new int[] {token});
+        }
+        if (sequence.state() instanceof Finished(FinishReason reason)) {
+            return reason;
+        }
+        throw new AssertionError(sequence + " goes on");
+    }
+
+    /** A scheduler over a cache, and a model that always draws the same token. */
+    private static final class World {
+        private final KvCacheManager cache;
+        private final Scheduler scheduler;
+        private final int blockSize;
+        private ScheduledBatch batch;
+
+        World(SchedulerSettings settings, int blockCount, int blockSize, int contextLength) {
+            this(settings, KvCacheSettings.of(blockCount, blockSize), contextLength);
+        }
+
+        World(SchedulerSettings settings, KvCacheSettings cacheSettings, int contextLength) {
+            blockSize = cacheSettings.blockSize();
+            cache = new KvCacheManager(cacheSettings);
+            var limits = new RequestLimits(VOCABULARY, contextLength, blockSize, cache.usableBlocks());
+            scheduler = new Scheduler(settings, limits, cache);
+        }
+
+        Sequence[] submit(int[]... prompts) {
+            return submit(/* maxTokens */ 10, prompts);
+        }
+
+        Sequence[] submit(int maxTokens, int[]... prompts) {
+            var sequences = new Sequence[prompts.length];
+            for (int i = 0; i < prompts.length; i++) {
+                sequences[i] = request("r" + i, blockSize, prompts[i], maxTokens);
+                assertThat(scheduler.submit(sequences[i])).isEqualTo(new Submission.Accepted());
+            }
+            return sequences;
+        }
+
+        /** @return tokens per entry */
+        int[] step() {
+            batch = scheduler.schedule(0);
+            int[] tokenCounts = IntStream.range(0, batch.size()).map(batch::tokenCount).toArray();
+            int[] drawn = new int[batch.sampleCount()];
+            Arrays.fill(drawn, ANY_TOKEN);
+            scheduler.settle(batch, drawn);
+            scheduler.checkIntegrity();
+            return tokenCounts;
+        }
+    }
+}
