@@ -17,8 +17,6 @@ import org.springframework.validation.annotation.Validated;
  * @param urls              management ports of the routers; a name is resolved again and again, each address is a
  *                          router
  * @param token             the secret that routers and workers share, or none on one machine
- * @param baseUrl           where routers reach this worker; if absent, http, this machine's address and the worker's
- *                          port
  * @param heartbeatInterval routers remove a worker after five seconds of silence
  */
 @Validated
@@ -26,7 +24,6 @@ import org.springframework.validation.annotation.Validated;
 public record RouterLinkProperties(
         @DefaultValue @NotNull List<URI> urls,
         @Nullable String token,
-        @Nullable URI baseUrl,
         @DefaultValue("1s") @DurationMin(millis = 10) @DurationMax(seconds = 4) Duration heartbeatInterval) {
 
     public RouterLinkProperties {
@@ -41,7 +38,6 @@ public record RouterLinkProperties(
     /** Never the token. */
     @Override
     public String toString() {
-        return "RouterLinkProperties[urls=" + urls + ", baseUrl=" + baseUrl
-                + ", heartbeatInterval=" + heartbeatInterval + "]";
+        return "RouterLinkProperties[urls=" + urls + ", heartbeatInterval=" + heartbeatInterval + "]";
     }
 }

@@ -28,6 +28,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import tools.jackson.databind.json.JsonMapper;
 
 /** A real link against a router that answers as each test wants. */
@@ -52,7 +53,7 @@ class RouterLinkTest {
             new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 2_048, 512), 1_000, 8, true);
     private final RouterLink link = new RouterLink(
             new RouterLinkProperties(List.of(URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush",
-                    null, Duration.ofMillis(10)),
+                    Duration.ofMillis(10)),
             registration, () -> new WorkerLoad(2, 1, 900, 50), events, json);
 
     RouterLinkTest() throws IOException {
@@ -137,6 +138,19 @@ class RouterLinkTest {
         assertThat(heartbeats).isEmpty();
     }
 
+    /** Otherwise it would register again with every router that has seen its stream end. */
+    @Test
+    void a_worker_that_is_going_away_falls_silent_before_its_server_drains() throws InterruptedException {
+        assertThat(link.isAutoStartup()).isFalse();
+        assertThat(link.isRunning()).isFalse();
+        link.start();
+        heartbeats.take();
+        assertThat(link.isRunning()).isTrue();
+        assertThat(link.getPhase()).isGreaterThan(WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE);
+        link.stop();
+        assertThat(link.isRunning()).isFalse();
+    }
+
     @Test
     void a_name_stands_for_every_address_that_it_resolves_to() {
         Set<URI> routers = new HashSet<>();
@@ -152,7 +166,7 @@ class RouterLinkTest {
     @Test
     void an_address_that_is_no_url_stops_the_start_with_a_sentence() {
         assertThatThrownBy(() -> new RouterLinkProperties(
-                List.of(URI.create("router:9080")), null, null, Duration.ofSeconds(1)))
+                List.of(URI.create("router:9080")), null, Duration.ofSeconds(1)))
                 .hasMessage("warmpath.routerlink.urls has 'router:9080', but a router's management address looks like "
                         + "http://router:9080");
     }
