@@ -9,14 +9,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.ApplicationRunner;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.stereotype.Component;
 
 /**
- * The last step of a start: warm the engine up, then let routers know. The readiness probe turns positive when this
- * returns, so a worker is never given a request that would wait for the compiler.
+ * The last step of a start and the first of a stop. At the start it warms the engine up, then lets routers know; the
+ * readiness probe turns positive when it returns, so a worker is never given a request that would wait for the
+ * compiler. At the stop it falls silent before the server waits for its last requests: a worker that is going away must
+ * not register again.
  */
 @Component
-final class WorkerStart implements ApplicationRunner {
+final class WorkerStart implements ApplicationRunner, SmartLifecycle {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerStart.class);
 
@@ -24,6 +27,7 @@ final class WorkerStart implements ApplicationRunner {
     private final ModelRunner runner;
     private final ComputeProperties compute;
     private final RouterLink routerLink;
+    private volatile boolean running;
 
     WorkerStart(Engine engine, ModelRunner runner, ComputeProperties compute, RouterLink routerLink) {
         this.engine = engine;
@@ -39,5 +43,27 @@ final class WorkerStart implements ApplicationRunner {
                 Duration.ofNanos(report.nanos()).toMillis(), engine.snapshot().blockCount(), runner.bytesPerBlock(),
                 compute.threadCount());
         routerLink.start();
+    }
+
+    @Override
+    public void start() {
+        running = true;                 // the work itself waits until the server is open, see run
+    }
+
+    @Override
+    public void stop() {
+        running = false;
+        routerLink.close();
+    }
+
+    @Override
+    public boolean isRunning() {
+        return running;
+    }
+
+    /** Stops together with the event stream, before the web server. */
+    @Override
+    public int getPhase() {
+        return SmartLifecycle.DEFAULT_PHASE;
     }
 }

@@ -16,17 +16,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.context.SmartLifecycle;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Keeps this worker known to every router: one virtual thread per router address registers and sends heartbeats, one
  * more looks up the routers' names every five seconds and starts and ends those threads.
  *
- * <p>Nothing is said at shutdown: the event stream closes, and its reconnect is refused. Heartbeats end with it, before
- * the server waits for its last requests: else routers would ask the worker to register again, and take it back.
+ * <p>Nothing is said at shutdown: the event stream closes, and its reconnect is refused.
  */
-public final class RouterLink implements SmartLifecycle, AutoCloseable {
+public final class RouterLink implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(RouterLink.class);
     private static final Duration RESOLVE_INTERVAL = Duration.ofSeconds(5);
@@ -51,33 +49,10 @@ public final class RouterLink implements SmartLifecycle, AutoCloseable {
     }
 
     /** To be called once the worker's port is open: routers answer a registration by connecting to it. */
-    @Override
     public synchronized void start() {
         if (resolver == null && !closed) {
             resolver = Thread.ofVirtual().name("routerlink-resolve").start(this::resolveAgainAndAgain);
         }
-    }
-
-    /** False: whoever owns the engine says when it is ready for requests. */
-    @Override
-    public boolean isAutoStartup() {
-        return false;
-    }
-
-    @Override
-    public synchronized boolean isRunning() {
-        return resolver != null && !closed;
-    }
-
-    /** With {@link KvEventStream}, before the web server. */
-    @Override
-    public int getPhase() {
-        return SmartLifecycle.DEFAULT_PHASE;
-    }
-
-    @Override
-    public void stop() {
-        close();
     }
 
     @Override

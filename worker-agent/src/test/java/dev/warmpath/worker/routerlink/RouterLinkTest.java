@@ -28,7 +28,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import tools.jackson.databind.json.JsonMapper;
 
 /** A real link against a router that answers as each test wants. */
@@ -136,19 +135,6 @@ class RouterLinkTest {
         Thread.sleep(100);
 
         assertThat(heartbeats).isEmpty();
-    }
-
-    /** Otherwise it would register again with every router that has seen its stream end. */
-    @Test
-    void a_worker_that_is_going_away_falls_silent_before_its_server_drains() throws InterruptedException {
-        assertThat(link.isAutoStartup()).isFalse();
-        assertThat(link.isRunning()).isFalse();
-        link.start();
-        heartbeats.take();
-        assertThat(link.isRunning()).isTrue();
-        assertThat(link.getPhase()).isGreaterThan(WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE);
-        link.stop();
-        assertThat(link.isRunning()).isFalse();
     }
 
     @Test
