@@ -63,7 +63,8 @@ class FleetLinkTest {
         Files.writeString(directory.resolve("tokenizer.json"), TOKENIZER);
         ModelFiles files = ModelFiles.read(directory, "tiny", HashSettings.ofBlockSize(16), 2_048, 3);
         var events = new KvEventPublisher("w", 7);
-        DisposableServer server = worker(events, files);
+        var stream = new KvEventStream(events, FleetToken.of("hush"));
+        DisposableServer server = worker(stream, files);
         try (ConfigurableApplicationContext router = router()) {
             RouterLink link = link(router, server, files, events);
             Fleet fleet = router.getBean(Fleet.class);
@@ -82,7 +83,8 @@ class FleetLinkTest {
             await(() -> index.match(chain, 9).blocks(0) == 5);
 
             link.close();
-            server.disposeNow();
+            server.disposeNow();                                   // nobody listens any more, and
+            stream.stop();                                         // what was open ends
             await(() -> fleet.snapshot().isEmpty());
             assertThat(index.match(chain, 9).blocks(0)).isZero();
         } finally {
@@ -95,9 +97,8 @@ class FleetLinkTest {
                 "--management.server.port=0", "--warmpath.fleet.token=hush", "--warmpath.fleet.lease-duration=1h");
     }
 
-    private static DisposableServer worker(KvEventPublisher events, ModelFiles files) {
-        FleetToken token = FleetToken.of("hush");
-        var routes = new KvEventStream(events, token).routes().and(new ModelFileServing(files, token).routes());
+    private static DisposableServer worker(KvEventStream stream, ModelFiles files) {
+        var routes = stream.routes().and(new ModelFileServing(files, FleetToken.of("hush")).routes());
         return HttpServer.create().host("127.0.0.1").port(0)
                 .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes))).bindNow();
     }

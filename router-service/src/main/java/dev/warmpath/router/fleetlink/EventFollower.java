@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
  * Keeps the index in step with one worker for as long as it is in the fleet: reads its event stream, and begins anew
  * with a snapshot whenever stream, sequence, digest or heartbeat say that something was lost (F17, F18).
  *
- * <p>A stream that worked is opened again at once, then with growing pauses until the lease ends. A refused connection
- * or another epoch at the address means that this life of the worker is over, and so does its own word.
+ * <p>A stream that worked is opened again at once, then with growing pauses until the lease ends. A refused connection,
+ * another epoch at the address or the worker's own word (503) means that this life of the worker is over.
  */
 final class EventFollower implements WorkerLinks.Task {
 
