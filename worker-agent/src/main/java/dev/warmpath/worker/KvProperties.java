@@ -20,7 +20,7 @@ import org.springframework.validation.annotation.Validated;
 @ConfigurationProperties("warmpath.kv")
 public record KvProperties(
         @DefaultValue("2048") @Min(2) @Max(1 << 24) int blockCount,
-        @DefaultValue("16") @Min(1) @Max(HashSettings.MAX_BLOCK_SIZE) int blockSize,
+        @DefaultValue("" + HashSettings.DEFAULT_BLOCK_SIZE) @Min(1) @Max(HashSettings.MAX_BLOCK_SIZE) int blockSize,
         @DefaultValue(HashSettings.DEFAULT_SEED) String hashSeed,
         @DefaultValue("true") boolean prefixCaching,
         @DefaultValue("true") boolean verifyTokens) {

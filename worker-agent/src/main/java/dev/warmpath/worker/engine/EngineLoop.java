@@ -48,6 +48,7 @@ public final class EngineLoop {
     private final int[] drawnTokens;
 
     private long steps;
+    private long computedTokens;
     private long generatedTokens;
     private long stepNanos;
     private long lastAuditNanos;
@@ -155,6 +156,7 @@ public final class EngineLoop {
         tell(batch);
         auditDue = true;
         steps++;
+        computedTokens += batch.totalTokens();
         stepNanos += nanoClock.getAsLong() - start;
     }
 
@@ -252,6 +254,7 @@ public final class EngineLoop {
         PrefixCacheStats stats = cache.stats();
         return new EngineSnapshot(scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens(),
                 cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(), stats.queriedTokens(), stats.hitTokens(),
-                stats.evictedBlocks(), scheduler.preemptions(), steps, generatedTokens, stepNanos);
+                stats.evictedBlocks(), scheduler.preemptions(), steps,
+                computedTokens, generatedTokens, stepNanos);
     }
 }

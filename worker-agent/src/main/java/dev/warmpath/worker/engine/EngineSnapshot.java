@@ -14,6 +14,7 @@ package dev.warmpath.worker.engine;
  * @param evictions           keyed blocks overwritten, since start
  * @param preemptions         since start
  * @param steps               since start
+ * @param computedTokens      tokens that went through the model, prompts and answers, since start
  * @param generatedTokens     since start
  * @param stepNanos           time spent in steps, since start
  */
@@ -29,6 +30,7 @@ public record EngineSnapshot(
         long evictions,
         long preemptions,
         long steps,
+        long computedTokens,
         long generatedTokens,
         long stepNanos) {
 

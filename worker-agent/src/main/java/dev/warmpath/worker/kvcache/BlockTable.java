@@ -33,11 +33,6 @@ public final class BlockTable {
         return block(position / blockSize) * blockSize + position % blockSize;
     }
 
-    /** Writes the whole table into a row of a batch. @param target room for {@link #blockCount()} entries from at */
-    public void copyTo(int[] target, int at) {
-        System.arraycopy(blocks, 0, target, at, blockCount);
-    }
-
     /** The blocks in order; a new array, for logs and tests. */
     public int[] toArray() {
         return Arrays.copyOf(blocks, blockCount);

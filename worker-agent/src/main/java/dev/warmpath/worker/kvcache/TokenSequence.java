@@ -67,14 +67,6 @@ public final class TokenSequence {
         return tokens[position];
     }
 
-    public void copyTokens(int fromPosition, int count, int[] target, int at) {
-        if (fromPosition + count > tokenCount) {
-            throw new IndexOutOfBoundsException(
-                    "positions " + fromPosition + " to " + (fromPosition + count) + " of " + tokenCount + " tokens");
-        }
-        System.arraycopy(tokens, fromPosition, target, at, count);
-    }
-
     /** Adds a generated token. It has no place in the cache yet: the step that computes it gives it one. */
     public void append(int token) {
         if (tokenCount == tokens.length) {

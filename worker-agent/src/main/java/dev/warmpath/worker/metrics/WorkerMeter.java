@@ -13,6 +13,8 @@ enum WorkerMeter {
     STEPS(Kind.COUNTER, "warmpath.engine.steps", "steps", "Steps computed", EngineSnapshot::steps),
     STEP_TIME(Kind.COUNTER, "warmpath.engine.step.time", "seconds", "Time spent in steps",
             snapshot -> snapshot.stepNanos() / 1e9),
+    COMPUTED(Kind.COUNTER, "warmpath.engine.computed", "tokens", "Tokens that went through the model",
+            EngineSnapshot::computedTokens),
     GENERATED(Kind.COUNTER, "warmpath.engine.generated", "tokens", "Tokens drawn", EngineSnapshot::generatedTokens),
     PREEMPTIONS(Kind.COUNTER, "warmpath.engine.preemptions", "sequences",
             "Running sequences that gave their blocks back for another", EngineSnapshot::preemptions),

@@ -57,12 +57,6 @@ public final class ModelFiles {
         return new ModelFiles(directory, name, hash, contextLength, vocabularySize);
     }
 
-    /** The same, where only the description is wanted. */
-    public static ModelDescription describe(
-            Path directory, String name, HashSettings hash, int contextLength, int vocabularySize) throws IOException {
-        return read(directory, name, hash, contextLength, vocabularySize).description();
-    }
-
     /**
      * What this worker registers. {@code createdSeconds} is the latest modification time of a weights file: of two
      * revisions, the one whose weights were written later is newer, so a deployment must not keep old times on new

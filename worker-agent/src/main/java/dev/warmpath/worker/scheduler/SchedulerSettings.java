@@ -13,8 +13,6 @@ package dev.warmpath.worker.scheduler;
 public record SchedulerSettings(
         int maxBatchedTokens, int maxSequences, int maxWaiting, boolean chunkedPrefill, int longPrefillThreshold) {
 
-    public static final SchedulerSettings DEFAULT = new SchedulerSettings(2048, 64, 512, true, 0);
-
     public SchedulerSettings {
         if (maxSequences < 1) {
             throw new IllegalArgumentException("max sequences " + maxSequences + " is below 1");

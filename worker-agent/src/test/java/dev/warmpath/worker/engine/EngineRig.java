@@ -44,19 +44,24 @@ final class EngineRig implements AutoCloseable {
     }
 
     EngineRig(int blockCount, int maxBatchedTokens, int maxSequences, int maxAlive) {
+        this(new VectorBackend(1), BLOCK_SIZE, blockCount, maxBatchedTokens, maxSequences, maxAlive);
+    }
+
+    EngineRig(ComputeBackend backend, int blockSize, int blockCount, int maxBatchedTokens, int maxSequences,
+            int maxAlive) {
         try {
-            runner = ModelRunner.load(Golden.MODEL, faulty(new VectorBackend(1)), blockCount, BLOCK_SIZE,
-                    maxBatchedTokens, maxSequences);
+            runner = ModelRunner.load(
+                    Golden.MODEL, faulty(backend), blockCount, blockSize, maxBatchedTokens, maxSequences);
             model = runner.config();
-            cache = new KvCacheManager(KvCacheSettings.of(blockCount, BLOCK_SIZE));
+            cache = new KvCacheManager(KvCacheSettings.of(blockCount, blockSize));
             var limits = new RequestLimits(
-                    model.vocabularySize(), model.contextLength(), BLOCK_SIZE, cache.usableBlocks());
+                    model.vocabularySize(), model.contextLength(), blockSize, cache.usableBlocks());
             var settings = new SchedulerSettings(maxBatchedTokens, maxSequences, maxAlive, true, 0);
             scheduler = new Scheduler(settings, limits, cache);
             loop = new EngineLoop(scheduler, cache, runner, maxSequences, maxAlive,
                     changes -> changes.forEach(this::apply), () -> nowNanos);
             var intake = new RequestIntake(
-                    EPOCH, HashSettings.ofBlockSize(BLOCK_SIZE), limits, EosTokens.read(Golden.MODEL));
+                    EPOCH, HashSettings.ofBlockSize(blockSize), limits, EosTokens.read(Golden.MODEL));
             engine = new Engine(loop, intake, () -> nowNanos, death -> { });
         } catch (IOException e) {
             throw new UncheckedIOException(e);

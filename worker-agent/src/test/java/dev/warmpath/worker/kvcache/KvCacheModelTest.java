@@ -322,7 +322,7 @@ class KvCacheModelTest {
 
     private static int[] tokens(TokenSequence sequence) {
         int[] tokens = new int[sequence.tokenCount()];
-        sequence.copyTokens(0, tokens.length, tokens, 0);
+        System.arraycopy(sequence.tokens(), 0, tokens, 0, tokens.length);
         return tokens;
     }
 

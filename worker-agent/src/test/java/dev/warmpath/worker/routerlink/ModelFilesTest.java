@@ -70,6 +70,6 @@ class ModelFilesTest {
     }
 
     private ModelDescription describe(int blockSize) throws IOException {
-        return ModelFiles.describe(directory, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512);
+        return ModelFiles.read(directory, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512).description();
     }
 }

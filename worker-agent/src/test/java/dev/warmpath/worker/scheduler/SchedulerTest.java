@@ -25,6 +25,8 @@ import org.junit.jupiter.api.Test;
 /** The figures of every numbered scenario were produced by vLLM's own code, or follow from them by hand. */
 class SchedulerTest {
 
+    private static final SchedulerSettings ROOMY = new SchedulerSettings(2048, 64, 512, true, 0);
+
     private static final int VOCABULARY = 10_000;
     private static final int ANY_TOKEN = 9_000;
 
@@ -62,7 +64,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K33: preemption of the last")
     void the_last_to_run_gives_way_and_nobody_is_admitted_in_that_step() {
-        var world = new World(SchedulerSettings.DEFAULT, 6, 16, 80);
+        var world = new World(ROOMY, 6, 16, 80);
         Sequence[] ab = world.submit(prompt(0, 32), prompt(1000, 32));
 
         assertThat(world.step()).containsExactly(32, 32);
@@ -81,7 +83,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K33: resumption")
     void a_preempted_sequence_finds_its_own_blocks_and_computes_one_token() {
-        var world = new World(SchedulerSettings.DEFAULT, 8, 16, 112);
+        var world = new World(ROOMY, 8, 16, 112);
         Sequence[] ab = world.submit(prompt(0, 48), prompt(1000, 48));
         world.step();
         assertThat(world.step()).containsExactly(1);
@@ -99,7 +101,7 @@ class SchedulerTest {
 
     @Test
     void preempted_sequences_keep_their_order_and_stand_before_new_ones() {
-        var world = new World(SchedulerSettings.DEFAULT, 7, 4, 24);
+        var world = new World(ROOMY, 7, 4, 24);
         Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 8), prompt(3000, 4));
         assertThat(world.step()).containsExactly(8, 8, 8);
 
@@ -152,7 +154,7 @@ class SchedulerTest {
 
     @Test
     void a_second_prompt_shares_what_the_first_fills_in_the_same_step() {
-        var world = new World(SchedulerSettings.DEFAULT, 20, 4, 64);
+        var world = new World(ROOMY, 20, 4, 64);
         Sequence[] ab = world.submit(prompt(0, 10), prompt(0, 11));
 
         assertThat(world.step()).containsExactly(10, 3);
@@ -193,7 +195,7 @@ class SchedulerTest {
 
     @Test
     void a_finished_sequence_has_given_its_blocks_back_and_its_last_token_is_not_cached() {
-        var world = new World(SchedulerSettings.DEFAULT, 10, 4, 32);
+        var world = new World(ROOMY, 10, 4, 32);
         Sequence[] one = world.submit(/* maxTokens */ 2, prompt(0, 6));
         world.step();
         world.step();
@@ -209,7 +211,7 @@ class SchedulerTest {
 
     @Test
     void what_can_never_be_computed_is_refused_with_both_numbers() {
-        var world = new World(SchedulerSettings.DEFAULT, 6, 16, 100);
+        var world = new World(ROOMY, 6, 16, 100);
 
         assertThat(world.scheduler.submit(request("a", 16, prompt(0, 100), 1))).isEqualTo(refused(
                 "prompt has 100 tokens, the model's context of 100 takes 99 beside one generated token"));
@@ -317,7 +319,7 @@ class SchedulerTest {
 
     @Test
     void turns_out_of_order_are_errors() {
-        var world = new World(SchedulerSettings.DEFAULT, 10, 4, 32);
+        var world = new World(ROOMY, 10, 4, 32);
         Sequence[] one = world.submit(prompt(0, 4));
         ScheduledBatch batch = world.scheduler.schedule(0);
 
@@ -341,7 +343,7 @@ class SchedulerTest {
         var limits = new RequestLimits(VOCABULARY, 32, 4, 10);
         var cache = new KvCacheManager(KvCacheSettings.of(10, 4));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new Scheduler(SchedulerSettings.DEFAULT, limits, cache))
+                .isThrownBy(() -> new Scheduler(ROOMY, limits, cache))
                 .withMessage("limits promise 10 blocks of 4 tokens, the cache has 9 of 4");
     }
 
@@ -355,7 +357,7 @@ class SchedulerTest {
 
     /** Draws these tokens and tells how it ended; not before the last of them. */
     private static FinishReason end(int[] prompt, StopConditions stop, int contextLength, int... drawn) {
-        var world = new World(SchedulerSettings.DEFAULT, 20, 4, contextLength);
+        var world = new World(ROOMY, 20, 4, contextLength);
         Sequence sequence = request("a", 4, prompt, stop, Sequence.NO_DEADLINE);
         world.scheduler.submit(sequence);
         for (int token : drawn) {
