@@ -135,11 +135,12 @@ public abstract class RunningRouter {
     }
 
     protected HttpResponse<String> management(String path) {
-        return send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + managementPort + path)).build());
+        return send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + managementPort + path))
+                .timeout(PATIENCE).build());
     }
 
     protected HttpResponse<String> get(String path) {
-        return send(HttpRequest.newBuilder(uri(path)).build());
+        return send(HttpRequest.newBuilder(uri(path)).timeout(PATIENCE).build());
     }
 
     protected HttpResponse<String> post(String path, String body) {
