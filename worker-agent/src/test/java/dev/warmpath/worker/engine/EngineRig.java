@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import org.jspecify.annotations.Nullable;
 
 /** The whole engine on the model that ships, turned by hand: no thread, and a clock that stands still unless moved. */
 final class EngineRig implements AutoCloseable {
@@ -30,6 +31,8 @@ final class EngineRig implements AutoCloseable {
     final KvCacheManager cache;
     final Scheduler scheduler;
     final EngineLoop loop;
+    final RequestIntake intake;
+    /** Never started: tests turn the loop themselves, or make an engine of their own. */
     final Engine engine;
     final ModelConfig model;
     /** What a reader of the announcements knows. */
@@ -37,6 +40,8 @@ final class EngineRig implements AutoCloseable {
     long nowNanos = 1_000;
     /** The device fails this many steps from now on. */
     int failingSteps;
+    /** Thrown, once set, when something is to be announced. */
+    @Nullable RuntimeException announcementFailure;
     private final ModelRunner runner;
 
     EngineRig(int blockCount, int maxBatchedTokens, int maxSequences) {
@@ -60,7 +65,7 @@ final class EngineRig implements AutoCloseable {
             scheduler = new Scheduler(settings, limits, cache);
             loop = new EngineLoop(scheduler, cache, runner, maxSequences, maxAlive,
                     changes -> changes.forEach(this::apply), () -> nowNanos);
-            var intake = new RequestIntake(
+            intake = new RequestIntake(
                     EPOCH, HashSettings.ofBlockSize(blockSize), limits, EosTokens.read(Golden.MODEL));
             engine = new Engine(loop, intake, () -> nowNanos, death -> { });
         } catch (IOException e) {
@@ -91,6 +96,9 @@ final class EngineRig implements AutoCloseable {
     }
 
     private void apply(BlockChange change) {
+        if (announcementFailure != null) {
+            throw announcementFailure;
+        }
         announced.apply(change);
     }
 

@@ -63,6 +63,20 @@ class TokenStreamTest {
     }
 
     @Test
+    void news_that_meet_a_leaving_reader_never_break_the_engines_thread() {
+        for (int i = 0; i < 20_000; i++) {
+            var worker = Schedulers.parallel().createWorker();
+            var leaving = new TokenStream(worker, false);
+            var subscription = leaving.events(() -> { }).subscribe();
+            Schedulers.parallel().schedule(subscription::dispose);
+            for (int token = 0; token < 5; token++) {
+                leaving.onToken(token, 0f);
+            }
+            leaving.onFinished(FinishReason.LENGTH, USAGE);
+        }
+    }
+
+    @Test
     void log_probabilities_travel_with_their_tokens() {
         var with = new TokenStream(Schedulers.single().createWorker(), /* logprobs */ true);
         with.onToken(1, -0.25f);

@@ -1,0 +1,139 @@
+package dev.warmpath.worker.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The engine on its own thread, with others around it. */
+@Timeout(60)
+class EngineTest {
+
+    private final AtomicReference<Throwable> death = new AtomicReference<>();
+
+    @Test
+    void four_threads_that_submit_and_cancel_leave_no_block_behind() throws Exception {
+        try (var rig = new EngineRig(128, 256, 8, /* maxAlive */ 64);
+                var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
+                var threads = Executors.newFixedThreadPool(4)) {
+            List<Callable<Void>> clients = new ArrayList<>();
+            for (int client = 0; client < 4; client++) {
+                var random = new SplittableRandom(client);
+                clients.add(() -> {
+                    for (int i = 0; i < 60; i++) {
+                        runOne(engine, random);
+                    }
+                    return null;
+                });
+            }
+            for (var client : threads.invokeAll(clients)) {
+                client.get();
+            }
+            // a reset succeeds only when no sequence holds a block
+            assertThat(engine.resetPrefixCache().get(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(death).hasValue(null);
+        }
+    }
+
+    @Test
+    void closing_fails_what_is_alive_and_refuses_what_comes() {
+        try (var rig = new EngineRig(128, 256, 8)) {
+            var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
+            var end = new End();
+            engine.submit(request(64, 1_900), end);
+
+            engine.close();
+
+            assertThat(end.ended).isCompletedWithValue("SHUTTING_DOWN");
+            assertThatThrownBy(() -> engine.submit(request(8, 1), new End())).isInstanceOf(RefusedException.class)
+                    .hasMessage("this worker is going away");
+            assertThat(engine.resetPrefixCache()).isCancelled();
+            assertThat(death).hasValue(null);
+        }
+    }
+
+    @Test
+    void a_broken_invariant_fails_everybody_and_is_reported() throws Exception {
+        try (var rig = new EngineRig(128, 256, 8)) {
+            rig.announcementFailure = new IllegalStateException("books are wrong");
+            var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
+            var end = new End();
+            engine.submit(request(64, 1_900), end);
+
+            assertThat(end.ended.get(10, TimeUnit.SECONDS)).isEqualTo("ENGINE_FAILURE");
+            engine.close();
+            assertThat(death.get()).hasMessage("books are wrong");
+            assertThatThrownBy(() -> engine.submit(request(8, 1), new End())).isInstanceOf(RefusedException.class);
+        }
+    }
+
+    @Test
+    void a_listener_that_throws_loses_its_own_generation_and_nobody_elses() {
+        try (var rig = new EngineRig(128, 256, 8)) {
+            rig.engine.submit(request(20, 500), new End() {
+                @Override
+                public void onToken(int token, float logprob) {
+                    throw new IllegalStateException("a listener's bug");
+                }
+            });
+            Recording other = rig.submit(request(30, 5));
+            rig.runToEnd();
+
+            assertThat(other.finished).isEqualTo(FinishReason.LENGTH);
+            assertThat(rig.loop.snapshot().generatedTokens()).isLessThan(10);
+            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+        }
+    }
+
+    private static void runOne(Engine engine, SplittableRandom random) throws Exception {
+        var end = new End();
+        Generation generation = engine.submit(request(1 + random.nextInt(100), 1 + random.nextInt(20)), end);
+        if (random.nextInt(3) == 0) {
+            engine.cancel(generation);
+        } else {
+            assertThat(end.ended.get(20, TimeUnit.SECONDS)).isEqualTo("LENGTH");
+        }
+    }
+
+    private static GenerateRequest request(int promptTokens, int maxTokens) {
+        int[] prompt = new SplittableRandom(promptTokens).ints(promptTokens, 0, 2_000).toArray();
+        return GenerateRequest.of("r", prompt, SamplingParameters.GREEDY,
+                new StopConditions(maxTokens, new int[0], true));
+    }
+
+    /** Waits for the last word. */
+    private static class End implements GenerationListener {
+
+        final CompletableFuture<String> ended = new CompletableFuture<>();
+
+        @Override
+        public void onToken(int token, float logprob) {
+            // only the end counts
+        }
+
+        @Override
+        public void onFinished(FinishReason reason, Usage usage) {
+            ended.complete(reason.name());
+        }
+
+        @Override
+        public void onFailed(FailureReason reason, String message) {
+            ended.complete(reason.name());
+        }
+    }
+}
