@@ -18,7 +18,7 @@ enum WorkerMeter {
     GENERATED(Kind.COUNTER, "warmpath.engine.generated", "tokens", "Tokens drawn", EngineSnapshot::generatedTokens),
     PREEMPTIONS(Kind.COUNTER, "warmpath.engine.preemptions", "sequences",
             "Running sequences that gave their blocks back for another", EngineSnapshot::preemptions),
-    BLOCKS(Kind.GAUGE, "warmpath.kv.blocks.total", null, "Blocks that can hold tokens", EngineSnapshot::blockCount),
+    BLOCKS(Kind.GAUGE, "warmpath.kv.blocks", null, "Blocks that can hold tokens", EngineSnapshot::blockCount),
     BLOCKS_USED(Kind.GAUGE, "warmpath.kv.blocks.used", null, "Blocks that sequences use",
             EngineSnapshot::usedBlocks),
     BLOCKS_CACHED(Kind.GAUGE, "warmpath.kv.blocks.cached", null, "Prefix blocks that can be reused, in use or free",
