@@ -64,6 +64,11 @@ final class Gateway {
                 response.headers().firstValue("x-warmpath-cached-tokens").map(Integer::parseInt).orElse(-1), answer);
     }
 
+    /** The status alone. */
+    int status(String path, Map<String, ?> body) {
+        return send(json(base, path, body)).statusCode();
+    }
+
     /** The data of every server-sent event of a streamed chat, {@code [DONE]} included. */
     List<String> streamChat(List<Map<String, String>> messages) {
         HttpRequest request = json(base, "/v1/chat/completions", Map.of("model", LocalFleet.MODEL, "messages", messages,

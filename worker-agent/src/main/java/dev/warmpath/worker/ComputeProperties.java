@@ -20,7 +20,7 @@ import org.springframework.validation.annotation.Validated;
 public record ComputeProperties(
         @DefaultValue("vector") Backend backend,
         @DefaultValue("0") @Min(0) @Max(1_024) int threads,
-        @DefaultValue("2s") @DurationMax(seconds = 60) Duration warmUp) {
+        @DefaultValue("1s") @DurationMax(seconds = 60) Duration warmUp) {
 
     /** The kinds of backend. */
     public enum Backend {

@@ -23,7 +23,9 @@ import java.util.random.RandomGenerator;
  */
 public final class WarmUp {
 
-    private static final int PROMPT_TOKENS = 600;
+    /** Rounds grow from short prompts, while the code is slow, to long ones. */
+    private static final int FIRST_PROMPT_TOKENS = 32;
+    private static final int LONGEST_PROMPT_TOKENS = 512;
     private static final int NEW_TOKENS = 24;
     private static final int SIDE_BY_SIDE = 3;
     private static final long REQUEST_TIMEOUT_SECONDS = 60;
@@ -49,12 +51,14 @@ public final class WarmUp {
     public Report run(Duration duration) throws InterruptedException {
         long start = System.nanoTime();
         int requests = 0;
+        int promptTokens = FIRST_PROMPT_TOKENS;
         do {
             var round = new CompletableFuture<?>[SIDE_BY_SIDE];
             for (int i = 0; i < SIDE_BY_SIDE; i++) {
-                round[i] = submit("warm-up-" + requests++, PROMPT_TOKENS >> 2 * i, i);
+                round[i] = submit("warm-up-" + requests++, promptTokens >> i, i);
             }
             await(CompletableFuture.allOf(round));
+            promptTokens = Math.min(2 * promptTokens, LONGEST_PROMPT_TOKENS);
         } while (System.nanoTime() - start < duration.toNanos());
         if (!await(engine.resetPrefixCache())) {
             throw new IllegalStateException("somebody uses the cache before this worker said that it is there");
