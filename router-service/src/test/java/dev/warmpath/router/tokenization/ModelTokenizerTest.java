@@ -20,6 +20,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ModelTokenizerTest {
     private static final int BEGIN = BYTE_LEVEL.encode("<|begin|>", false)[0];
@@ -121,6 +122,17 @@ class ModelTokenizerTest {
             String text = TestTokenizers.randomText(random, 12);
             assertThat(BYTE_LEVEL.decode(BYTE_LEVEL.encode(RenderedPrompt.fromClient(text)))).isEqualTo(text);
         }
+    }
+
+    /** Half a second; a scan of the ids for each marker takes minutes. */
+    @Test
+    @Timeout(20)
+    void a_hundred_thousand_markers_typed_into_a_message_are_ordinary_text_in_linear_time() {
+        String typed = "<|end|>".repeat(100_000);
+        int[] ids = BYTE_LEVEL.encode(RenderedPrompt.fromClient(typed));
+        assertThat(ids.length).isGreaterThan(200_000);
+        assertThat(Arrays.stream(ids).filter(id -> id == END).count()).isZero();
+        assertThat(BYTE_LEVEL.decode(ids)).isEqualTo(typed);
     }
 
     @Test
