@@ -34,6 +34,7 @@ public final class Fleet {
     private static final int MAX_IDLE_REVISIONS = 8;
 
     private final PrefixIndex index;
+    private final RegistrationCheck check;
     private final LongSupplier nanoTime;
     private final WorkerProbe probe;
     private final long leaseNanos;
@@ -43,8 +44,10 @@ public final class Fleet {
     private final BitSet usedOrdinals = new BitSet();
 
     /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
-    public Fleet(PrefixIndex index, Duration leaseDuration, int maxWorkers, LongSupplier nanoTime, WorkerProbe probe) {
+    public Fleet(PrefixIndex index, RegistrationCheck check, Duration leaseDuration, int maxWorkers,
+            LongSupplier nanoTime, WorkerProbe probe) {
         this.index = index;
+        this.check = check;
         this.nanoTime = nanoTime;
         this.probe = probe;
         this.leaseNanos = leaseDuration.toNanos();
@@ -241,7 +244,7 @@ public final class Fleet {
     }
 
     private RegistrationOutcome.@Nullable Refused refusal(Registration registration) {
-        RegistrationOutcome.Refused invalid = RegistrationCheck.refusal(registration);
+        RegistrationOutcome.Refused invalid = check.refusal(registration);
         if (invalid != null) {
             return invalid;
         }

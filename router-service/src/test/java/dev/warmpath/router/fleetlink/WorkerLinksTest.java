@@ -8,6 +8,7 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome.Accepted;
+import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.prefix.PrefixIndex;
 import java.io.IOException;
 import java.time.Duration;
@@ -25,7 +26,7 @@ class WorkerLinksTest {
 
     private final AtomicLong clock = new AtomicLong();
     private final PrefixIndex index = new PrefixIndex();
-    private final Fleet fleet = new Fleet(index, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
+    private final Fleet fleet = new Fleet(index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
     private final WorkerLinks links = new WorkerLinks(fleet, new WorkerHttp(FleetToken.NONE), clock::get);
     private final FakeWorker fake = new FakeWorker("w", 7);
 

@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import static dev.warmpath.router.fleet.TestWorkers.CHECK;
 import static dev.warmpath.router.fleet.TestWorkers.MODEL;
 import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
 import static dev.warmpath.router.fleet.TestWorkers.registration;
@@ -40,7 +41,7 @@ class RequestRouterTest {
 
     private long now;
     private final PrefixIndex index = new PrefixIndex();
-    private final Fleet fleet = new Fleet(index, Duration.ofDays(1), 10, () -> now, _ -> false);
+    private final Fleet fleet = new Fleet(index, CHECK, Duration.ofDays(1), 10, () -> now, _ -> false);
     private final RequestRouter router = new RequestRouter(fleet, index, new RoutingPolicy(), () -> now);
     private final Map<FleetWorker, KeySet> announced = new HashMap<>();
     private final Random random = new Random(11);
