@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,30 @@ class WorkerFailuresTest extends RunningRouter {
         assertThat(whole.headers().firstValue("x-warmpath-worker")).hasValue("w1");
         assertThat(events(stream.body()).getLast()).isEqualTo("[DONE]");
         assertThat(failing.requests()).isNotEmpty();
+    }
+
+    @Test
+    void a_worker_that_dies_after_a_long_silence_is_not_noticed_either() {
+        FakeWorker failing = join("w0").doing(FakeWorker.after(Duration.ofMillis(900), FakeWorker.dyingAfter()));
+        announce(failing, PROMPT_IDS, 3);
+        join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+
+        HttpResponse<String> stream = post("/v1/completions", STREAM);
+
+        assertThat(stream.headers().firstValue("x-warmpath-worker")).hasValue("w1");
+        assertThat(stream.headers().firstValue("x-warmpath-cached-tokens")).hasValue("0");
+        assertThat(events(stream.body()).getLast()).isEqualTo("[DONE]");
+        assertThat(failing.requests()).hasSize(1);
+    }
+
+    @Test
+    void the_only_worker_s_failure_after_a_long_silence_is_an_ordinary_error() {
+        join("w0").doing(FakeWorker.hangingAfter());
+
+        HttpResponse<String> stream = post("/v1/completions", STREAM);
+
+        assertThat(stream.statusCode()).isEqualTo(504);
+        assertThat(json(stream).path("error").path("code").asString()).isEqualTo("deadline_exceeded");
     }
 
     @Test

@@ -210,16 +210,23 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
-    void a_silent_stream_gets_heartbeats_and_then_its_answer() {
-        int[] ids = ids("late");
-        join("w0").doing((request, response) -> Mono.delay(Duration.ofMillis(1_000))
-                .thenMany(Flux.from(
-                        FakeWorker.finishing(FinishReason.LENGTH, 0, ids).answer(request, response))));
+    void a_stream_that_falls_silent_gets_heartbeats_and_then_its_answer() {
+        join("w0").doing(FakeWorker.pausing(Duration.ofMillis(800), ids("one two")));
 
         String body = post("/v1/completions", TEXT.formatted(",'stream':true")).body();
 
-        assertThat(body).startsWith(": ").endsWith("data: [DONE]\n\n");
+        assertThat(body).startsWith("data: ").endsWith("data: [DONE]\n\n");
         assertThat(body.lines().filter(line -> line.startsWith(":")).count()).isBetween(1L, 5L);
+    }
+
+    @Test
+    void a_stream_says_nothing_before_its_first_event() {
+        join("w0").doing(FakeWorker.after(Duration.ofMillis(1_000),
+                FakeWorker.finishing(FinishReason.LENGTH, 0, ids("late"))));
+
+        String body = post("/v1/completions", TEXT.formatted(",'stream':true")).body();
+
+        assertThat(body).startsWith("data: ").endsWith("data: [DONE]\n\n").doesNotContain(": still");
     }
 
     @Test
