@@ -152,11 +152,20 @@ public final class Fleet {
         return new HeartbeatOutcome.Extended();
     }
 
-    /** The worker's first snapshot is in the index. */
+    /** The worker's first snapshot, or a batch after it, is in the index. */
     public synchronized void indexed(FleetWorker worker) {
+        worker.setEventProblem(null);
         if (!worker.isIndexed()) {
             worker.markIndexed();
             log.info("worker {} is in the index", worker);
+        }
+    }
+
+    /** Makes visible why a worker's events do not come; somebody goes on trying. */
+    public synchronized void eventsStuck(FleetWorker worker, String problem) {
+        if (!problem.equals(worker.eventProblem())) {
+            worker.setEventProblem(problem);
+            log.warn("worker {} cannot be followed: {}", worker, problem);
         }
     }
 
@@ -299,13 +308,18 @@ public final class Fleet {
         return nanoTime.getAsLong() + leaseNanos;
     }
 
+    private static @Nullable String problem(FleetWorker worker, @Nullable Revision revision) {
+        String problem = worker.eventProblem();
+        return problem != null || revision == null ? problem : revision.problem();
+    }
+
     private WorkerView view(FleetWorker worker, long nowNanos) {
         Revision revision = revisions.get(worker.revision());
         boolean served = revision != null && revision.model() != null;
         Heartbeat heartbeat = worker.heartbeat();
         return new WorkerView(worker.id(), worker.epoch(), worker.baseUrl().toString(), worker.model().name(),
                 worker.revision(), served && worker.isIndexed() ? State.READY : State.JOINING,
-                revision == null ? null : revision.problem(),
+                problem(worker, revision),
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),

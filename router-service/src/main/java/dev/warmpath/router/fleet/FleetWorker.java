@@ -18,6 +18,7 @@ public final class FleetWorker {
     private final KvEventApplier events;
     private volatile @Nullable Heartbeat heartbeat;
     private volatile long leaseEndNanos;
+    private volatile @Nullable String eventProblem;
     private volatile boolean indexed;
     private volatile boolean gone;
 
@@ -84,6 +85,11 @@ public final class FleetWorker {
         return heartbeat;
     }
 
+    /** Why its events do not come, or null. */
+    @Nullable String eventProblem() {
+        return eventProblem;
+    }
+
     /** True from its first snapshot on: what it holds is known. */
     public boolean isIndexed() {
         return indexed;
@@ -105,6 +111,10 @@ public final class FleetWorker {
 
     void heard(Heartbeat latest) {
         heartbeat = latest;
+    }
+
+    void setEventProblem(@Nullable String problem) {
+        eventProblem = problem;
     }
 
     void markIndexed() {
