@@ -113,6 +113,21 @@ class RequestRouterTest {
         assertThat(second.decision().reason()).isEqualTo(RouteReason.PREFIX);
     }
 
+    @Test
+    void shared_blocks_are_held_until_the_last_request_that_shares_them_is_over() {
+        int[] shared = randomTokens(320);
+        Placed first = place(concat(shared, randomTokens(40)));     // 22 full blocks and one of 8 tokens
+        Placed second = place(concat(shared, randomTokens(20)));    // 20 of those, one of its own and one of 4 tokens
+        String home = first.worker().id();
+        assertThat(second.worker().id()).isEqualTo(home);
+        assertThat(terms(home).candidate().usedBlocks()).isEqualTo(25);
+
+        finish(first);
+        assertThat(terms(home).candidate().usedBlocks()).isEqualTo(22);
+        finish(second);
+        assertThat(terms(home).candidate().usedBlocks()).isZero();
+    }
+
     /** Slots for eight; for the ninth 2 x 8 + 2 x 8 + 512 there compares with 2 x 200 at the idle one. */
     @Test
     void a_full_worker_does_not_get_more_of_a_hot_prompt() {
