@@ -103,6 +103,13 @@ public final class FakeWorker implements AutoCloseable {
                 .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, ids.length))));
     }
 
+    /** Draws these tokens, ends well, and never closes its answer. */
+    public static Script finishingWithoutEndOfBody(int... ids) {
+        return (request, response) -> send(response, Flux.fromIterable(tokenLines(ids))
+                .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, ids.length)))
+                .concatWith(Flux.never()));
+    }
+
     /** Does the same, later. */
     public static Script after(Duration silence, Script script) {
         return (request, response) -> Mono.delay(silence).thenMany(Flux.from(script.answer(request, response)));

@@ -206,6 +206,18 @@ class WorkerFailuresTest extends RunningRouter {
     }
 
     @Test
+    void an_answer_is_whole_with_its_last_event_whether_or_not_the_worker_closes_the_body() {
+        join("w0").doing(FakeWorker.finishingWithoutEndOfBody(ids("ok")));
+        post("/v1/completions", WHOLE);                             // warms up what the next one is timed with
+        long start = System.nanoTime();
+
+        HttpResponse<String> response = post("/v1/completions", WHOLE);
+
+        assertThat(text(json(response))).isEqualTo("ok");
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(900));
+    }
+
+    @Test
     void a_connection_is_used_again_after_an_answer_that_ended_well() {
         FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
 
