@@ -62,10 +62,6 @@ public final class FleetWorker {
         return registration.maxSequences();
     }
 
-    public boolean prefixClosed() {
-        return registration.prefixClosed();
-    }
-
     Registration registration() {
         return registration;
     }

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
@@ -251,6 +252,11 @@ class AnswersTest extends RunningRouter {
         assertThat(explained.path("candidates").size()).isEqualTo(2);
         assertThat(explained.path("candidates").path(0).path("uncached_tokens").asInt()).isEqualTo(12);
         assertThat(explained.path("candidates").path(1).path("uncached_tokens").asInt()).isEqualTo(4);
+        for (JsonNode candidate : explained.path("candidates")) {
+            assertThat(Stream.of("uncached", "delay", "pending", "request", "slot", "memory")
+                    .mapToLong(term -> candidate.required(term + "_tokens").asLong()).sum())
+                    .isEqualTo(candidate.path("cost").asLong());
+        }
         assertThat(warm.requests()).hasSize(1);
         assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
         assertThat(response.headers().firstValue("x-warmpath-cached-tokens")).hasValue("8");
