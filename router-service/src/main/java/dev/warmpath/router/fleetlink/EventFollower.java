@@ -26,8 +26,8 @@ import org.slf4j.LoggerFactory;
  * with a snapshot whenever stream, sequence, digest or heartbeat say that something was lost (F17, F18).
  *
  * <p>A stream that held for some seconds is opened again almost at once, others with growing pauses until the lease
- * ends: a snapshot that is contradicted as soon as it has come must not become a loop of snapshots. A refused connection,
- * another epoch at the address or the worker's own word (503) means that this life of the worker is over.
+ * ends: a snapshot that is contradicted as soon as it has come must not become a loop of snapshots. A refused
+ * connection, another epoch at the address or the worker's own word (503) means that this life of the worker is over.
  */
 final class EventFollower implements WorkerLinks.Task {
 

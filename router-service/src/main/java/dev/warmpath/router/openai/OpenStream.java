@@ -48,7 +48,8 @@ final class OpenStream {
     /** @return fails with the error itself before the first byte, with {@link BrokenOffException} after it */
     Flux<byte[]> of(Flux<byte[]> events) {
         // told where events and their failure come one after the other, so that both agree on what came first
-        Flux<byte[]> answer = events.doOnNext(_ -> begun.set(true)).onErrorResume(this::lastWords).doOnTerminate(ended::tryEmitEmpty);
+        Flux<byte[]> answer = events.doOnNext(_ -> begun.set(true))
+                .onErrorResume(this::lastWords).doOnTerminate(ended::tryEmitEmpty);
         Flux<byte[]> heartbeats = Flux.interval(heartbeat.dividedBy(2))
                 .onBackpressureDrop()
                 .takeUntilOther(ended.asMono())

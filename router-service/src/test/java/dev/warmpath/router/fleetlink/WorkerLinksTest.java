@@ -28,7 +28,8 @@ class WorkerLinksTest {
 
     private final AtomicLong clock = new AtomicLong();
     private final PrefixIndex index = new PrefixIndex();
-    private final Fleet fleet = new Fleet(index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
+    private final Fleet fleet = new Fleet(
+            index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
     private final WorkerLinks links = new WorkerLinks(fleet, new WorkerHttp(FleetToken.NONE), clock::get);
     private final FakeWorker fake = new FakeWorker("w", 7);
 
