@@ -180,13 +180,20 @@ public final class Fleet {
         return workers.values().stream().filter(worker -> worker.revision().equals(revision)).toList();
     }
 
-    /** From now on the revision's ready workers take requests. */
+    /** From now on the revision's ready workers take requests, unless the files contradict what the workers said. */
     public synchronized void modelLoaded(String revision, ModelTokenizer tokenizer) {
         Revision known = revisions.get(revision);
-        if (known != null) {
-            known.loaded(tokenizer);
-            log.info("model {} revision {} is loaded", known.description().name(), revision);
+        if (known == null) {
+            return;
         }
+        String contradiction = known.contradiction(tokenizer);
+        if (contradiction != null) {
+            modelStuck(revision, contradiction);
+            known.giveUpLoading();
+            return;
+        }
+        known.loaded(tokenizer);
+        log.info("model {} revision {} is loaded", known.description().name(), revision);
     }
 
     /** Makes visible why a revision is not served; somebody goes on trying. */

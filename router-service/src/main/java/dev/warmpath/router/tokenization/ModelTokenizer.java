@@ -31,6 +31,7 @@ public final class ModelTokenizer {
     private final int[] prefix;
     private final int[] suffix;
     private final int vocabularySize;
+    private final int maxTokenBytes;
     private final @Nullable String bosToken;
     private final @Nullable String eosToken;
     private final List<Integer> eosIds;
@@ -51,6 +52,7 @@ public final class ModelTokenizer {
         addedTokens = new AddedTokenFinder(added.stream().filter(token -> !json.isLeftToLibrary(token)).toList());
         added.stream().filter(AddedToken::special).forEach(token -> specialIds.set(token.id()));
         vocabularySize = json.vocabularySize();
+        maxTokenBytes = json.maxTokenBytes();
 
         int[] bare = whole.encode("a", false);
         int[] surrounded = whole.encode("a", true);
@@ -117,6 +119,11 @@ public final class ModelTokenizer {
             at = match == null ? end : match.end();
         }
         return ids.toArray();
+    }
+
+    /** A number of tokens that the text has at least; takes no time. 1 where the vocabulary tells nothing. */
+    public int leastTokens(String text) {
+        return Math.ceilDiv(text.length(), maxTokenBytes);         // a UTF-16 unit is a byte or more
     }
 
     /** Text between two added tokens depends on nothing around it: this is the place for a cache of segments. */

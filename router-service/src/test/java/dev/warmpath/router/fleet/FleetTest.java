@@ -21,8 +21,11 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.tokenization.ModelFiles;
+import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.net.ConnectException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -209,6 +212,28 @@ class FleetTest {
         assertInvalid(registration("w", 1, model("tiny", noTokenizer, 1)), RefusalReason.INVALID,
                 "model.parts.tokenizer is empty, but the router needs the model's tokenizer.json");
         assertThat(fleet.snapshot()).isEmpty();
+    }
+
+    @Test
+    void files_that_contradict_what_the_workers_said_are_not_served() {
+        var few = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 2_048, /* vocabulary */ 482);
+        FleetWorker worker = ready(registration("w", 1, few));
+
+        assertThat(fleet.model("tiny")).isNull();
+        assertThat(fleet.snapshot().getFirst().problem())
+                .isEqualTo("its tokenizer has 483 token ids, its workers take 482");
+        assertThat(fleet.claimLoading(worker.revision())).isTrue();
+    }
+
+    @Test
+    void files_with_a_shorter_context_than_the_workers_said_are_not_served() {
+        join(registration("w", 1));
+        byte[] config = "{\"max_position_embeddings\":1024}".getBytes(StandardCharsets.UTF_8);
+        fleet.modelLoaded(MODEL.revision(), new ModelTokenizer(new ModelFiles(TestWorkers.resource("byte-level.json"),
+                TestWorkers.resource("tokenizer_config.json"), null, config)));
+
+        assertThat(fleet.snapshot().getFirst().problem())
+                .isEqualTo("its files say a context of 1024 tokens, its workers say 2048");
     }
 
     @Test
