@@ -132,6 +132,18 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
+    void the_models_own_sampling_holds_where_the_client_is_silent() throws Exception {
+        FakeWorker worker = join("w0");
+        loadGenerationConfig("{\"temperature\":0.6,\"top_k\":20,\"top_p\":0.95}");
+
+        post("/v1/completions", TEXT.formatted(",'seed':7"));
+        post("/v1/completions", TEXT.formatted(",'seed':7,'temperature':1.5,'top_k':-1"));
+
+        assertThat(worker.requests().take().sampling()).isEqualTo(new SamplingParameters(0.6f, 20, 0.95f, 7L));
+        assertThat(worker.requests().take().sampling()).isEqualTo(new SamplingParameters(1.5f, 0, 0.95f, 7L));
+    }
+
+    @Test
     void requests_without_a_seed_get_different_ones() throws Exception {
         FakeWorker worker = join("w0");
 

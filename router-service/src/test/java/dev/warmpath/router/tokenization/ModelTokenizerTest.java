@@ -180,6 +180,8 @@ class ModelTokenizerTest {
                 .isEqualTo(new SamplingDefaults(0f, 0, 1f));
         assertThat(tokenizer("{}", "{\"do_sample\":true,\"temperature\":0.6,\"top_k\":20}", "{}").samplingDefaults())
                 .isEqualTo(new SamplingDefaults(0.6f, 20, 1f));
+        assertThat(tokenizer("{}", "{\"temperature\":0,\"top_k\":-1}", "{}").samplingDefaults())
+                .isEqualTo(new SamplingDefaults(0f, 0, 1f));
         assertThat(tokenizer("{}", "{}", "{}").samplingDefaults()).isEqualTo(SamplingDefaults.NONE);
         assertThat(catchThrowableOfType(TokenizationException.class, () -> tokenizer("{}", "{\"top_p\":1.5}", "{}")))
                 .hasMessageContaining("top_p in generation_config.json is 1.5");
