@@ -95,6 +95,26 @@ public final class FakeWorker implements AutoCloseable {
         return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids)).concatWith(Flux.never()));
     }
 
+    /** Draws the first of these tokens, pauses, draws the others and ends well. */
+    public static Script pausing(Duration pause, int... ids) {
+        List<String> lines = tokenLines(ids);
+        return (request, response) -> send(response, Flux.just(lines.getFirst())
+                .concatWith(Flux.fromIterable(lines.subList(1, lines.size())).delaySubscription(pause))
+                .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, ids.length))));
+    }
+
+    /** Draws these tokens, ends well, and never closes its answer. */
+    public static Script finishingWithoutEndOfBody(int... ids) {
+        return (request, response) -> send(response, Flux.fromIterable(tokenLines(ids))
+                .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, ids.length)))
+                .concatWith(Flux.never()));
+    }
+
+    /** Does the same, later. */
+    public static Script after(Duration silence, Script script) {
+        return (request, response) -> Mono.delay(silence).thenMany(Flux.from(script.answer(request, response)));
+    }
+
     /** Draws one token for ever, one each millisecond. */
     public static Script drawingForEver(int id) {
         return (_, response) -> send(response, Flux.interval(Duration.ofMillis(1)).onBackpressureDrop()

@@ -29,6 +29,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -100,6 +101,12 @@ public abstract class RunningRouter {
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());
         fleet.modelLoaded(REVISION, TOKENIZER);
         return worker;
+    }
+
+    /** The model's makers say how tokens are drawn, until the next worker joins. */
+    protected void loadGenerationConfig(String json) {
+        fleet.modelLoaded(REVISION, new ModelTokenizer(new ModelFiles(resource("byte-level.json"),
+                resource("tokenizer_config.json"), json.getBytes(StandardCharsets.UTF_8), null)));
     }
 
     /** Announces that this worker holds the first blocks of that prompt. */

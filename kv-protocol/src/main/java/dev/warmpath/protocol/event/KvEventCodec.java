@@ -85,9 +85,12 @@ public final class KvEventCodec {
         for (int i = 0; i < changeCount; i++) {
             changes.add(getChange(in));
         }
-        int setSize = Math.toIntExact(Math.min(getVarint(in), Integer.MAX_VALUE));
+        long setSize = getVarint(in);
+        if (setSize < 0 || setSize > Integer.MAX_VALUE) {
+            throw new EventFormatException("batch claims a set of " + Long.toUnsignedString(setSize) + " keys");
+        }
         return new KvEventBatch(new String(workerId, StandardCharsets.UTF_8), epoch, sequence,
-                (flags & FLAG_SNAPSHOT) != 0, changes, setSize, in.getLong());
+                (flags & FLAG_SNAPSHOT) != 0, changes, (int) setSize, in.getLong());
     }
 
     private static void putChange(ByteBuffer out, BlockChange change) {

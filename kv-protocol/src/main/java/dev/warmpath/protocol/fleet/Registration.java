@@ -3,7 +3,8 @@ package dev.warmpath.protocol.fleet;
 import java.net.URI;
 
 /**
- * A worker's introduction, sent to every router before the first heartbeat and again whenever a router does not know it.
+ * A worker's introduction, sent to every router before the first heartbeat and again whenever a router does not know
+ * it.
  *
  * @param protocolVersion {@link Protocol#VERSION} of the sender
  * @param workerId        place in the fleet, 1 to 256 bytes of UTF-8

@@ -45,6 +45,12 @@ public record GenerateRequest(
         }
     }
 
+    /** The same request for one life of a worker. */
+    public GenerateRequest withEpoch(long epoch) {
+        return new GenerateRequest(requestId, epoch, promptTokens, sampling, stop, logprobs, salt, adapter, tenantHash,
+                priority, timeoutMillis);
+    }
+
     /** A request with nothing but the essentials. */
     public static GenerateRequest of(
             String requestId, int[] promptTokens, SamplingParameters sampling, StopConditions stop) {

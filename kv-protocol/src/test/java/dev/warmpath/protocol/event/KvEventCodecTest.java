@@ -61,6 +61,17 @@ class KvEventCodecTest {
     }
 
     @Test
+    void a_set_size_that_is_no_positive_int_is_a_format_error() {
+        String beforeSize = "0100" + "0177" + "01" + "01" + "00";
+        String digest = "0000000000000000";
+        for (String varint : new String[] {"80808080808080808001", "ffffffffffffffffff01", "8080808008"}) {
+            byte[] bytes = HexFormat.of().parseHex(beforeSize + varint + digest);
+            assertThatThrownBy(() -> KvEventCodec.decode(bytes)).as(varint)
+                    .isInstanceOf(EventFormatException.class).hasMessageContaining("claims a set of");
+        }
+    }
+
+    @Test
     void ten_thousand_batches_with_a_flipped_bit_end_in_a_batch_or_a_format_error() {
         var random = new Random(4711);
         byte[] whole = KvEventCodec.encode(GOLDEN);

@@ -64,7 +64,7 @@ final class AnswerText {
             text.append(piece.text());
             if (piece.stopped()) {
                 stopped = true;
-                sink.next(new Finished(text.toString(), FinishReason.STOP, usageAtStop()));
+                sink.next(new Finished(text.toString(), FinishReason.STOP, usageAtStop(), false));
                 return;
             }
         }
@@ -78,7 +78,7 @@ final class AnswerText {
         StopStrings.Piece rest = last.stopped() ? new StopStrings.Piece("", true) : stopStrings.finish();
         boolean stoppedByText = last.stopped() || rest.stopped();
         return new Finished(last.text() + rest.text(), stoppedByText ? FinishReason.STOP : finished.reason(),
-                finished.usage());
+                finished.usage(), true);
     }
 
     /** The worker tells cached tokens at its end, which a stop string does not wait for: the prediction stands in. */

@@ -20,8 +20,10 @@ public sealed interface CompletionEvent {
     /**
      * The last one.
      *
-     * @param rest  the answer's last text, often empty
-     * @param usage completion tokens are those the worker had drawn by then
+     * @param rest         the answer's last text, often empty
+     * @param usage        completion tokens are those the worker had drawn by then
+     * @param toldByWorker false: the answer ended at a stop string before the worker told what it had found in its
+     *                     cache, and {@code usage} has the prediction in its place
      */
-    record Finished(String rest, FinishReason reason, Usage usage) implements CompletionEvent {}
+    record Finished(String rest, FinishReason reason, Usage usage, boolean toldByWorker) implements CompletionEvent {}
 }

@@ -39,8 +39,10 @@ final class CompletionMeter {
             case CompletionEvent.Finished finished -> {
                 recordFirstText();
                 Usage usage = finished.usage();
-                metrics.finished(request.model(), usage.promptTokens(), usage.completionTokens(),
-                        predictedCachedTokens, usage.cachedTokens());
+                metrics.finished(request.model(), usage.promptTokens(), usage.completionTokens());
+                if (finished.toldByWorker()) {
+                    metrics.cached(request.model(), predictedCachedTokens, usage.cachedTokens());
+                }
             }
         }
     }

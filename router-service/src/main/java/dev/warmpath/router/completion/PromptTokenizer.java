@@ -69,8 +69,8 @@ public final class PromptTokenizer implements DisposableBean {
         ModelTokenizer tokenizer = model.tokenizer();
         int[] ids = switch (prompt) {
             case Prompt.Tokens tokens -> checked(tokens.ids(), model, "prompt");
-            case Prompt.Text text -> tokenizer.encode(text.text(), text.addSpecialTokens());
-            case Prompt.Chat chat -> encode(tokenizer, chat);
+            case Prompt.Text text -> tokenizer.encode(notHopeless(text.text(), model, prompt), text.addSpecialTokens());
+            case Prompt.Chat chat -> encode(model, chat);
         };
         if (ids.length == 0) {
             throw new BadRequestException(Fault.INVALID_VALUE, prompt.field(), "the prompt has no tokens");
@@ -78,9 +78,12 @@ public final class PromptTokenizer implements DisposableBean {
         return ids;
     }
 
-    private static int[] encode(ModelTokenizer tokenizer, Prompt.Chat chat) {
+    private static int[] encode(ServedModel model, Prompt.Chat chat) {
+        ModelTokenizer tokenizer = model.tokenizer();
         try {
-            return tokenizer.encode(tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of()));
+            var rendered = tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of());
+            notHopeless(rendered.text(), model, chat);
+            return tokenizer.encode(rendered);
         } catch (TemplateException e) {
             throw switch (e.kind()) {
                 // the template speaks to the caller, or could not make sense of just these messages
@@ -93,6 +96,17 @@ public final class PromptTokenizer implements DisposableBean {
                 case LIBRARY_UNAVAILABLE, INVALID_MODEL_FILE -> e;
             };
         }
+    }
+
+    /** A text of megabytes keeps a thread busy for seconds; one that cannot fit need not be tokenized to be refused. */
+    private static String notHopeless(String text, ServedModel model, Prompt prompt) {
+        int contextLength = model.description().contextLength();
+        if (model.tokenizer().leastTokens(text) > contextLength) {
+            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has more than "
+                    + contextLength + " tokens, the model takes " + contextLength
+                    + " with at least one of the answer");
+        }
+        return text;
     }
 
     private static BadRequestException invalidMessages(RuntimeException e) {

@@ -36,6 +36,8 @@ public final class Dispatcher {
 
     private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
     private static final Duration LEASE_CHECK = Duration.ofSeconds(1);
+    /** A worker whose generation is over has only the end of its answer to send. */
+    private static final Duration END_OF_BODY = Duration.ofMillis(100);
 
     private final WorkerClient client;
     private final Fleet fleet;
@@ -112,7 +114,7 @@ public final class Dispatcher {
         Attempt(Placed placed, GenerateRequest request) {
             this.placed = placed;
             this.worker = placed.worker();
-            this.request = withEpoch(request, worker.epoch());
+            this.request = request.withEpoch(worker.epoch());
         }
 
         boolean hasToken() {
@@ -122,7 +124,7 @@ public final class Dispatcher {
         Flux<DispatchEvent> events() {
             return client.generate(worker, request)
                     .timeout(Mono.delay(properties.firstTokenTimeout()),
-                            _ -> Mono.delay(properties.interTokenTimeout()), Flux.error(this::silent))
+                            event -> Mono.delay(longestSilenceAfter(event)), Flux.error(this::silent))
                     .<DispatchEvent>handle(this::translate)
                     .concatWith(Flux.defer(() -> ended ? Flux.empty() : Flux.error(lost("the stream ended early"))))
                     .takeUntilOther(leaseLostBeforeFirstToken())
@@ -130,6 +132,11 @@ public final class Dispatcher {
                     // what comes after the end of a generation does not change how it ended
                     .onErrorResume(e -> ended ? Flux.empty() : Flux.error(e))
                     .startWith(new Chosen(placed.decision()));
+        }
+
+        /** The end of the body returns the connection to its pool; the client does not wait for it. */
+        private Duration longestSilenceAfter(GenerateEvent event) {
+            return event instanceof GenerateEvent.Tokens ? properties.interTokenTimeout() : END_OF_BODY;
         }
 
         private void translate(GenerateEvent event, SynchronousSink<DispatchEvent> sink) {
@@ -165,12 +172,6 @@ public final class Dispatcher {
                     && failed.getCause() != null) {
                 fleet.connectionLost(worker, failed.getCause());
             }
-        }
-
-        private static GenerateRequest withEpoch(GenerateRequest request, long epoch) {
-            return new GenerateRequest(request.requestId(), epoch, request.promptTokens(), request.sampling(),
-                    request.stop(), request.logprobs(), request.salt(), request.adapter(), request.tenantHash(),
-                    request.priority(), request.timeoutMillis());
         }
 
         private DispatchException silent() {

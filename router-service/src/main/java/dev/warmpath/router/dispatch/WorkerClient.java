@@ -44,6 +44,9 @@ final class WorkerClient implements DisposableBean {
     private static final int MAX_LINE_BYTES = 256 << 10;
     private static final Duration POOL_WAIT = Duration.ofSeconds(2);
     private static final Duration MAX_IDLE = Duration.ofSeconds(20);
+    /** A restarted worker has another address: the pool of the old one goes. */
+    private static final Duration POOL_CHECK = Duration.ofSeconds(30);
+    private static final Duration POOL_INACTIVITY = Duration.ofMinutes(1);
     private static final int MAX_WAITING_FOR_CONNECTION = 16;
 
     private final ConnectionProvider connections;
@@ -58,6 +61,8 @@ final class WorkerClient implements DisposableBean {
                 .pendingAcquireMaxCount(MAX_WAITING_FOR_CONNECTION)
                 .pendingAcquireTimeout(POOL_WAIT)
                 .maxIdleTime(MAX_IDLE)
+                .evictInBackground(MAX_IDLE)
+                .disposeInactivePoolsInBackground(POOL_CHECK, POOL_INACTIVITY)
                 .build();
         var client = HttpClient.create(connections)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) properties.connectTimeout().toMillis());

@@ -34,6 +34,7 @@ public final class Fleet {
     private static final int MAX_IDLE_REVISIONS = 8;
 
     private final PrefixIndex index;
+    private final RegistrationCheck check;
     private final LongSupplier nanoTime;
     private final WorkerProbe probe;
     private final long leaseNanos;
@@ -43,8 +44,10 @@ public final class Fleet {
     private final BitSet usedOrdinals = new BitSet();
 
     /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
-    public Fleet(PrefixIndex index, Duration leaseDuration, int maxWorkers, LongSupplier nanoTime, WorkerProbe probe) {
+    public Fleet(PrefixIndex index, RegistrationCheck check, Duration leaseDuration, int maxWorkers,
+            LongSupplier nanoTime, WorkerProbe probe) {
         this.index = index;
+        this.check = check;
         this.nanoTime = nanoTime;
         this.probe = probe;
         this.leaseNanos = leaseDuration.toNanos();
@@ -149,11 +152,20 @@ public final class Fleet {
         return new HeartbeatOutcome.Extended();
     }
 
-    /** The worker's first snapshot is in the index. */
+    /** The worker's first snapshot, or a batch after it, is in the index. */
     public synchronized void indexed(FleetWorker worker) {
+        worker.setEventProblem(null);
         if (!worker.isIndexed()) {
             worker.markIndexed();
             log.info("worker {} is in the index", worker);
+        }
+    }
+
+    /** Makes visible why a worker's events do not come; somebody goes on trying. */
+    public synchronized void eventsStuck(FleetWorker worker, String problem) {
+        if (!problem.equals(worker.eventProblem())) {
+            worker.setEventProblem(problem);
+            log.warn("worker {} cannot be followed: {}", worker, problem);
         }
     }
 
@@ -168,13 +180,20 @@ public final class Fleet {
         return workers.values().stream().filter(worker -> worker.revision().equals(revision)).toList();
     }
 
-    /** From now on the revision's ready workers take requests. */
+    /** From now on the revision's ready workers take requests, unless the files contradict what the workers said. */
     public synchronized void modelLoaded(String revision, ModelTokenizer tokenizer) {
         Revision known = revisions.get(revision);
-        if (known != null) {
-            known.loaded(tokenizer);
-            log.info("model {} revision {} is loaded", known.description().name(), revision);
+        if (known == null) {
+            return;
         }
+        String contradiction = known.contradiction(tokenizer);
+        if (contradiction != null) {
+            modelStuck(revision, contradiction);
+            known.giveUpLoading();
+            return;
+        }
+        known.loaded(tokenizer);
+        log.info("model {} revision {} is loaded", known.description().name(), revision);
     }
 
     /** Makes visible why a revision is not served; somebody goes on trying. */
@@ -241,7 +260,7 @@ public final class Fleet {
     }
 
     private RegistrationOutcome.@Nullable Refused refusal(Registration registration) {
-        RegistrationOutcome.Refused invalid = RegistrationCheck.refusal(registration);
+        RegistrationOutcome.Refused invalid = check.refusal(registration);
         if (invalid != null) {
             return invalid;
         }
@@ -296,13 +315,18 @@ public final class Fleet {
         return nanoTime.getAsLong() + leaseNanos;
     }
 
+    private static @Nullable String problem(FleetWorker worker, @Nullable Revision revision) {
+        String problem = worker.eventProblem();
+        return problem != null || revision == null ? problem : revision.problem();
+    }
+
     private WorkerView view(FleetWorker worker, long nowNanos) {
         Revision revision = revisions.get(worker.revision());
         boolean served = revision != null && revision.model() != null;
         Heartbeat heartbeat = worker.heartbeat();
         return new WorkerView(worker.id(), worker.epoch(), worker.baseUrl().toString(), worker.model().name(),
                 worker.revision(), served && worker.isIndexed() ? State.READY : State.JOINING,
-                revision == null ? null : revision.problem(),
+                problem(worker, revision),
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),

@@ -17,7 +17,7 @@ import org.springframework.validation.annotation.Validated;
  * @param maxWorkers    registrations beyond this are refused
  */
 @Validated
-@ConfigurationProperties("warmpath.fleet")
+@ConfigurationProperties(value = "warmpath.fleet", ignoreUnknownFields = false)
 public record FleetProperties(
         @DefaultValue("5s") @DurationMin(millis = 100) Duration leaseDuration,
         @Nullable String token,

@@ -18,6 +18,7 @@ public final class FleetWorker {
     private final KvEventApplier events;
     private volatile @Nullable Heartbeat heartbeat;
     private volatile long leaseEndNanos;
+    private volatile @Nullable String eventProblem;
     private volatile boolean indexed;
     private volatile boolean gone;
 
@@ -61,10 +62,6 @@ public final class FleetWorker {
         return registration.maxSequences();
     }
 
-    public boolean prefixClosed() {
-        return registration.prefixClosed();
-    }
-
     Registration registration() {
         return registration;
     }
@@ -82,6 +79,11 @@ public final class FleetWorker {
     /** The last one, or null before the first. */
     public @Nullable Heartbeat heartbeat() {
         return heartbeat;
+    }
+
+    /** Why its events do not come, or null. */
+    @Nullable String eventProblem() {
+        return eventProblem;
     }
 
     /** True from its first snapshot on: what it holds is known. */
@@ -105,6 +107,10 @@ public final class FleetWorker {
 
     void heard(Heartbeat latest) {
         heartbeat = latest;
+    }
+
+    void setEventProblem(@Nullable String problem) {
+        eventProblem = problem;
     }
 
     void markIndexed() {

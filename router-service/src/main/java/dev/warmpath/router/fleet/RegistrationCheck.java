@@ -8,7 +8,10 @@ import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.router.fleet.RegistrationOutcome.Refused;
+import java.net.InetAddress;
 import java.net.URI;
+import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Pattern;
@@ -18,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * Whether a registration can be right, seen by itself, and where two of them differ. It comes from the network: any
  * field may hold anything, even null.
  */
-final class RegistrationCheck {
+public final class RegistrationCheck {
 
     private static final Pattern WORKER_ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,255}");
     private static final Pattern MODEL_NAME = Pattern.compile("[\\p{Graph}&&[^\"\\\\]]{1,256}");
@@ -26,10 +29,21 @@ final class RegistrationCheck {
     private static final int MAX_URL_LENGTH = 512;
     private static final int MAX_TOKENS = 1 << 24;
     private static final int MAX_SEQUENCES = 1 << 16;
-    /** The last second of the year 9999. */
-    private static final long MAX_SECONDS = 253_402_300_799L;
+    /** How far a worker's clock may be ahead of ours. */
+    private static final Duration CLOCK_SKEW = Duration.ofDays(1);
 
-    private RegistrationCheck() {}
+    private final boolean loopbackOnly;
+    private final InstantSource clock;
+
+    /**
+     * @param loopbackOnly true: workers at other addresses than this machine's own are refused, as nothing proves that
+     *                     they belong to the fleet
+     * @param clock        says which times of writing lie in the future
+     */
+    public RegistrationCheck(boolean loopbackOnly, InstantSource clock) {
+        this.loopbackOnly = loopbackOnly;
+        this.clock = clock;
+    }
 
     /** Ends a check at the first thing that is wrong. */
     private static final class Wrong extends RuntimeException {
@@ -40,7 +54,7 @@ final class RegistrationCheck {
         }
     }
 
-    static @Nullable Refused refusal(Registration registration) {
+    @Nullable Refused refusal(Registration registration) {
         if (registration.protocolVersion() != Protocol.VERSION) {
             return new Refused(RefusalReason.PROTOCOL_VERSION, "worker speaks protocol version "
                     + registration.protocolVersion() + ", this router " + Protocol.VERSION);
@@ -56,7 +70,7 @@ final class RegistrationCheck {
                 "revision " + registration.model().revision() + " is not the digest of its parts, " + digest);
     }
 
-    private static void checkWorker(Registration registration) {
+    private void checkWorker(Registration registration) {
         matches("workerId", registration.workerId(), WORKER_ID);
         between("epoch", registration.epoch(), 1, Long.MAX_VALUE);
         checkUrl(present("baseUrl", registration.baseUrl()));
@@ -64,7 +78,7 @@ final class RegistrationCheck {
         between("maxSequences", registration.maxSequences(), 1, MAX_SEQUENCES);
     }
 
-    private static void checkUrl(URI url) {
+    private void checkUrl(URI url) {
         String text = url.toString();
         boolean http = "http".equalsIgnoreCase(url.getScheme()) || "https".equalsIgnoreCase(url.getScheme());
         boolean bare = (url.getRawPath() == null || url.getRawPath().isEmpty() || url.getRawPath().equals("/"))
@@ -72,12 +86,29 @@ final class RegistrationCheck {
         if (text.length() > MAX_URL_LENGTH || !http || url.getHost() == null || !bare || url.getPort() > 65_535) {
             throw new Wrong("baseUrl " + quoted(text) + " is not of the form http://host:port or https://host:port");
         }
+        if (loopbackOnly && !isLoopback(url.getHost())) {
+            throw new Wrong("baseUrl " + quoted(text) + " is not of this machine, and the fleet has no token:"
+                    + " localhost, 127.0.0.1 and [::1] are accepted without one");
+        }
     }
 
-    private static void checkModel(ModelDescription model) {
+    /** Asks no name server: whoever runs one could name this machine first and another one later. */
+    private static boolean isLoopback(String host) {
+        if (host.equalsIgnoreCase("localhost")) {
+            return true;
+        }
+        try {
+            return InetAddress.ofLiteral(host.replaceAll("[\\[\\]]", "")).isLoopbackAddress();
+        } catch (IllegalArgumentException e) {
+            return false;                                          // a name
+        }
+    }
+
+    private void checkModel(ModelDescription model) {
         matches("model.name", model.name(), MODEL_NAME);
         present("model.revision", model.revision());
-        between("model.createdSeconds", model.createdSeconds(), 0, MAX_SECONDS);
+        // the newest revision takes all requests: one of the year 9999 could never be replaced
+        between("model.createdSeconds", model.createdSeconds(), 0, clock.instant().plus(CLOCK_SKEW).getEpochSecond());
         between("model.contextLength", model.contextLength(), 1, MAX_TOKENS);
         between("model.vocabularySize", model.vocabularySize(), 1, MAX_TOKENS);
         checkParts(present("model.parts", model.parts()));

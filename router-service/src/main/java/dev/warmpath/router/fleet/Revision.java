@@ -38,6 +38,19 @@ final class Revision {
         return claimed;
     }
 
+    /** In what the model's files contradict its workers, with both values, or null. */
+    @Nullable String contradiction(ModelTokenizer tokenizer) {
+        if (tokenizer.vocabularySize() > description.vocabularySize()) {
+            return "its tokenizer has " + tokenizer.vocabularySize() + " token ids, its workers take "
+                    + description.vocabularySize();
+        }
+        if (tokenizer.contextLength() < description.contextLength()) {
+            return "its files say a context of " + tokenizer.contextLength() + " tokens, its workers say "
+                    + description.contextLength();
+        }
+        return null;
+    }
+
     void loaded(ModelTokenizer tokenizer) {
         RevisionParts parts = description.parts();
         model = new ServedModel(description,

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
  * A worker as operators see it.
  *
  * @param state          ready: takes requests; joining: its first snapshot or its model's tokenizer is missing
- * @param problem        why its model is not served, or null
+ * @param problem        why its events do not come or its model is not served, or null
  * @param running        requests being computed, by the last heartbeat; null before the first
  * @param waiting        requests queued
  * @param freeBlocks     blocks that no request holds

@@ -25,21 +25,23 @@ import org.slf4j.LoggerFactory;
  * Keeps the index in step with one worker for as long as it is in the fleet: reads its event stream, and begins anew
  * with a snapshot whenever stream, sequence, digest or heartbeat say that something was lost (F17, F18).
  *
- * <p>A stream that worked is opened again at once, then with growing pauses until the lease ends. A refused connection,
- * another epoch at the address or the worker's own word (503) means that this life of the worker is over.
+ * <p>A stream that held for some seconds is opened again almost at once, others with growing pauses until the lease
+ * ends: a snapshot that is contradicted as soon as it has come must not become a loop of snapshots. A refused
+ * connection, another epoch at the address or the worker's own word (503) means that this life of the worker is over.
  */
 final class EventFollower implements WorkerLinks.Task {
 
     private static final Logger log = LoggerFactory.getLogger(EventFollower.class);
     /** A heartbeat overtakes the stream by less than this, however busy both are. */
     private static final Duration LONGEST_LAG = Duration.ofSeconds(2);
+    /** Longer than the heartbeat takes to contradict a copy. */
+    private static final Duration GOOD_STREAM = Duration.ofSeconds(5);
 
     private final Fleet fleet;
     private final FleetWorker worker;
     private final WorkerHttp http;
     private final LongSupplier nanoTime;
     private final Backoff backoff;
-    private long batches;
     private boolean behind;
     private long behindSinceNanos;
 
@@ -63,17 +65,12 @@ final class EventFollower implements WorkerLinks.Task {
     @Override
     public void run() throws InterruptedException {
         while (!worker.isGone()) {
-            long batchesBefore = batches;
             String trouble = followOnce();
             if (worker.isGone()) {
                 return;
             }
             log.info("event stream of worker {} ended: {}", worker, trouble);
-            if (batches > batchesBefore) {
-                backoff.reset();
-            } else {
-                Thread.sleep(backoff.next());
-            }
+            Thread.sleep(backoff.next());
         }
     }
 
@@ -81,12 +78,16 @@ final class EventFollower implements WorkerLinks.Task {
     private String followOnce() throws InterruptedException {
         behind = false;
         try (var in = new DataInputStream(new BufferedInputStream(http.events(worker)))) {
+            long openedNanos = nanoTime.getAsLong();
             while (!worker.isGone()) {
                 byte[] payload = EventFrames.read(in, EventFrames.maxPayloadBytes(worker.blockCount()));
                 if (payload.length > 0) {
                     apply(KvEventCodec.decode(payload));
                 }
                 compareWithHeartbeat();
+                if (nanoTime.getAsLong() - openedNanos > GOOD_STREAM.toNanos()) {
+                    backoff.reset();
+                }
             }
             return "the worker has left";
         } catch (WorkerAnswerException e) {
@@ -94,6 +95,8 @@ final class EventFollower implements WorkerLinks.Task {
                 fleet.remove(worker, "another life answers at its address (" + e.getMessage() + ")");
             } else if (e.status() == HttpURLConnection.HTTP_UNAVAILABLE) {
                 fleet.remove(worker, "it is going away (" + e.getMessage() + ")");
+            } else {
+                fleet.eventsStuck(worker, "its events cannot be read: " + e.getMessage());
             }
             return e.toString();
         } catch (IOException e) {
@@ -106,15 +109,15 @@ final class EventFollower implements WorkerLinks.Task {
             return e.toString();
         } catch (OutOfStepException | EventFormatException e) {
             return e.toString();
+        } catch (RuntimeException e) {
+            log.error("following worker {} failed in the router", worker, e);
+            return e.toString();
         }
     }
 
     private void apply(KvEventBatch batch) throws OutOfStepException {
         switch (worker.events().apply(batch)) {
-            case ApplyOutcome.Applied(var _) -> {
-                batches++;
-                fleet.indexed(worker);
-            }
+            case ApplyOutcome.Applied(var _) -> fleet.indexed(worker);
             case ApplyOutcome.Repeated(var _) -> { }
             case ApplyOutcome.WrongSender stranger -> {
                 fleet.remove(worker, "somebody else answers at its address: " + stranger);

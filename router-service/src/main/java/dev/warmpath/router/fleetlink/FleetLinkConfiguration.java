@@ -3,7 +3,9 @@ package dev.warmpath.router.fleetlink;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
+import dev.warmpath.router.fleet.RegistrationCheck;
 import dev.warmpath.router.prefix.PrefixIndex;
+import java.time.InstantSource;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
@@ -25,8 +27,9 @@ class FleetLinkConfiguration {
     }
 
     @Bean
-    Fleet fleet(FleetProperties properties, PrefixIndex index) {
-        return new Fleet(index, properties.leaseDuration(), properties.maxWorkers(), System::nanoTime,
+    Fleet fleet(FleetProperties properties, FleetToken token, PrefixIndex index) {
+        var check = new RegistrationCheck(/* loopbackOnly */ token.isNone(), InstantSource.system());
+        return new Fleet(index, check, properties.leaseDuration(), properties.maxWorkers(), System::nanoTime,
                 new ConnectProbe());
     }
 

@@ -13,6 +13,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.core.io.buffer.DataBufferLimitException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
+import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.http.ProblemDetail;
 import org.springframework.web.reactive.function.server.RouterFunction;
@@ -26,6 +27,9 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Registrations and heartbeats, on the management port. Accepted is 204; a refusal is an RFC 9457 problem with a
  * {@link RefusalReason}.
+ *
+ * <p>A web page in a browser on this machine can reach a port bound to loopback. Browsers say where a page comes from
+ * ({@code Origin}), and ask before they send JSON, which nobody here answers: both are checked, token or not.
  *
  * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that
  * found it would open these paths on the public port, too.
@@ -65,9 +69,17 @@ class FleetRoutes {
     /** The codec's limit of 256 KiB bounds what is read. */
     private static <T> Mono<ServerResponse> answer(ServerRequest request, FleetToken token, JsonMapper json,
             Class<T> type, Function<T, Mono<ServerResponse>> answer) {
+        if (request.headers().firstHeader(HttpHeaders.ORIGIN) != null) {
+            return refused(HttpStatus.FORBIDDEN, RefusalReason.UNAUTHORIZED,
+                    "the request comes from a web page: it has an Origin header");
+        }
         if (!token.isProvedBy(request.headers().firstHeader(HttpHeaders.AUTHORIZATION))) {
             return refused(RefusalReason.UNAUTHORIZED, "the fleet token is missing or wrong: is warmpath.routerlink."
                     + "token of the worker the same as warmpath.fleet.token of the router?");
+        }
+        if (!isJson(request.headers())) {
+            return refused(HttpStatus.UNSUPPORTED_MEDIA_TYPE, RefusalReason.INVALID,
+                    "the content type must be application/json");
         }
         return request.bodyToMono(byte[].class)
                 .defaultIfEmpty(new byte[0])
@@ -79,12 +91,24 @@ class FleetRoutes {
                 .onErrorResume(DataBufferLimitException.class, e -> notReadable(type, e.getMessage()));
     }
 
+    private static boolean isJson(ServerRequest.Headers headers) {
+        try {
+            return headers.contentType().filter(MediaType.APPLICATION_JSON::equalsTypeAndSubtype).isPresent();
+        } catch (InvalidMediaTypeException e) {
+            return false;
+        }
+    }
+
     private static Mono<ServerResponse> notReadable(Class<?> type, String why) {
         return refused(RefusalReason.INVALID, "body is no " + type.getSimpleName().toLowerCase() + ": " + why);
     }
 
     private static Mono<ServerResponse> refused(RefusalReason reason, String message) {
-        ProblemDetail problem = ProblemDetail.forStatusAndDetail(status(reason), message);
+        return refused(status(reason), reason, message);
+    }
+
+    private static Mono<ServerResponse> refused(HttpStatus status, RefusalReason reason, String message) {
+        ProblemDetail problem = ProblemDetail.forStatusAndDetail(status, message);
         problem.setProperty("reason", reason);
         return ServerResponse.status(problem.getStatus())
                 .contentType(MediaType.APPLICATION_PROBLEM_JSON)

@@ -35,6 +35,18 @@ final class ModelLoading implements WorkerLinks.Task {
 
     @Override
     public void run() throws InterruptedException {
+        boolean ended = false;
+        try {
+            load();
+            ended = true;
+        } finally {
+            if (!ended) {
+                fleet.loadingFailed(revision);                     // an error, or the router closes
+            }
+        }
+    }
+
+    private void load() throws InterruptedException {
         for (int attempt = 0; !fleet.endLoadingIfAbandoned(revision); attempt++) {
             List<FleetWorker> members = fleet.membersOf(revision);
             if (!members.isEmpty() && tryWorker(members.get(attempt % members.size()))) {

@@ -15,7 +15,7 @@ public enum RouterMeter {
     /** Timer by model, as the client sees it. */
     TIME_TO_FIRST_TOKEN(
             "warmpath.time.to.first.token", "Arrival of a request to the first text of its answer", "seconds"),
-    /** Counters by model. */
+    /** Counters by model. Those of cached tokens leave out answers that a stop string ended: nobody told. */
     PROMPT_TOKENS("warmpath.prompt.tokens", "Prompt tokens of completions that finished", "tokens"),
     COMPLETION_TOKENS("warmpath.completion.tokens", "Tokens generated for completions that finished", "tokens"),
     PREDICTED_CACHED_TOKENS(

@@ -66,10 +66,15 @@ public final class RouterMetrics {
                 .publishPercentileHistogram().register(registry).record(sinceArrival);
     }
 
-    public void finished(String model, int promptTokens, int completionTokens, int predictedCached, int actualCached) {
+    public void finished(String model, int promptTokens, int completionTokens) {
         String tag = bounded(model);
         count(RouterMeter.PROMPT_TOKENS, promptTokens, "model", tag);
         count(RouterMeter.COMPLETION_TOKENS, completionTokens, "model", tag);
+    }
+
+    /** Prediction and truth of one completion; none where the worker did not tell, so that the two can be compared. */
+    public void cached(String model, int predictedCached, int actualCached) {
+        String tag = bounded(model);
         count(RouterMeter.PREDICTED_CACHED_TOKENS, predictedCached, "model", tag);
         count(RouterMeter.ACTUAL_CACHED_TOKENS, actualCached, "model", tag);
         var error = RouterMeter.CACHED_TOKENS_ERROR;

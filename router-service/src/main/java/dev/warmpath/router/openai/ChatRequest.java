@@ -58,7 +58,9 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
         String content = readContent(message);
         @Nullable String name = message.text("name");
         message.refuseUnread(UnservedFields.OF_MESSAGE);
-        return new ChatMessage(role, content, name == null ? Map.of() : Map.of("name", name));
+        // OpenAI's newer name of the same role; templates know the older one
+        String templateRole = role.equals("developer") ? "system" : role;
+        return new ChatMessage(templateRole, content, name == null ? Map.of() : Map.of("name", name));
     }
 
     /** A string, or text parts, which are joined by line breaks as vLLM joins them for templates that take strings. */

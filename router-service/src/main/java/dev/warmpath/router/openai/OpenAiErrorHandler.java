@@ -63,6 +63,9 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
         String request = RequestIdFilter.requestId(exchange);
         if (answer.status() == 500) {
             log.error("Request {} failed in the router", request, error);
+        } else if (answer.status() == 503) {
+            // under overload a line for each of them would be one more load; the meters count them
+            log.debug("Request {} is answered with 503: {}", request, error.getMessage());
         } else if (answer.status() > 500) {
             log.warn("Request {} is answered with {}: {}", request, answer.status(), error.getMessage());
         }

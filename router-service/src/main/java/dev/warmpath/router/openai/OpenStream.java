@@ -4,11 +4,15 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import reactor.core.publisher.Sinks;
 
 /**
  * Keeps a stream of events open through silence, and ends it visibly if it fails: with an error event, and then with a
  * connection that breaks off, since some readers take a quiet end for a whole answer.
+ *
+ * <p>Nothing is written before the first event: the first byte carries headers that name the worker, and until a token
+ * has come another one may take over. How long that may last is dispatch's limit.
  *
  * <p>Heartbeats also tell readers from those who have stopped reading: as long as somebody reads, something can be
  * written every {@code heartbeat}; if nothing could for {@value #MISSED_HEARTBEATS} of them, the stream is given up.
@@ -33,7 +37,7 @@ final class OpenStream {
     private final Sinks.Empty<Void> ended = Sinks.empty();
 
     /**
-     * @param heartbeat  most silence; half of it is waited for at a time
+     * @param heartbeat  most silence after the first event; half of it is waited for at a time
      * @param errorEvent the last event of a stream that fails after its first byte
      */
     OpenStream(Duration heartbeat, Function<Throwable, byte[]> errorEvent) {
@@ -43,19 +47,18 @@ final class OpenStream {
 
     /** @return fails with the error itself before the first byte, with {@link BrokenOffException} after it */
     Flux<byte[]> of(Flux<byte[]> events) {
-        Flux<byte[]> answer = events.onErrorResume(this::lastWords).doOnTerminate(ended::tryEmitEmpty);
+        // told where events and their failure come one after the other, so that both agree on what came first
+        Flux<byte[]> answer = events.doOnNext(_ -> begun.set(true))
+                .onErrorResume(this::lastWords).doOnTerminate(ended::tryEmitEmpty);
         Flux<byte[]> heartbeats = Flux.interval(heartbeat.dividedBy(2))
                 .onBackpressureDrop()
                 .takeUntilOther(ended.asMono())
-                .filter(_ -> !wroteSinceTick.getAndSet(false))
+                .filter(_ -> begun.get() && !wroteSinceTick.getAndSet(false))
                 .map(_ -> SseAnswer.HEARTBEAT);
         // delayed errors: the error event must not be overtaken by the failure that follows it
         return Flux.mergeDelayError(1, answer, heartbeats)
-                .doOnNext(_ -> {
-                    begun.set(true);
-                    wroteSinceTick.set(true);
-                })
-                .timeout(heartbeat.multipliedBy(MISSED_HEARTBEATS));
+                .doOnNext(_ -> wroteSinceTick.set(true))
+                .timeout(Mono.never(), _ -> Mono.delay(heartbeat.multipliedBy(MISSED_HEARTBEATS)));
     }
 
     private Flux<byte[]> lastWords(Throwable error) {

@@ -37,13 +37,14 @@ record RouteAnswer(
     /**
      * One worker's terms, each a number of uncached prompt tokens: the time that computing so many takes.
      *
-     * @param cost sum of the terms below it; the smallest wins
+     * @param cost sum of the terms below it, from {@code uncachedTokens} to {@code memoryTokens}; the smallest wins
      */
     record Candidate(
             String worker,
             @JsonProperty("matched_blocks") int matchedBlocks,
             long cost,
             @JsonProperty("uncached_tokens") long uncachedTokens,
+            @JsonProperty("delay_tokens") long delayTokens,
             @JsonProperty("pending_tokens") long pendingTokens,
             @JsonProperty("request_tokens") long requestTokens,
             @JsonProperty("slot_tokens") long slotTokens,
@@ -55,8 +56,8 @@ record RouteAnswer(
         static Candidate of(CandidateTerms terms) {
             var seen = terms.candidate();
             return new Candidate(seen.workerId(), seen.matchedBlocks(), terms.cost(), terms.uncachedTokens(),
-                    terms.pendingTokens(), terms.requestTokens(), terms.slotTokens(), terms.memoryTokens(),
-                    seen.requests(), seen.usedBlocks(), seen.blockCount());
+                    terms.delayTokens(), terms.pendingTokens(), terms.requestTokens(), terms.slotTokens(),
+                    terms.memoryTokens(), seen.requests(), seen.usedBlocks(), seen.blockCount());
         }
     }
 

@@ -1,6 +1,5 @@
 package dev.warmpath.router.routing;
 
-import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.List;
 
 /** Where a request goes, and why. */
@@ -27,10 +26,8 @@ public sealed interface RouteDecision {
     /** Why nobody could be chosen. */
     enum NoWorkerReason {
         /** No worker of the model's revision is ready. */
-        @JsonProperty("none_ready")
         NONE_READY,
         /** All that are ready were tried for this request already. */
-        @JsonProperty("all_excluded")
         ALL_EXCLUDED
     }
 }

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntToLongFunction;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -13,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A booked prompt's blocks count as held by the worker until the index has them, which is known from its last full
  * block. After a request's end they count for two seconds more, in case the events are late; if it ended before its
  * first token, its blocks may never have been computed and count no more.
+ *
+ * <p>Requests that share a prefix hold its blocks once. Keys are chained, so the prompts form a trie: a request adds
+ * what it has beyond the longest prefix that another one holds, and takes away the same, reckoned anew when it leaves.
  */
 final class WorkerLedger {
 
@@ -64,6 +68,7 @@ final class WorkerLedger {
     static final class Entry {
         /** Of the prompt's full blocks; never written. */
         private final long[] keys;
+        /** Of the whole prompt, shared ones and the last, partial one included. */
         private final int blocks;
         private long pendingTokens;
         private boolean hasFirstToken;
@@ -78,15 +83,15 @@ final class WorkerLedger {
         }
 
         /** Equal keys mean equal prefixes, so the length of the common one is found by halving. */
-        private int commonBlocks(BlockHashChain chain, int limit) {
+        private int commonBlocks(IntToLongFunction key, int limit) {
             int held = 0;
-            int missing = Math.min(limit, Math.min(keys.length, chain.blockCount())) + 1;
-            if (missing == 1 || keys[0] != chain.key(0)) {
+            int missing = Math.min(limit, keys.length) + 1;
+            if (missing == 1 || keys[0] != key.applyAsLong(0)) {
                 return 0;
             }
             while (missing - held > 1) {
                 int middle = (held + missing) >>> 1;
-                if (keys[middle - 1] == chain.key(middle - 1)) {
+                if (keys[middle - 1] == key.applyAsLong(middle - 1)) {
                     held = middle;
                 } else {
                     missing = middle;
@@ -101,10 +106,9 @@ final class WorkerLedger {
         for (int i = 0; i < keys.length; i++) {
             keys[i] = chain.key(i);
         }
-        int newBlocks = Math.ceilDiv(promptTokens, blockSize) - sharedBlocks(chain, keys.length);
-        var entry = new Entry(keys, newBlocks, promptTokens - cachedTokens);
+        var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), promptTokens - cachedTokens);
+        book(booked.plus(entry.pendingTokens, 1, ownBlocks(entry)));
         running.add(entry);
-        book(booked.plus(entry.pendingTokens, 1, newBlocks));
         lastChosen = decision;
         return entry;
     }
@@ -124,7 +128,7 @@ final class WorkerLedger {
         entry.closed = true;
         entry.closedNanos = nowNanos;
         running.remove(entry);
-        book(booked.plus(-entry.pendingTokens, -1, -entry.blocks));
+        book(booked.plus(-entry.pendingTokens, -1, -ownBlocks(entry)));
         if (entry.hasFirstToken && !entry.indexed && entry.keys.length > 0) {
             ended.add(entry);
             if (ended.size() > MAX_ENDED) {
@@ -151,23 +155,33 @@ final class WorkerLedger {
 
     /** Leading blocks of the chain that requests have brought and the index does not know yet. */
     int aboutToHold(BlockHashChain chain, int maxBlocks) {
+        int limit = Math.min(maxBlocks, chain.blockCount());
         int most = 0;
         for (Entry entry : running) {
-            most = entry.indexed ? most : Math.max(most, entry.commonBlocks(chain, maxBlocks));
+            most = entry.indexed ? most : Math.max(most, entry.commonBlocks(chain::key, limit));
         }
         for (Entry entry : ended) {
-            most = Math.max(most, entry.commonBlocks(chain, maxBlocks));
+            most = Math.max(most, entry.commonBlocks(chain::key, limit));
         }
         return most;
     }
 
     /** Leading blocks of the chain that running requests hold. */
     int sharedBlocks(BlockHashChain chain, int maxBlocks) {
+        return sharedBlocks(chain::key, Math.min(maxBlocks, chain.blockCount()));
+    }
+
+    private int sharedBlocks(IntToLongFunction key, int limit) {
         int most = 0;
         for (Entry entry : running) {
-            most = Math.max(most, entry.commonBlocks(chain, maxBlocks));
+            most = Math.max(most, entry.commonBlocks(key, limit));
         }
         return most;
+    }
+
+    /** Blocks that only this request holds, which is not among the running ones now. */
+    private int ownBlocks(Entry entry) {
+        return entry.blocks - sharedBlocks(i -> entry.keys[i], entry.keys.length);
     }
 
     Load booked() {

@@ -27,9 +27,9 @@ final class AddedTokenFinder {
 
     /**
      * The next token at or after {@code from}, or null.
-     * @param refused receives special tokens that the client spelled before that place
+     * @param refusedIds receives the special tokens that the client spelled before that place
      */
-    @Nullable Match next(RenderedPrompt prompt, int from, List<AddedToken> refused) {
+    @Nullable Match next(RenderedPrompt prompt, int from, BitSet refusedIds) {
         String text = prompt.text();
         for (int at = from; at < text.length(); at++) {
             if (!firstChars.get(text.charAt(at))) {
@@ -40,7 +40,7 @@ final class AddedTokenFinder {
                     continue;
                 }
                 if (token.special() && prompt.isFromClient(at, at + token.content().length())) {
-                    refused.add(token);
+                    refusedIds.set(token.id());
                     continue;
                 }
                 return widened(token, text, at, from);

@@ -4,7 +4,6 @@ import dev.warmpath.router.tokenization.template.ChatMessage;
 import dev.warmpath.router.tokenization.template.ChatTemplate;
 import dev.warmpath.router.tokenization.template.RenderedPrompt;
 import dev.warmpath.router.tokenization.template.TemplateException;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
@@ -32,6 +31,7 @@ public final class ModelTokenizer {
     private final int[] prefix;
     private final int[] suffix;
     private final int vocabularySize;
+    private final int maxTokenBytes;
     private final @Nullable String bosToken;
     private final @Nullable String eosToken;
     private final List<Integer> eosIds;
@@ -52,6 +52,7 @@ public final class ModelTokenizer {
         addedTokens = new AddedTokenFinder(added.stream().filter(token -> !json.isLeftToLibrary(token)).toList());
         added.stream().filter(AddedToken::special).forEach(token -> specialIds.set(token.id()));
         vocabularySize = json.vocabularySize();
+        maxTokenBytes = json.maxTokenBytes();
 
         int[] bare = whole.encode("a", false);
         int[] surrounded = whole.encode("a", true);
@@ -103,21 +104,26 @@ public final class ModelTokenizer {
     public int[] encode(RenderedPrompt prompt) {
         String text = prompt.text();
         var ids = new TokenIds();
-        var refused = new ArrayList<AddedToken>();
+        var refusedIds = new BitSet();
         int at = 0;
         while (at < text.length()) {
-            AddedTokenFinder.@Nullable Match match = addedTokens.next(prompt, at, refused);
+            AddedTokenFinder.@Nullable Match match = addedTokens.next(prompt, at, refusedIds);
             int end = match == null ? text.length() : match.start();
             if (at < end) {
-                ids.addAll(withoutMarkers(encodeSegment(text.substring(at, end), at == 0), refused));
+                ids.addAll(withoutMarkers(encodeSegment(text.substring(at, end), at == 0), refusedIds));
             }
             if (match != null) {
                 ids.add(match.token().id());
             }
-            refused.clear();
+            refusedIds.clear();
             at = match == null ? end : match.end();
         }
         return ids.toArray();
+    }
+
+    /** A number of tokens that the text has at least; takes no time. 1 where the vocabulary tells nothing. */
+    public int leastTokens(String text) {
+        return Math.ceilDiv(text.length(), maxTokenBytes);         // a UTF-16 unit is a byte or more
     }
 
     /** Text between two added tokens depends on nothing around it: this is the place for a cache of segments. */
@@ -126,13 +132,11 @@ public final class ModelTokenizer {
     }
 
     /** A vocabulary that is no byte-level BPE may hold a marker as an ordinary piece too. */
-    private static int[] withoutMarkers(int[] ids, List<AddedToken> refused) {
-        for (AddedToken marker : refused) {
-            for (int id : ids) {
-                if (id == marker.id()) {
-                    throw new TokenizationException(TokenizationException.Kind.MARKER_IN_CONTENT,
-                            "a message contains the model's marker '" + marker.content() + "'", null);
-                }
+    private int[] withoutMarkers(int[] ids, BitSet refusedIds) {
+        for (int id : refusedIds.isEmpty() ? new int[0] : ids) {
+            if (refusedIds.get(id)) {
+                throw new TokenizationException(TokenizationException.Kind.MARKER_IN_CONTENT,
+                        "a message contains the model's marker '" + decode(new int[] {id}, false) + "'", null);
             }
         }
         return ids;

@@ -1,8 +1,9 @@
 package dev.warmpath.router.tokenization;
 
 /**
- * How a model's makers want its tokens drawn where the client says nothing: {@code generation_config.json}, as vLLM and
- * Hugging Face read it. {@code "do_sample": false} is greedy there, so it is here.
+ * How a model's makers want its tokens drawn where the client says nothing: {@code generation_config.json}, of which
+ * vLLM, too, takes temperature, top_k and top_p. Here {@code "do_sample": false} is greedy, as in Hugging Face's
+ * {@code generate}; vLLM does not read it.
  *
  * @param temperature 0 = greedy
  * @param topK        0 = all

@@ -1,5 +1,6 @@
 package dev.warmpath.router.tokenization;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import tools.jackson.core.JacksonException;
@@ -59,6 +60,28 @@ final class TokenizerJson {
             size = Math.max(size, token.id() + 1);
         }
         return size;
+    }
+
+    /**
+     * Most bytes of UTF-8 that one token can stand for, or {@link ModelTokenizer#UNBOUNDED}. Known for byte-level BPE
+     * that drops nothing: every character of a piece is one byte there, and every byte is in some token.
+     */
+    int maxTokenBytes() {
+        boolean byteLevel = root.path("model").path("type").asString("").equals("BPE")
+                && root.path("decoder").path("type").asString("").equals("ByteLevel")
+                && !root.path("normalizer").isObject();
+        boolean drops = root.path("pre_tokenizer").findValuesAsString("behavior").contains("Removed");
+        for (AddedToken token : addedTokens()) {
+            drops |= token.lstrip() || token.rstrip();
+        }
+        int longest = 1;
+        for (String piece : root.path("model").path("vocab").propertyNames()) {
+            longest = Math.max(longest, piece.length());
+        }
+        for (AddedToken token : addedTokens()) {
+            longest = Math.max(longest, token.content().getBytes(StandardCharsets.UTF_8).length);
+        }
+        return byteLevel && !drops ? longest : ModelTokenizer.UNBOUNDED;
     }
 
     /** As the model has it. */

@@ -63,9 +63,10 @@ final class TokenizerSettings {
         if (!generationConfig.path("do_sample").asBoolean(true)) {
             return new SamplingDefaults(0f, 0, 1f);
         }
+        double temperature = number("temperature", NONE.temperature(), 0, MAX_TEMPERATURE);
         return new SamplingDefaults(
-                (float) number("temperature", NONE.temperature(), MIN_TEMPERATURE, MAX_TEMPERATURE),
-                (int) number("top_k", NONE.topK(), 0, Integer.MAX_VALUE),
+                temperature < MIN_TEMPERATURE ? 0f : (float) temperature,
+                (int) Math.max(0, number("top_k", NONE.topK(), -1, Integer.MAX_VALUE)),
                 (float) number("top_p", NONE.topP(), Float.MIN_NORMAL, 1));
     }
 

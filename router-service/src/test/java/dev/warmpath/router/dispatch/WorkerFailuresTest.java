@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,30 @@ class WorkerFailuresTest extends RunningRouter {
         assertThat(whole.headers().firstValue("x-warmpath-worker")).hasValue("w1");
         assertThat(events(stream.body()).getLast()).isEqualTo("[DONE]");
         assertThat(failing.requests()).isNotEmpty();
+    }
+
+    @Test
+    void a_worker_that_dies_after_a_long_silence_is_not_noticed_either() {
+        FakeWorker failing = join("w0").doing(FakeWorker.after(Duration.ofMillis(900), FakeWorker.dyingAfter()));
+        announce(failing, PROMPT_IDS, 3);
+        join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+
+        HttpResponse<String> stream = post("/v1/completions", STREAM);
+
+        assertThat(stream.headers().firstValue("x-warmpath-worker")).hasValue("w1");
+        assertThat(stream.headers().firstValue("x-warmpath-cached-tokens")).hasValue("0");
+        assertThat(events(stream.body()).getLast()).isEqualTo("[DONE]");
+        assertThat(failing.requests()).hasSize(1);
+    }
+
+    @Test
+    void the_only_worker_s_failure_after_a_long_silence_is_an_ordinary_error() {
+        join("w0").doing(FakeWorker.hangingAfter());
+
+        HttpResponse<String> stream = post("/v1/completions", STREAM);
+
+        assertThat(stream.statusCode()).isEqualTo(504);
+        assertThat(json(stream).path("error").path("code").asString()).isEqualTo("deadline_exceeded");
     }
 
     @Test
@@ -178,6 +203,18 @@ class WorkerFailuresTest extends RunningRouter {
         join("w0").doing(FakeWorker.answering(200, "{\"type\":\"tokens\",\"ids\":[" + "1,".repeat(200_000)));
 
         assertThat(post("/v1/completions", WHOLE).statusCode()).isEqualTo(503);
+    }
+
+    @Test
+    void an_answer_is_whole_with_its_last_event_whether_or_not_the_worker_closes_the_body() {
+        join("w0").doing(FakeWorker.finishingWithoutEndOfBody(ids("ok")));
+        post("/v1/completions", WHOLE);                             // warms up what the next one is timed with
+        long start = System.nanoTime();
+
+        HttpResponse<String> response = post("/v1/completions", WHOLE);
+
+        assertThat(text(json(response))).isEqualTo("ok");
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(900));
     }
 
     @Test

@@ -1,5 +1,6 @@
 package dev.warmpath.router.fleet;
 
+import static dev.warmpath.router.fleet.TestWorkers.CHECK;
 import static dev.warmpath.router.fleet.TestWorkers.MODEL;
 import static dev.warmpath.router.fleet.TestWorkers.SHA_A;
 import static dev.warmpath.router.fleet.TestWorkers.SHA_B;
@@ -20,9 +21,13 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.tokenization.ModelFiles;
+import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.net.ConnectException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -34,7 +39,7 @@ class FleetTest {
     private long nowMillis;
     private volatile boolean refusesConnections;
     private final CountDownLatch probed = new CountDownLatch(1);
-    private final Fleet fleet = new Fleet(index, Duration.ofSeconds(5), /* maxWorkers */ 2,
+    private final Fleet fleet = new Fleet(index, CHECK, Duration.ofSeconds(5), /* maxWorkers */ 2,
             () -> TimeUnit.MILLISECONDS.toNanos(nowMillis), _ -> {
                 boolean refused = refusesConnections;
                 probed.countDown();
@@ -191,6 +196,8 @@ class FleetTest {
             assertInvalid(with("baseUrl", URI.create(url)), RefusalReason.INVALID,
                     "baseUrl '" + url + "' is not of the form http://host:port or https://host:port");
         }
+        assertInvalid(registration("w", 1, model("tiny", MODEL.parts(), 172_801)), RefusalReason.INVALID,
+                "model.createdSeconds 172801 is outside 0 to 172800");
         assertInvalid(with("blockCount", 0), RefusalReason.INVALID, "blockCount 0 is outside 1 to 16777216");
         assertInvalid(with("maxSequences", 0), RefusalReason.INVALID, "maxSequences 0 is outside 1 to 65536");
         assertInvalid(registration("w", 1, model("a b", MODEL.parts(), 1)), RefusalReason.INVALID,
@@ -205,6 +212,42 @@ class FleetTest {
         assertInvalid(registration("w", 1, model("tiny", noTokenizer, 1)), RefusalReason.INVALID,
                 "model.parts.tokenizer is empty, but the router needs the model's tokenizer.json");
         assertThat(fleet.snapshot()).isEmpty();
+    }
+
+    @Test
+    void files_that_contradict_what_the_workers_said_are_not_served() {
+        var few = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 2_048, /* vocabulary */ 482);
+        FleetWorker worker = ready(registration("w", 1, few));
+
+        assertThat(fleet.model("tiny")).isNull();
+        assertThat(fleet.snapshot().getFirst().problem())
+                .isEqualTo("its tokenizer has 483 token ids, its workers take 482");
+        assertThat(fleet.claimLoading(worker.revision())).isTrue();
+    }
+
+    @Test
+    void files_with_a_shorter_context_than_the_workers_said_are_not_served() {
+        join(registration("w", 1));
+        byte[] config = "{\"max_position_embeddings\":1024}".getBytes(StandardCharsets.UTF_8);
+        fleet.modelLoaded(MODEL.revision(), new ModelTokenizer(new ModelFiles(TestWorkers.resource("byte-level.json"),
+                TestWorkers.resource("tokenizer_config.json"), null, config)));
+
+        assertThat(fleet.snapshot().getFirst().problem())
+                .isEqualTo("its files say a context of 1024 tokens, its workers say 2048");
+    }
+
+    @Test
+    void a_fleet_without_a_token_takes_workers_of_this_machine_only() {
+        var check = new RegistrationCheck(/* loopbackOnly */ true, () -> Instant.ofEpochSecond(86_400));
+        for (String mine : List.of("http://127.0.0.1:9", "http://127.9.9.9:9", "http://[::1]:9", "http://LocalHost")) {
+            assertThat(check.refusal(with("baseUrl", URI.create(mine)))).as(mine).isNull();
+        }
+        for (String other : List.of("http://10.0.0.1:9", "http://[fe80::1]:9", "http://example.org", "http://0.0.0.0",
+                "http://localhost.example.org")) {
+            assertThat(check.refusal(with("baseUrl", URI.create(other)))).isEqualTo(new RegistrationOutcome.Refused(
+                    RefusalReason.INVALID, "baseUrl '" + other + "' is not of this machine, and the fleet has no token:"
+                            + " localhost, 127.0.0.1 and [::1] are accepted without one"));
+        }
     }
 
     @Test

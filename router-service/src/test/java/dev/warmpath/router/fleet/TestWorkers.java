@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.time.Instant;
 import java.util.Objects;
 
 /** Registrations as workers send them, and a real tokenizer to go with them. */
@@ -18,6 +19,9 @@ public final class TestWorkers {
 
     public static final String SHA_A = "a".repeat(64);
     public static final String SHA_B = "b".repeat(64);
+    /** Of a fleet with a token, on 1970-01-02. */
+    public static final RegistrationCheck CHECK =
+            new RegistrationCheck(false, () -> Instant.ofEpochSecond(86_400));
     public static final RevisionParts PARTS = parts(SHA_A);
     public static final ModelDescription MODEL = model("tiny", PARTS, 1_000);
     public static final ModelTokenizer TOKENIZER = new ModelTokenizer(

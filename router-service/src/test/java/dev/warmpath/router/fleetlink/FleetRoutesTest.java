@@ -93,6 +93,27 @@ class FleetRoutesTest {
     }
 
     @Test
+    void what_a_web_page_can_send_is_refused() throws Exception {
+        HttpRequest.Builder register = HttpRequest.newBuilder(
+                        uri("local.management.port", Protocol.REGISTRATIONS_PATH))
+                .header("Authorization", "Bearer hush")
+                .POST(HttpRequest.BodyPublishers.ofString(json.writeValueAsString(TestWorkers.registration("w", 1))));
+
+        assertProblem(send(register.copy().header("Content-Type", "text/plain")), 415, "invalid",
+                "the content type must be application/json");
+        assertProblem(send(register.copy().header("Content-Type", "application/;json")), 415, "invalid",
+                "the content type must be application/json");
+        assertProblem(send(register.copy()), 415, "invalid", "the content type must be application/json");
+        assertProblem(send(register.copy().header("Content-Type", "application/json").header("Origin", "null")), 403,
+                "unauthorized", "the request comes from a web page: it has an Origin header");
+        assertThat(fleet.snapshot()).isEmpty();
+    }
+
+    private HttpResponse<String> send(HttpRequest.Builder request) throws IOException, InterruptedException {
+        return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    }
+
+    @Test
     void the_public_port_knows_nothing_of_it() throws Exception {
         HttpRequest request = HttpRequest.newBuilder(uri("local.server.port", Protocol.REGISTRATIONS_PATH))
                 .header("Authorization", "Bearer hush").POST(HttpRequest.BodyPublishers.ofString("{}")).build();

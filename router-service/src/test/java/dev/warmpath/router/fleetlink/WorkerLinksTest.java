@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleetlink;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
@@ -8,11 +9,13 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome.Accepted;
+import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.prefix.PrefixIndex;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -25,7 +28,8 @@ class WorkerLinksTest {
 
     private final AtomicLong clock = new AtomicLong();
     private final PrefixIndex index = new PrefixIndex();
-    private final Fleet fleet = new Fleet(index, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
+    private final Fleet fleet = new Fleet(
+            index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
     private final WorkerLinks links = new WorkerLinks(fleet, new WorkerHttp(FleetToken.NONE), clock::get);
     private final FakeWorker fake = new FakeWorker("w", 7);
 
@@ -84,6 +88,49 @@ class WorkerLinksTest {
 
         await(() -> fake.streams.get() >= 2);
         assertThat(worker.isGone()).isFalse();
+        sleep(500);                                                // pauses of 50, 100, 200 and 400 ms at the least
+        assertThat(fake.streams.get()).isLessThanOrEqualTo(5);
+    }
+
+    @Test
+    void a_bug_in_the_router_does_not_end_the_following_of_a_worker() {
+        var broken = new AtomicBoolean(true);
+        try (var fragile = new WorkerLinks(fleet, new WorkerHttp(FleetToken.NONE), () -> {
+            if (broken.getAndSet(false)) {
+                throw new IllegalStateException("a bug");
+            }
+            return clock.get();
+        })) {
+            FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
+            fragile.follow(worker);
+
+            await(worker::isIndexed);
+            assertThat(fake.streams).hasValue(2);
+        }
+    }
+
+    @Test
+    void an_error_while_loading_a_model_leaves_the_loading_to_the_next_worker() {
+        fake.corruptsFiles = true;
+        var worker = ((Accepted) fleet.register(fake.registration())).worker();
+        assertThat(fleet.claimLoading(worker.revision())).isTrue();
+        var loading = new ModelLoading(fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), () -> {
+            throw new AssertionError("while drawing a pause");
+        });
+
+        assertThatThrownBy(loading::run).isInstanceOf(AssertionError.class);
+        assertThat(fleet.claimLoading(worker.revision())).isTrue();
+    }
+
+    @Test
+    void a_worker_that_refuses_its_events_says_so_in_its_view_until_they_come() {
+        fake.eventStatus = 401;
+        follow();
+        await(() -> fleet.snapshot().getFirst().problem() != null);
+        assertThat(fleet.snapshot().getFirst().problem()).isEqualTo("its events cannot be read: worker answered 401");
+
+        fake.eventStatus = 200;
+        await(() -> fleet.snapshot().getFirst().problem() == null && fleet.model("tiny") != null);
     }
 
     @Test

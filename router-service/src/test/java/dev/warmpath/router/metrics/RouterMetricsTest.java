@@ -14,9 +14,10 @@ class RouterMetricsTest {
     @Test
     void the_101st_model_is_counted_as_other() {
         for (int i = 0; i < 103; i++) {
-            metrics.finished("model-" + i, 10, 2, 8, 4);
+            metrics.finished("model-" + i, 10, 2);
+            metrics.cached("model-" + i, 8, 4);
         }
-        metrics.finished("model-0", 10, 2, 8, 4);
+        metrics.finished("model-0", 10, 2);
 
         assertThat(registry.get("warmpath.prompt.tokens").tag("model", "other").counter().count()).isEqualTo(30);
         assertThat(registry.get("warmpath.prompt.tokens").tag("model", "model-0").counter().count()).isEqualTo(20);

@@ -11,10 +11,12 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
 import tools.jackson.databind.JsonNode;
 
 /** What clients get when all goes well. */
@@ -130,6 +132,18 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
+    void the_models_own_sampling_holds_where_the_client_is_silent() throws Exception {
+        FakeWorker worker = join("w0");
+        loadGenerationConfig("{\"temperature\":0.6,\"top_k\":20,\"top_p\":0.95}");
+
+        post("/v1/completions", TEXT.formatted(",'seed':7"));
+        post("/v1/completions", TEXT.formatted(",'seed':7,'temperature':1.5,'top_k':-1"));
+
+        assertThat(worker.requests().take().sampling()).isEqualTo(new SamplingParameters(0.6f, 20, 0.95f, 7L));
+        assertThat(worker.requests().take().sampling()).isEqualTo(new SamplingParameters(1.5f, 0, 0.95f, 7L));
+    }
+
+    @Test
     void requests_without_a_seed_get_different_ones() throws Exception {
         FakeWorker worker = join("w0");
 
@@ -210,16 +224,23 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
-    void a_silent_stream_gets_heartbeats_and_then_its_answer() {
-        int[] ids = ids("late");
-        join("w0").doing((request, response) -> Mono.delay(Duration.ofMillis(1_000))
-                .thenMany(Flux.from(
-                        FakeWorker.finishing(FinishReason.LENGTH, 0, ids).answer(request, response))));
+    void a_stream_that_falls_silent_gets_heartbeats_and_then_its_answer() {
+        join("w0").doing(FakeWorker.pausing(Duration.ofMillis(800), ids("one two")));
 
         String body = post("/v1/completions", TEXT.formatted(",'stream':true")).body();
 
-        assertThat(body).startsWith(": ").endsWith("data: [DONE]\n\n");
+        assertThat(body).startsWith("data: ").endsWith("data: [DONE]\n\n");
         assertThat(body.lines().filter(line -> line.startsWith(":")).count()).isBetween(1L, 5L);
+    }
+
+    @Test
+    void a_stream_says_nothing_before_its_first_event() {
+        join("w0").doing(FakeWorker.after(Duration.ofMillis(1_000),
+                FakeWorker.finishing(FinishReason.LENGTH, 0, ids("late"))));
+
+        String body = post("/v1/completions", TEXT.formatted(",'stream':true")).body();
+
+        assertThat(body).startsWith("data: ").endsWith("data: [DONE]\n\n").doesNotContain(": still");
     }
 
     @Test
@@ -243,6 +264,11 @@ class AnswersTest extends RunningRouter {
         assertThat(explained.path("candidates").size()).isEqualTo(2);
         assertThat(explained.path("candidates").path(0).path("uncached_tokens").asInt()).isEqualTo(12);
         assertThat(explained.path("candidates").path(1).path("uncached_tokens").asInt()).isEqualTo(4);
+        for (JsonNode candidate : explained.path("candidates")) {
+            assertThat(Stream.of("uncached", "delay", "pending", "request", "slot", "memory")
+                    .mapToLong(term -> candidate.required(term + "_tokens").asLong()).sum())
+                    .isEqualTo(candidate.path("cost").asLong());
+        }
         assertThat(warm.requests()).hasSize(1);
         assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
         assertThat(response.headers().firstValue("x-warmpath-cached-tokens")).hasValue("8");
@@ -283,22 +309,56 @@ class AnswersTest extends RunningRouter {
 
     @Test
     void the_meters_tell_what_happened() {
-        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+        int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+        announce(join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 4, ids("ok"))), prompt, 3);
+        Map<String, Double> before = meters();
 
-        post("/v1/completions", TEXT.formatted(""));
+        post("/v1/completions", "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}");
 
-        String meters = management("/actuator/prometheus").body();
-        assertThat(meters).contains(
-                "warmpath_requests_total{endpoint=\"completions\",outcome=\"answered\"}",
-                "warmpath_in_flight_requests 0.0",
-                "warmpath_route_decisions_total{reason=\"only_one\"}",
-                "warmpath_stage_seconds_count{stage=\"tokenize\"}",
-                "warmpath_stage_seconds_count{stage=\"route\"}",
-                "warmpath_time_to_first_token_seconds_count{model=\"tiny\"}",
-                "warmpath_prompt_tokens_total{model=\"tiny\"}",
-                "warmpath_completion_tokens_total{model=\"tiny\"}",
-                "warmpath_cached_tokens_total{model=\"tiny\"}",
-                "warmpath_predicted_cached_tokens_total{model=\"tiny\"}");
+        assertThat(added(before)).containsAllEntriesOf(Map.ofEntries(
+                Map.entry("warmpath_requests_total{endpoint=\"completions\",outcome=\"answered\"}", 1.0),
+                Map.entry("warmpath_route_decisions_total{reason=\"only_one\"}", 1.0),
+                Map.entry("warmpath_stage_seconds_count{stage=\"tokenize\"}", 1.0),
+                Map.entry("warmpath_stage_seconds_count{stage=\"route\"}", 1.0),
+                Map.entry("warmpath_time_to_first_token_seconds_count{model=\"tiny\"}", 1.0),
+                Map.entry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0),
+                Map.entry("warmpath_completion_tokens_total{model=\"tiny\"}", (double) ids("ok").length),
+                Map.entry("warmpath_predicted_cached_tokens_total{model=\"tiny\"}", 8.0),
+                Map.entry("warmpath_cached_tokens_total{model=\"tiny\"}", 4.0),
+                Map.entry("warmpath_cached_token_error_tokens_count{model=\"tiny\"}", 1.0),
+                Map.entry("warmpath_cached_token_error_tokens_sum{model=\"tiny\"}", 4.0)));
+        assertThat(meters()).containsEntry("warmpath_in_flight_requests", 0.0);
+    }
+
+    @Test
+    void an_answer_that_a_stop_string_ends_is_no_witness_for_the_prediction() {
+        int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+        announce(join("w0").doing(FakeWorker.hangingAfter(ids("one STOP"))), prompt, 3);
+        Map<String, Double> before = meters();
+
+        JsonNode answer = json(post("/v1/completions",
+                "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21],'stop':'STOP'}"));
+
+        assertThat(answer.path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(8);
+        assertThat(added(before)).containsEntry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0)
+                .doesNotContainKeys("warmpath_cached_tokens_total{model=\"tiny\"}",
+                        "warmpath_predicted_cached_tokens_total{model=\"tiny\"}",
+                        "warmpath_cached_token_error_tokens_count{model=\"tiny\"}");
+    }
+
+    /** Values by name and tags. */
+    private Map<String, Double> meters() {
+        return management("/actuator/prometheus").body().lines().filter(line -> line.startsWith("warmpath_"))
+                .collect(Collectors.toMap(line -> line.substring(0, line.lastIndexOf(' ')),
+                        line -> Double.valueOf(line.substring(line.lastIndexOf(' ') + 1))));
+    }
+
+    /** What has changed since. */
+    private Map<String, Double> added(Map<String, Double> before) {
+        Map<String, Double> added = new HashMap<>();
+        meters().forEach((name, value) -> added.put(name, value - before.getOrDefault(name, 0.0)));
+        added.values().removeIf(value -> value == 0);
+        return added;
     }
 
     @Test

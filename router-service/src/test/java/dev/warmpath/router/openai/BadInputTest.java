@@ -257,7 +257,8 @@ class BadInputTest extends RunningRouter {
         HttpResponse<String> response = post("/v1/completions", TEXT.formatted(""));
 
         assertThat(response.statusCode()).isEqualTo(400);
-        assertThat(json(response).path("error").path("message").asString()).isEqualTo("the pool has 3 blocks, you need 4");
+        assertThat(json(response).path("error").path("message").asString())
+                .isEqualTo("the pool has 3 blocks, you need 4");
     }
 
     @Test

@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import static dev.warmpath.router.fleet.TestWorkers.CHECK;
 import static dev.warmpath.router.fleet.TestWorkers.MODEL;
 import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
 import static dev.warmpath.router.fleet.TestWorkers.registration;
@@ -40,7 +41,7 @@ class RequestRouterTest {
 
     private long now;
     private final PrefixIndex index = new PrefixIndex();
-    private final Fleet fleet = new Fleet(index, Duration.ofDays(1), 10, () -> now, _ -> false);
+    private final Fleet fleet = new Fleet(index, CHECK, Duration.ofDays(1), 10, () -> now, _ -> false);
     private final RequestRouter router = new RequestRouter(fleet, index, new RoutingPolicy(), () -> now);
     private final Map<FleetWorker, KeySet> announced = new HashMap<>();
     private final Random random = new Random(11);
@@ -110,6 +111,21 @@ class RequestRouterTest {
         assertThat(first.decision().cachedTokens()).isZero();
         assertThat(second.decision().cachedTokens()).isEqualTo(304);
         assertThat(second.decision().reason()).isEqualTo(RouteReason.PREFIX);
+    }
+
+    @Test
+    void shared_blocks_are_held_until_the_last_request_that_shares_them_is_over() {
+        int[] shared = randomTokens(320);
+        Placed first = place(concat(shared, randomTokens(40)));     // 22 full blocks and one of 8 tokens
+        Placed second = place(concat(shared, randomTokens(20)));    // 20 of those, one of its own and one of 4 tokens
+        String home = first.worker().id();
+        assertThat(second.worker().id()).isEqualTo(home);
+        assertThat(terms(home).candidate().usedBlocks()).isEqualTo(25);
+
+        finish(first);
+        assertThat(terms(home).candidate().usedBlocks()).isEqualTo(22);
+        finish(second);
+        assertThat(terms(home).candidate().usedBlocks()).isZero();
     }
 
     /** Slots for eight; for the ninth 2 x 8 + 2 x 8 + 512 there compares with 2 x 200 at the idle one. */

@@ -20,6 +20,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ModelTokenizerTest {
     private static final int BEGIN = BYTE_LEVEL.encode("<|begin|>", false)[0];
@@ -123,6 +124,17 @@ class ModelTokenizerTest {
         }
     }
 
+    /** Half a second; a scan of the ids for each marker takes minutes. */
+    @Test
+    @Timeout(20)
+    void a_hundred_thousand_markers_typed_into_a_message_are_ordinary_text_in_linear_time() {
+        String typed = "<|end|>".repeat(100_000);
+        int[] ids = BYTE_LEVEL.encode(RenderedPrompt.fromClient(typed));
+        assertThat(ids.length).isGreaterThan(200_000);
+        assertThat(Arrays.stream(ids).filter(id -> id == END).count()).isZero();
+        assertThat(BYTE_LEVEL.decode(ids)).isEqualTo(typed);
+    }
+
     @Test
     void a_vocabulary_that_can_only_write_the_marker_itself_refuses_the_message() {
         String unigram = """
@@ -168,6 +180,8 @@ class ModelTokenizerTest {
                 .isEqualTo(new SamplingDefaults(0f, 0, 1f));
         assertThat(tokenizer("{}", "{\"do_sample\":true,\"temperature\":0.6,\"top_k\":20}", "{}").samplingDefaults())
                 .isEqualTo(new SamplingDefaults(0.6f, 20, 1f));
+        assertThat(tokenizer("{}", "{\"temperature\":0,\"top_k\":-1}", "{}").samplingDefaults())
+                .isEqualTo(new SamplingDefaults(0f, 0, 1f));
         assertThat(tokenizer("{}", "{}", "{}").samplingDefaults()).isEqualTo(SamplingDefaults.NONE);
         assertThat(catchThrowableOfType(TokenizationException.class, () -> tokenizer("{}", "{\"top_p\":1.5}", "{}")))
                 .hasMessageContaining("top_p in generation_config.json is 1.5");

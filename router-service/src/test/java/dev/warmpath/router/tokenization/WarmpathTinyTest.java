@@ -89,6 +89,16 @@ class WarmpathTinyTest {
                 .isEqualTo("<|begin|><|user|>\nHi<|end|>\n<|assistant|>\n");
     }
 
+    /** Its longest token has 15 bytes. */
+    @Test
+    void the_least_number_of_tokens_is_told_from_the_length() {
+        assertThat(tokenizer.leastTokens("a".repeat(15))).isEqualTo(1);
+        assertThat(tokenizer.leastTokens("a".repeat(16))).isEqualTo(2);
+        assertThat(TestTokenizers.METASPACE.leastTokens("a".repeat(100))).isEqualTo(1);
+        String text = " the quick brown fox".repeat(200);
+        assertThat(tokenizer.leastTokens(text)).isLessThanOrEqualTo(tokenizer.encode(text, false).length);
+    }
+
     @Test
     void an_unknown_role_is_refused_in_the_templates_words() {
         var refusal = catchThrowableOfType(
