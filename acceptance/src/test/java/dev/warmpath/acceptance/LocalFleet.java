@@ -61,8 +61,17 @@ final class LocalFleet implements AutoCloseable {
         return "worker-" + number;
     }
 
+    URI routerManagement() {
+        return management(0);
+    }
+
+    /** @param number 1 for the first worker */
     URI workerManagement(int number) {
-        return URI.create("http://127.0.0.1:" + managementPort(number));
+        return management(number);
+    }
+
+    private URI management(int offset) {
+        return URI.create("http://127.0.0.1:" + managementPort(offset));
     }
 
     /** Ends a worker at once, as a crash would. @param number 1 for the first */

@@ -93,21 +93,29 @@ class WalkingFleetTest {
     @Order(4)
     void a_greedy_request_gives_equal_text_alone_and_among_sixteen_others() throws Exception {
         int[] tokens = randomTokens(200);
-        String alone = gateway.complete(tokens, 48).text();
+        double stepsBefore = overBothWorkers("warmpath_engine_steps_total");
+        double generatedBefore = overBothWorkers("warmpath_engine_generated_tokens_total");
 
+        String among;
         try (var threads = Executors.newFixedThreadPool(17)) {
             List<Future<Answer>> crowd = new ArrayList<>();
             for (int i = 0; i < 16; i++) {
                 int[] other = randomTokens(50 + 20 * i);
                 crowd.add(threads.submit(() -> gateway.complete(other, 48)));
             }
-            Future<Answer> among = threads.submit(() -> gateway.complete(tokens, 48));
-
-            assertThat(among.get().text()).isEqualTo(alone);
+            among = threads.submit(() -> gateway.complete(tokens, 48)).get().text();
             for (Future<Answer> other : crowd) {
                 assertThat(other.get().completionTokens()).isEqualTo(48);
             }
         }
+        double generated = overBothWorkers("warmpath_engine_generated_tokens_total") - generatedBefore;
+        double steps = overBothWorkers("warmpath_engine_steps_total") - stepsBefore;
+        Answer alone = gateway.complete(tokens, 48);
+
+        assertThat(generated).isEqualTo(17 * 48);
+        assertThat(steps).as("a step drew several tokens").isLessThan(generated / 2);
+        assertThat(alone.text()).isEqualTo(among);
+        assertThat(alone.cachedTokens()).isEqualTo(192);
     }
 
     @Test
@@ -151,23 +159,47 @@ class WalkingFleetTest {
     @Order(8)
     void a_killed_worker_leaves_at_once_and_its_clients_see_nothing_but_the_answer()
             throws InterruptedException, ExecutionException {
+        // a second's work for each worker, so that the kill meets requests without a first token
+        int waiting = 8;
+        try (var threads = Executors.newFixedThreadPool(waiting)) {
+            List<Future<Answer>> answers = new ArrayList<>();
+            for (int i = 0; i < waiting; i++) {
+                int[] tokens = randomTokens(1_900);
+                answers.add(threads.submit(() -> gateway.complete(tokens, 2)));
+            }
+            Await.until(Duration.ofSeconds(10), "both workers compute prompts", () ->
+                    pendingPromptTokens(1) > 1_900 && pendingPromptTokens(2) > 1_900);
+
+            fleet.kill(1);
+            Await.until(Duration.ofSeconds(2), "the killed worker is gone, well before its lease of 5 s",
+                    () -> gateway.readyWorkers().equals(List.of(LocalFleet.workerId(2))));
+
+            for (Future<Answer> answer : answers) {
+                assertThat(answer.get().status()).isEqualTo(200);
+                assertThat(answer.get().completionTokens()).isEqualTo(2);
+            }
+            assertThat(answers.stream().map(WalkingFleetTest::worker)).contains(LocalFleet.workerId(2));
+        }
+        assertThat(Gateway.meter(fleet.routerManagement(), "warmpath_dispatch_retries_total")).isPositive();
+
         int[] tokens = randomTokens(300);
-        String victim = gateway.complete(tokens, 4).worker();
-        int number = victim.equals(LocalFleet.workerId(1)) ? 1 : 2;
-        String survivor = LocalFleet.workerId(3 - number);
-
-        fleet.kill(number);
-        Answer next = gateway.complete(tokens, 4);
-
-        assertThat(next.status()).isEqualTo(200);
-        assertThat(next.worker()).isEqualTo(survivor);
-        Await.until(Duration.ofSeconds(2), "the killed worker is gone, well before its lease of 5 s",
-                () -> gateway.readyWorkers().equals(List.of(survivor)));
-
-        fleet.restartWorker(number);
+        assertThat(gateway.complete(tokens, 2).worker()).isEqualTo(LocalFleet.workerId(2));
+        fleet.restartWorker(1);
         Await.until(Duration.ofSeconds(60), "the restarted worker is back", () -> gateway.readyWorkers().size() == 2);
         assertThat(gateway.explain(Map.of("model", LocalFleet.MODEL, "prompt", tokens, "max_tokens", 4))
-                .path("worker").asString("")).as("the new life holds nothing").isEqualTo(survivor);
+                .path("worker").asString("")).as("the new life holds nothing").isEqualTo(LocalFleet.workerId(2));
+    }
+
+    private static double pendingPromptTokens(int worker) {
+        return Gateway.meter(fleet.workerManagement(worker), "warmpath_engine_prompt_pending_tokens");
+    }
+
+    private static double overBothWorkers(String meter) {
+        return Gateway.meter(fleet.workerManagement(1), meter) + Gateway.meter(fleet.workerManagement(2), meter);
+    }
+
+    private static String worker(Future<Answer> answer) {
+        return answer.resultNow().worker();
     }
 
     private int[] randomTokens(int count) {
