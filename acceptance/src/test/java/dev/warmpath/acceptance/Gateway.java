@@ -73,8 +73,14 @@ final class Gateway {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while waiting for the fleet", e);
         }
+    }
+
+    /** Only the status of an answer, whatever its body is. */
+    int status(String path, Map<String, ?> body) {
+        return send(json(base, path, body)).statusCode();
     }
 
     JsonNode explain(Map<String, ?> body) {

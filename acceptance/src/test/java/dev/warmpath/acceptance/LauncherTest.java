@@ -3,13 +3,16 @@ package dev.warmpath.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -72,14 +75,86 @@ class LauncherTest {
         }
     }
 
+    @Test
+    void a_fleet_open_to_the_network_turns_strangers_away_from_its_workers() throws IOException, InterruptedException {
+        int port = LocalFleet.freePortRange(2);
+        try {
+            Said up = warmpath(
+                    "up", "--host", "0.0.0.0", "--detach", "--workers", "1", "--port", Integer.toString(port));
+            assertThat(up.status()).as(up.text()).isZero();
+            var gateway = new Gateway(
+                    URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
+            assertThat(gateway.complete("Hello", 2).status()).isEqualTo(200);
+
+            var stranger = new Gateway(
+                    URI.create("http://127.0.0.1:" + (port + 1)), URI.create("http://127.0.0.1:" + (port + 1001)));
+            assertThat(stranger.status("/v1/generate", Map.of("promptTokens", List.of(1, 2, 3)))).isEqualTo(401);
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
+    }
+
+    @Test
+    void a_signal_to_a_foreground_up_leaves_no_process() throws IOException, InterruptedException {
+        Process up = foreground(LocalFleet.freePortRange(3));
+        try {
+            Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "three processes are starting", () -> pids().size() == 3);
+            List<Long> started = pids();
+
+            up.destroy();                                   // SIGTERM
+
+            assertThat(up.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            Await.until(Duration.ofSeconds(5), "whoever inherits them has buried them",
+                    () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
+        } finally {
+            warmpath("down");
+        }
+    }
+
+    @Test
+    void down_ends_a_foreground_up_quietly() throws IOException, InterruptedException {
+        Process up = foreground(LocalFleet.freePortRange(3));
+        try {
+            Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "up watches its fleet",
+                    () -> read("foreground").contains("Ctrl-C stops everything."));
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
+        assertThat(up.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(up.exitValue()).isZero();
+        assertThat(read("foreground")).endsWith("Ctrl-C stops everything.\nstopped\n");
+    }
+
+    /** @return pids in the fleet file: role, id, pid, ... */
+    private List<Long> pids() {
+        return read("fleet").lines().map(line -> Long.valueOf(line.split(" ")[2])).toList();
+    }
+
+    private String read(String file) {
+        try {
+            Path path = state.resolve(file);
+            return Files.exists(path) ? Files.readString(path) : "";
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private Process foreground(int port) throws IOException {
+        return builder(state.resolve("foreground"), "up", "--port", Integer.toString(port)).start();
+    }
+
     private Said warmpath(String... arguments) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(LocalFleet.ROOT.resolve("warmpath").toString()));
-        command.addAll(List.of(arguments));
         Path output = state.resolve("said");
-        var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
-        builder.environment().put("WARMPATH_STATE", state.toString());
-        Process process = builder.start();
+        Process process = builder(output, arguments).start();
         assertThat(process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)).as("the launcher returns").isTrue();
         return new Said(process.exitValue(), Files.readString(output));
+    }
+
+    private ProcessBuilder builder(Path output, String... arguments) {
+        List<String> command = new ArrayList<>(List.of(LocalFleet.ROOT.resolve("warmpath").toString()));
+        command.addAll(List.of(arguments));
+        var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+        builder.environment().put("WARMPATH_STATE", state.toString());
+        return builder;
     }
 }

@@ -39,10 +39,10 @@ final class LocalFleet implements AutoCloseable {
     private LocalFleet(int workerCount) {
         this.port = freePortRange(workerCount + 1);
         this.router = startRouter();
-        for (int i = 1; i <= workerCount; i++) {
-            workers.add(startWorker(i));
-        }
         try {
+            for (int i = 1; i <= workerCount; i++) {
+                workers.add(startWorker(i));
+            }
             Await.until(START_TIMEOUT, "all workers are ready", () -> {
                 requireAlive();
                 return gateway().readyWorkers().size() == workerCount;

@@ -91,9 +91,11 @@ class WalkingFleetTest {
 
     @Test
     @Order(4)
-    void a_greedy_request_gives_equal_text_alone_and_among_sixteen_others() throws Exception {
+    void a_greedy_request_gives_equal_text_among_sixteen_others_and_alone() throws Exception {
         int[] tokens = randomTokens(200);
-        String alone = gateway.complete(tokens, 48).text();
+        double steps = overWorkers("warmpath_engine_steps_total");
+        double generated = overWorkers("warmpath_engine_generated_tokens_total");
+        String amongOthers;
 
         try (var threads = Executors.newFixedThreadPool(17)) {
             List<Future<Answer>> crowd = new ArrayList<>();
@@ -103,11 +105,16 @@ class WalkingFleetTest {
             }
             Future<Answer> among = threads.submit(() -> gateway.complete(tokens, 48));
 
-            assertThat(among.get().text()).isEqualTo(alone);
+            amongOthers = among.get().text();
+            assertThat(among.get().cachedTokens()).isZero();
             for (Future<Answer> other : crowd) {
                 assertThat(other.get().completionTokens()).isEqualTo(48);
             }
         }
+        assertThat(overWorkers("warmpath_engine_steps_total") - steps).as("steps are shared: fewer than tokens")
+                .isLessThan(overWorkers("warmpath_engine_generated_tokens_total") - generated);
+
+        assertThat(gateway.complete(tokens, 48).text()).isEqualTo(amongOthers);
     }
 
     @Test
@@ -156,18 +163,36 @@ class WalkingFleetTest {
         int number = victim.equals(LocalFleet.workerId(1)) ? 1 : 2;
         String survivor = LocalFleet.workerId(3 - number);
 
-        fleet.kill(number);
-        Answer next = gateway.complete(tokens, 4);
+        try (var threads = Executors.newFixedThreadPool(12)) {
+            List<Future<Answer>> pending = new ArrayList<>();
+            for (int i = 0; i < 12; i++) {
+                int[] prompt = randomTokens(1_900);
+                pending.add(threads.submit(() -> gateway.complete(prompt, 1)));
+            }
+            Await.until(Duration.ofSeconds(10), "two long prompts or more are pending on either worker",
+                    () -> pendingTokens(1) > 2_000 && pendingTokens(2) > 2_000);
 
-        assertThat(next.status()).isEqualTo(200);
-        assertThat(next.worker()).isEqualTo(survivor);
-        Await.until(Duration.ofSeconds(2), "the killed worker is gone, well before its lease of 5 s",
-                () -> gateway.readyWorkers().equals(List.of(survivor)));
+            fleet.kill(number);
+            Await.until(Duration.ofSeconds(2), "the killed worker is gone, well before its lease of 5 s",
+                    () -> gateway.readyWorkers().equals(List.of(survivor)));
+            for (Future<Answer> answer : pending) {
+                assertThat(answer.get().status()).isEqualTo(200);
+            }
+        }
+        assertThat(gateway.complete(tokens, 4).worker()).isEqualTo(survivor);
 
         fleet.restartWorker(number);
         Await.until(Duration.ofSeconds(60), "the restarted worker is back", () -> gateway.readyWorkers().size() == 2);
         assertThat(gateway.explain(Map.of("model", LocalFleet.MODEL, "prompt", tokens, "max_tokens", 4))
                 .path("worker").asString("")).as("the new life holds nothing").isEqualTo(survivor);
+    }
+
+    private static double overWorkers(String meter) {
+        return Gateway.meter(fleet.workerManagement(1), meter) + Gateway.meter(fleet.workerManagement(2), meter);
+    }
+
+    private static double pendingTokens(int worker) {
+        return Gateway.meter(fleet.workerManagement(worker), "warmpath_engine_prompt_pending_tokens");
     }
 
     private int[] randomTokens(int count) {
