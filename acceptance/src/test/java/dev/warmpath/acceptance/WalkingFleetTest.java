@@ -27,9 +27,11 @@ class WalkingFleetTest {
     /** Below the first special token of the model's vocabulary. */
     private static final int ORDINARY_TOKENS = 2_000;
 
+    /** One for all tests: no test's prompt begins like another's. */
+    private static final SplittableRandom RANDOM = new SplittableRandom(20261121);
+
     private static LocalFleet fleet;
     private static Gateway gateway;
-    private final SplittableRandom random = new SplittableRandom(20261121);
 
     @BeforeAll
     static void start() {
@@ -62,7 +64,7 @@ class WalkingFleetTest {
     @Order(2)
     void follow_ups_go_to_the_first_requests_worker_and_reuse_what_the_router_predicted() {
         for (int prefix = 0; prefix < 20; prefix++) {
-            int[] tokens = randomTokens(40 + random.nextInt(400));
+            int[] tokens = randomTokens(40 + RANDOM.nextInt(400));
             Answer first = gateway.complete(tokens, 4);
             int reusable = (tokens.length - 1) / LocalFleet.BLOCK_SIZE * LocalFleet.BLOCK_SIZE;
             assertThat(first.cachedTokens()).isZero();
@@ -197,7 +199,7 @@ class WalkingFleetTest {
 
     private int[] randomTokens(int count) {
         int[] tokens = new int[count];
-        Arrays.setAll(tokens, i -> random.nextInt(ORDINARY_TOKENS));
+        Arrays.setAll(tokens, i -> RANDOM.nextInt(ORDINARY_TOKENS));
         return tokens;
     }
 }
