@@ -64,11 +64,6 @@ final class Gateway {
                 response.headers().firstValue("x-warmpath-cached-tokens").map(Integer::parseInt).orElse(-1), answer);
     }
 
-    /** The status alone. */
-    int status(String path, Map<String, ?> body) {
-        return send(json(base, path, body)).statusCode();
-    }
-
     /** The data of every server-sent event of a streamed chat, {@code [DONE]} included. */
     List<String> streamChat(List<Map<String, String>> messages) {
         HttpRequest request = json(base, "/v1/chat/completions", Map.of("model", LocalFleet.MODEL, "messages", messages,
@@ -78,8 +73,14 @@ final class Gateway {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while waiting for the fleet", e);
         }
+    }
+
+    /** Only the status of an answer, whatever its body is. */
+    int status(String path, Map<String, ?> body) {
+        return send(json(base, path, body)).statusCode();
     }
 
     JsonNode explain(Map<String, ?> body) {

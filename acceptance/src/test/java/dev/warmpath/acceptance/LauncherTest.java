@@ -53,39 +53,6 @@ class LauncherTest {
     }
 
     @Test
-    void an_interrupted_up_leaves_no_process_behind() throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(2);
-        Path output = state.resolve("foreground");
-        Process up = launcher(output, "up", "--workers", "1", "--port", Integer.toString(port)).start();
-        Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "the fleet is ready",
-                () -> read(output).contains("Ctrl-C stops everything"));
-        List<ProcessHandle> started = up.descendants().filter(ProcessHandle::isAlive).toList();
-        assertThat(started).as("router, worker and the launcher's own sleep").hasSizeGreaterThanOrEqualTo(2);
-
-        up.destroy();
-
-        assertThat(up.waitFor(40, TimeUnit.SECONDS)).isTrue();
-        assertThat(read(output)).contains("stopping ...");
-        assertThat(started).noneMatch(ProcessHandle::isAlive);
-        assertThat(warmpath("status").text()).contains("no fleet is running");
-    }
-
-    @Test
-    void a_fleet_that_listens_beyond_this_machine_has_a_token_that_strangers_lack()
-            throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(2);
-        try {
-            Said up = warmpath("up", "--detach", "--workers", "1", "--port", Integer.toString(port), "--host", "0.0.0.0");
-            assertThat(up.status()).as(up.text()).isZero();
-
-            var worker = new Gateway(URI.create("http://127.0.0.1:" + (port + 1)), URI.create("http://127.0.0.1:1"));
-            assertThat(worker.status("/v1/generate", Map.of("requestId", "stranger"))).isEqualTo(401);
-        } finally {
-            assertThat(warmpath("down").status()).isZero();
-        }
-    }
-
-    @Test
     void mistakes_are_answered_with_a_sentence() throws IOException, InterruptedException {
         assertThat(warmpath("up", "--workers", "none").text()).contains("--workers takes a number from 1 to 64");
         assertThat(warmpath("up", "--port", "70000").text()).contains("--port takes a number");
@@ -108,26 +75,86 @@ class LauncherTest {
         }
     }
 
-    private Said warmpath(String... arguments) throws IOException, InterruptedException {
-        Path output = state.resolve("said");
-        Process process = launcher(output, arguments).start();
-        assertThat(process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)).as("the launcher returns").isTrue();
-        return new Said(process.exitValue(), read(output));
+    @Test
+    void a_fleet_open_to_the_network_turns_strangers_away_from_its_workers() throws IOException, InterruptedException {
+        int port = LocalFleet.freePortRange(2);
+        try {
+            Said up = warmpath(
+                    "up", "--host", "0.0.0.0", "--detach", "--workers", "1", "--port", Integer.toString(port));
+            assertThat(up.status()).as(up.text()).isZero();
+            var gateway = new Gateway(
+                    URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
+            assertThat(gateway.complete("Hello", 2).status()).isEqualTo(200);
+
+            var stranger = new Gateway(
+                    URI.create("http://127.0.0.1:" + (port + 1)), URI.create("http://127.0.0.1:" + (port + 1001)));
+            assertThat(stranger.status("/v1/generate", Map.of("promptTokens", List.of(1, 2, 3)))).isEqualTo(401);
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
     }
 
-    private ProcessBuilder launcher(Path output, String... arguments) {
+    @Test
+    void a_signal_to_a_foreground_up_leaves_no_process() throws IOException, InterruptedException {
+        Process up = foreground(LocalFleet.freePortRange(3));
+        try {
+            Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "three processes are starting", () -> pids().size() == 3);
+            List<Long> started = pids();
+
+            up.destroy();                                   // SIGTERM
+
+            assertThat(up.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            Await.until(Duration.ofSeconds(5), "whoever inherits them has buried them",
+                    () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
+        } finally {
+            warmpath("down");
+        }
+    }
+
+    @Test
+    void down_ends_a_foreground_up_quietly() throws IOException, InterruptedException {
+        Process up = foreground(LocalFleet.freePortRange(3));
+        try {
+            Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "up watches its fleet",
+                    () -> read("foreground").contains("Ctrl-C stops everything."));
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
+        assertThat(up.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(up.exitValue()).isZero();
+        assertThat(read("foreground")).endsWith("Ctrl-C stops everything.\nstopped\n");
+    }
+
+    /** @return pids in the fleet file: role, id, pid, ... */
+    private List<Long> pids() {
+        return read("fleet").lines().map(line -> Long.valueOf(line.split(" ")[2])).toList();
+    }
+
+    private String read(String file) {
+        try {
+            Path path = state.resolve(file);
+            return Files.exists(path) ? Files.readString(path) : "";
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private Process foreground(int port) throws IOException {
+        return builder(state.resolve("foreground"), "up", "--port", Integer.toString(port)).start();
+    }
+
+    private Said warmpath(String... arguments) throws IOException, InterruptedException {
+        Path output = state.resolve("said");
+        Process process = builder(output, arguments).start();
+        assertThat(process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)).as("the launcher returns").isTrue();
+        return new Said(process.exitValue(), Files.readString(output));
+    }
+
+    private ProcessBuilder builder(Path output, String... arguments) {
         List<String> command = new ArrayList<>(List.of(LocalFleet.ROOT.resolve("warmpath").toString()));
         command.addAll(List.of(arguments));
         var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
         builder.environment().put("WARMPATH_STATE", state.toString());
         return builder;
-    }
-
-    private static String read(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 }

@@ -39,10 +39,10 @@ final class LocalFleet implements AutoCloseable {
     private LocalFleet(int workerCount) {
         this.port = freePortRange(workerCount + 1);
         this.router = startRouter();
-        for (int i = 1; i <= workerCount; i++) {
-            workers.add(startWorker(i));
-        }
         try {
+            for (int i = 1; i <= workerCount; i++) {
+                workers.add(startWorker(i));
+            }
             Await.until(START_TIMEOUT, "all workers are ready", () -> {
                 requireAlive();
                 return gateway().readyWorkers().size() == workerCount;
@@ -61,17 +61,8 @@ final class LocalFleet implements AutoCloseable {
         return "worker-" + number;
     }
 
-    URI routerManagement() {
-        return management(0);
-    }
-
-    /** @param number 1 for the first worker */
     URI workerManagement(int number) {
-        return management(number);
-    }
-
-    private URI management(int offset) {
-        return URI.create("http://127.0.0.1:" + managementPort(offset));
+        return URI.create("http://127.0.0.1:" + managementPort(number));
     }
 
     /** Ends a worker at once, as a crash would. @param number 1 for the first */
