@@ -27,7 +27,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;
-import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,6 +42,8 @@ import tools.jackson.databind.json.JsonMapper;
 /** A whole router and a worker's side of the fleet, a token between them: registration, files, events, departure. */
 @Timeout(60)
 class FleetLinkTest {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(50);
 
     /** The smallest tokenizer that is one: byte-level BPE over three letters. */
     private static final String TOKENIZER = """
@@ -70,7 +71,7 @@ class FleetLinkTest {
             Fleet fleet = router.getBean(Fleet.class);
             PrefixIndex index = router.getBean(PrefixIndex.class);
             link.start();
-            await(() -> fleet.model("tiny") != null
+            Await.until(PATIENCE, "the model is served, or the reason is known", () -> fleet.model("tiny") != null
                     || fleet.snapshot().stream().anyMatch(seen -> seen.problem() != null));
             assertThat(fleet.snapshot()).allSatisfy(seen -> assertThat(seen.problem()).isNull());
 
@@ -78,14 +79,14 @@ class FleetLinkTest {
                     HashSettings.ofBlockSize(16), ExtraKeys.NONE, new Random(1).ints(160, 0, 3).toArray());
             events.publish(List.of(new BlockChange.Stored(Medium.DEVICE,
                     IntStream.range(0, 7).mapToLong(chain::key).toArray())));
-            await(() -> index.match(chain, 9).blocks(0) == 7);
+            Await.until(PATIENCE, "stored blocks match", () -> index.match(chain, 9).blocks(0) == 7);
             events.publish(List.of(new BlockChange.Removed(Medium.DEVICE, new long[] {chain.key(6), chain.key(5)})));
-            await(() -> index.match(chain, 9).blocks(0) == 5);
+            Await.until(PATIENCE, "removed blocks do not", () -> index.match(chain, 9).blocks(0) == 5);
 
             link.close();
             server.disposeNow();                                   // nobody listens any more, and
             stream.stop();                                         // what was open ends
-            await(() -> fleet.snapshot().isEmpty());
+            Await.until(PATIENCE, "the worker is gone", () -> fleet.snapshot().isEmpty());
             assertThat(index.match(chain, 9).blocks(0)).isZero();
         } finally {
             server.disposeNow();
@@ -112,11 +113,5 @@ class FleetLinkTest {
                 URI.create("http://127.0.0.1:" + server.port()), files.description(), 1_000, 8, true);
         return new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 1_000, 0), events,
                 JsonMapper.builder().build());
-    }
-
-    private static void await(BooleanSupplier condition) throws InterruptedException {
-        while (!condition.getAsBoolean()) {
-            Thread.sleep(5);
-        }
     }
 }
