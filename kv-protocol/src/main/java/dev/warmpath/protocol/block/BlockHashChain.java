@@ -24,6 +24,7 @@ public final class BlockHashChain {
 
     private final HashSettings settings;
     private final ExtraKeys extraKeys;
+    private final ExtraKeyWriter extraKeyWriter;
     private final MessageDigest sha256 = newSha256();
     private final CborWriter preimage = new CborWriter();
     private final byte[] digest = new byte[HASH_BYTES];
@@ -34,6 +35,7 @@ public final class BlockHashChain {
     public BlockHashChain(HashSettings settings, ExtraKeys extraKeys) {
         this.settings = settings;
         this.extraKeys = extraKeys;
+        this.extraKeyWriter = new ExtraKeyWriter(extraKeys, settings.blockSize());
         this.words = new long[WORDS_PER_HASH * 4];
         preimage.text(settings.seed());
         digestPreimageInto(root, 0);
@@ -57,6 +59,14 @@ public final class BlockHashChain {
         var chain = new BlockHashChain(settings, extraKeys);
         chain.extend(tokens, tokens.length);
         return chain;
+    }
+
+    /** A chain of its own that goes on from what this one has hashed. */
+    public BlockHashChain fork() {
+        var fork = new BlockHashChain(settings, extraKeys);
+        fork.words = words.clone();
+        fork.blockCount = blockCount;
+        return fork;
     }
 
     /**
@@ -113,7 +123,7 @@ public final class BlockHashChain {
         preimage.arrayHeader(ITEMS_IN_PREIMAGE);
         writeParent(first ? root : words, first ? 0 : (blockIndex - 1) * WORDS_PER_HASH);
         writeTokens(tokens, blockIndex * settings.blockSize());
-        writeExtraKeys(first);
+        extraKeyWriter.write(preimage, blockIndex);
         digestPreimageInto(words, blockIndex * WORDS_PER_HASH);
     }
 
@@ -131,21 +141,6 @@ public final class BlockHashChain {
                 throw new IllegalArgumentException("token id " + tokens[i] + " at position " + i + " is negative");
             }
             preimage.unsigned(tokens[i]);
-        }
-    }
-
-    private void writeExtraKeys(boolean first) {
-        int count = extraKeys.count(first);
-        if (count == 0) {
-            preimage.nil();
-            return;
-        }
-        preimage.arrayHeader(count);
-        if (extraKeys.adapter() != null) {
-            preimage.text(extraKeys.adapter());
-        }
-        if (first && extraKeys.salt() != null) {
-            preimage.text(extraKeys.salt());
         }
     }
 
