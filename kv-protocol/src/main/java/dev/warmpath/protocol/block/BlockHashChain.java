@@ -50,7 +50,7 @@ public final class BlockHashChain {
     }
 
     /** A chain with the hashes found so far, which may go on differently. */
-    public BlockHashChain copy() {
+    public BlockHashChain fork() {
         return new BlockHashChain(this);
     }
 
