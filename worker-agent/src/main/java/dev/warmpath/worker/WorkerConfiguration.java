@@ -16,6 +16,7 @@ import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.model.RunnerSettings;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.KvEventStream;
 import dev.warmpath.worker.routerlink.ModelFileServing;
@@ -67,8 +68,8 @@ class WorkerConfiguration {
             case VECTOR -> new VectorBackend(compute.threadCount());
             case SCALAR -> new ScalarBackend();
         };
-        return ModelRunner.load(model.directory(), backend, kv.blockCount(), kv.blockSize(),
-                scheduler.maxNumBatchedTokens(), scheduler.maxNumSeqs());
+        return ModelRunner.load(model.directory(), backend, RunnerSettings.of(kv.blockCount(), kv.blockSize(),
+                scheduler.maxNumBatchedTokens(), scheduler.maxNumSeqs()));
     }
 
     @Bean

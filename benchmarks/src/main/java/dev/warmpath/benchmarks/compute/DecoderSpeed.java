@@ -7,6 +7,7 @@ import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.model.InputBatch;
 import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.model.RunnerSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.SplittableRandom;
@@ -36,7 +37,8 @@ public final class DecoderSpeed {
     private final int[][] blockTables = new int[STREAMS][BLOCKS_PER_SEQUENCE];
 
     private DecoderSpeed(Path model, ComputeBackend backend) throws IOException {
-        runner = ModelRunner.load(model, backend, STREAMS * BLOCKS_PER_SEQUENCE + 1, BLOCK_SIZE, PROMPT, STREAMS);
+        runner = ModelRunner.load(model, backend,
+                RunnerSettings.of(STREAMS * BLOCKS_PER_SEQUENCE + 1, BLOCK_SIZE, PROMPT, STREAMS));
         batch = runner.newInputBatch();
         var random = new SplittableRandom(1);
         for (int stream = 0; stream < STREAMS; stream++) {

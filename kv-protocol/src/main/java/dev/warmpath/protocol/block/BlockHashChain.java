@@ -44,13 +44,14 @@ public final class BlockHashChain {
     private BlockHashChain(BlockHashChain other) {
         settings = other.settings;
         extraKeys = other.extraKeys;
+        extraKeyWriter = new ExtraKeyWriter(extraKeys, settings.blockSize());
         System.arraycopy(other.root, 0, root, 0, root.length);
         words = Arrays.copyOf(other.words, Math.max(other.blockCount, 1) * WORDS_PER_HASH);
         blockCount = other.blockCount;
     }
 
-    /** A chain with the hashes found so far, which may go on differently. */
-    public BlockHashChain copy() {
+    /** A chain of its own with the hashes found so far, which may go on differently. */
+    public BlockHashChain fork() {
         return new BlockHashChain(this);
     }
 
@@ -59,14 +60,6 @@ public final class BlockHashChain {
         var chain = new BlockHashChain(settings, extraKeys);
         chain.extend(tokens, tokens.length);
         return chain;
-    }
-
-    /** A chain of its own that goes on from what this one has hashed. */
-    public BlockHashChain fork() {
-        var fork = new BlockHashChain(settings, extraKeys);
-        fork.words = words.clone();
-        fork.blockCount = blockCount;
-        return fork;
     }
 
     /**

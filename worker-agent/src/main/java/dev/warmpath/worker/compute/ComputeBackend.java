@@ -8,9 +8,11 @@ import java.lang.foreign.MemorySegment;
  *
  * <p><b>Queue.</b> Operations are <em>enqueued</em> and take effect in the order of the calls; a backend may run them
  * at once, later, or replay them as a captured graph. {@link #submit} ends a step, {@link #await} waits for it and
- * brings the drawn tokens back, and nothing else. At most one step is outstanding.
+ * brings the drawn tokens back, and nothing else. Several steps may be outstanding, each with {@link SampledTokens} of
+ * its own; they are awaited in the order in which they were submitted. A step may take tokens that the one before it
+ * drew without waiting for them ({@link #feedTokens}).
  * <pre>
- *   write inputs → embed
+ *   write inputs → feedTokens → embed
  *                → per layer: norm, matmul, rotateAndStoreKv, pagedAttention, matmul, norm, matmul, siluMul, matmul
  *                → gatherRows → norm → matmul (head) → sample → submit ⇢ await
  * </pre>
@@ -22,7 +24,8 @@ import java.lang.foreign.MemorySegment;
  * not on the other rows, their number, block size or threads. On a GPU it may differ in the last bits.
  *
  * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. What the
- * device finds out is {@link ComputeException}, at the call or at {@link #await}. One thread uses a backend at a time.
+ * device finds out is {@link ComputeException}, at the call or at {@link #await}; it belongs to that step alone, the
+ * others that are outstanding can be awaited as before. One thread uses a backend at a time.
  */
 public interface ComputeBackend extends AutoCloseable {
 
@@ -52,10 +55,11 @@ public interface ComputeBackend extends AutoCloseable {
 
     /**
      * A zeroed paged cache.
-     * @param blockCount blocks, the null block 0 included
-     * @throws ComputeException if the device cannot hold it
+     * @param blockCount     blocks, the null block 0 included
+     * @param hostBlockCount blocks of its host tier, which only {@link #copyBlocks} reaches; 0 is none
+     * @throws ComputeException if the device or the host cannot hold it, or the backend has no host tier
      */
-    KvCache allocateKvCache(CacheShape shape, int blockCount);
+    KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount);
 
     /** Device memory that one block takes, keys and values of all layers. */
     long bytesPerBlock(CacheShape shape);
@@ -70,6 +74,16 @@ public interface ComputeBackend extends AutoCloseable {
     void read(Tensor source, int rowCount, MemorySegment values);
 
     // ---- operations of a step, in the order in which a decoder needs them
+
+    /**
+     * Fills in tokens that were drawn on the device and are not known to the host yet: {@code tokens[r] =
+     * drawn[sources[r]]} where {@code sources[r]} is 0 or above; other rows stay. {@link SampledTokens#NO_TOKEN} feeds
+     * token 0: its step has failed, and what is computed from it will be thrown away.
+     * @param drawn   of a step submitted before; may be the one that this step samples into
+     * @param sources I32 [≥ rowCount, 1]; rows of {@code drawn}, which the caller has checked, or negative
+     * @param tokens  I32 [≥ rowCount, 1]
+     */
+    void feedTokens(SampledTokens drawn, Tensor sources, Tensor tokens, int rowCount);
 
     /**
      * Looks rows up: {@code hidden[r] = table[tokens[r]]}.
@@ -135,19 +149,29 @@ public interface ComputeBackend extends AutoCloseable {
     void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount);
 
     /**
-     * Copies whole blocks, keys and values of all layers, pair after pair.
-     * @throws ComputeException if the backend has no host tier and the direction needs one
+     * Copies whole blocks, keys and values of all layers, bit for bit and pair after pair: a block may be the target
+     * of one pair and the source of the next.
+     * @param mapping ids of the device, or from 0 of the host tier, as the direction says
+     * @throws IllegalArgumentException if there is no such block; nothing is copied then
+     * @throws ComputeException if the cache has no host tier and the direction needs one
      */
     void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction);
 
     // ---- steps
 
-    /** Ends the step: everything enqueued since the last one. @param rowCount tokens to bring back, may be 0 */
+    /**
+     * Ends the step: everything enqueued since the last one.
+     * @param sampled  what the step drew; belongs to the step until it has been awaited
+     * @param rowCount tokens to bring back, may be 0
+     * @throws IllegalStateException if {@code sampled} belongs to a step that has not been awaited
+     */
     Completion submit(SampledTokens sampled, int rowCount);
 
     /**
-     * Waits for a step and fills {@code output}.
+     * Waits for the oldest outstanding step and fills {@code output}. It is over then, whether it failed or not.
      * @throws ComputeException if anything in the step failed, unusable logits included; {@code output} is then empty
+     * @throws IllegalArgumentException if {@code output} is too small; the step stays outstanding
+     * @throws IllegalStateException if the step is not the oldest outstanding one
      */
     void await(Completion completion, StepOutput output);
 

@@ -11,4 +11,7 @@ public interface KvCache {
 
     /** Number of blocks, the null block 0 included. */
     int blockCount();
+
+    /** Number of blocks in its host tier; 0 if it has none. */
+    int hostBlockCount();
 }

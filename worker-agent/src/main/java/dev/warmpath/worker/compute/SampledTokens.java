@@ -1,7 +1,7 @@
 package dev.warmpath.worker.compute;
 
 /**
- * Where a step leaves what it drew.
+ * Where a step leaves what it drew; one for each step that is outstanding at the same time.
  * @param tokens   I32 [rows, 1]; {@link #NO_TOKEN} where the logits were unusable
  * @param logprobs F32 [rows, 1]; NaN where none was wanted
  */

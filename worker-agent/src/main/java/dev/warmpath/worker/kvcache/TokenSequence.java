@@ -73,7 +73,7 @@ public final class TokenSequence {
      */
     public TokenSequence fork() {
         return new TokenSequence(
-                hashSettings, chain.copy(), Arrays.copyOf(tokens, tokenCount), promptLength, skipsCacheRead);
+                hashSettings, chain.fork(), Arrays.copyOf(tokens, tokenCount), promptLength, skipsCacheRead);
     }
 
     public int promptLength() {

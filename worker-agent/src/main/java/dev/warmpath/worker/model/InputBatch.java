@@ -11,23 +11,29 @@ import org.jspecify.annotations.Nullable;
  * freed with this object. Made once; {@link #clear}, {@link #add} each sequence, submit, and it may be refilled. Not
  * thread-safe.
  * <pre>
- *   tokens, positions, slots   int32 [maxTokens]
- *   blockTables                int32 [maxSequences, maxBlocksPerSequence], tail of a row: leftovers
- *   queryStarts                int32 [maxSequences + 1], contextLengths int32 [maxSequences]
+ *   tokens, sources, positions, slots   int32 [maxTokens]
+ *   blockTables   int32 [maxSequences, blockTableStride], tail of a row: leftovers
+ *   queryStarts   int32 [maxSequences + 1], contextLengths int32 [maxSequences]
  *   sampledRows, counters, topKs, logprobs int32; seeds int64; temperatures, topPs float32 [maxSequences]
  * </pre>
+ * Blocks come as the block manager counts them. If the device's are smaller, r in one, block b is written into the
+ * tables as b·r up to b·r + r − 1; slots are the same either way: b · blockSize + offset.
  */
 public final class InputBatch {
 
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
     private static final ValueLayout.OfFloat FLOAT = ValueLayout.JAVA_FLOAT;
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
+    /** The source of a token that is known. */
+    private static final int NO_SOURCE = -1;
 
     private final int maxTokens;
     private final int maxSequences;
     private final int maxBlocksPerSequence;
     private final int blockSize;
+    private final int kernelBlocksPerBlock;
     private final MemorySegment tokens;
+    private final MemorySegment sources;
     private final MemorySegment positions;
     private final MemorySegment slots;
     private final MemorySegment blockTables;
@@ -46,22 +52,34 @@ public final class InputBatch {
     private int largestPosition;
     private int largestBlock;
     private int largestToken;
+    private int largestSource;
 
-    /** Sizes are upper limits, included. */
+    /** Sizes are upper limits, included. Blocks are those of the device. */
     public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize) {
+        this(maxTokens, maxSequences, maxBlocksPerSequence, blockSize, blockSize);
+    }
+
+    /** Sizes are upper limits, included. @param kernelBlockSize tokens in a block of the device */
+    public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize, int kernelBlockSize) {
         if (maxTokens < 1 || maxSequences < 1 || maxBlocksPerSequence < 1 || blockSize < 1) {
             throw new IllegalArgumentException("no batch takes %d tokens of %d sequences in %d blocks of %d"
                     .formatted(maxTokens, maxSequences, maxBlocksPerSequence, blockSize));
+        }
+        if (kernelBlockSize < 1 || blockSize % kernelBlockSize != 0) {
+            throw new IllegalArgumentException(
+                    "kernel block size %d does not divide block size %d".formatted(kernelBlockSize, blockSize));
         }
         this.maxTokens = maxTokens;
         this.maxSequences = maxSequences;
         this.maxBlocksPerSequence = maxBlocksPerSequence;
         this.blockSize = blockSize;
+        this.kernelBlocksPerBlock = blockSize / kernelBlockSize;
         var arena = Arena.ofAuto();
         tokens = arena.allocate(INT, maxTokens);
+        sources = arena.allocate(INT, maxTokens);
         positions = arena.allocate(INT, maxTokens);
         slots = arena.allocate(INT, maxTokens);
-        blockTables = arena.allocate(INT, (long) maxSequences * maxBlocksPerSequence);
+        blockTables = arena.allocate(INT, (long) maxSequences * blockTableStride());
         queryStarts = arena.allocate(INT, maxSequences + 1L);
         contextLengths = arena.allocate(INT, maxSequences);
         sampledRows = arena.allocate(INT, maxSequences);
@@ -81,6 +99,7 @@ public final class InputBatch {
         largestPosition = -1;
         largestBlock = -1;
         largestToken = -1;
+        largestSource = NO_SOURCE;
     }
 
     /**
@@ -101,8 +120,35 @@ public final class InputBatch {
         requireTokens(sequenceTokens, from, count);
         addBlocks(blockTable, blockCount);
         for (int position = from; position < from + count; position++) {
-            addToken(sequenceTokens[position], position, blockTable[position / blockSize]);
+            addToken(sequenceTokens[position], NO_SOURCE, position, blockTable[position / blockSize]);
         }
+        addSequence(from, count, sampling);
+    }
+
+    /**
+     * Adds a sequence's next token where it is not known here yet: the step submitted immediately before this one draws
+     * it.
+     * @param sourceRow  index of the token among those drawn by that step, from 0
+     * @param position   the token's in its sequence
+     * @param blockTable as in {@link #add}, {@code blockCount} and {@code sampling} too
+     * @throws IllegalStateException    if the batch is full
+     * @throws IllegalArgumentException if the block table does not cover the token, or a block id or the row is too
+     *                                  small; the batch is then as it was
+     */
+    public void addFed(int sourceRow, int position, int[] blockTable, int blockCount, @Nullable Sampling sampling) {
+        requireRoom(1);
+        requireCovered(position, 1, blockCount);
+        requireRealBlocks(blockTable, blockCount);
+        if (sourceRow < 0) {
+            throw new IllegalArgumentException("no step draws a row " + sourceRow);
+        }
+        addBlocks(blockTable, blockCount);
+        addToken(0, sourceRow, position, blockTable[position / blockSize]);
+        addSequence(position, 1, sampling);
+    }
+
+    /** Ends the sequence whose {@code count} tokens were added last. */
+    private void addSequence(int from, int count, @Nullable Sampling sampling) {
         queryStarts.setAtIndex(INT, sequenceCount, tokenCount - count);
         contextLengths.setAtIndex(INT, sequenceCount, from + count);
         sequenceCount++;
@@ -149,18 +195,23 @@ public final class InputBatch {
     }
 
     private void addBlocks(int[] blockTable, int blockCount) {
-        long row = (long) sequenceCount * maxBlocksPerSequence;
+        long entry = (long) sequenceCount * blockTableStride();
         for (int block = 0; block < blockCount; block++) {
-            blockTables.setAtIndex(INT, row + block, blockTable[block]);
+            int first = blockTable[block] * kernelBlocksPerBlock;
+            for (int part = 0; part < kernelBlocksPerBlock; part++) {
+                blockTables.setAtIndex(INT, entry++, first + part);
+            }
             largestBlock = Math.max(largestBlock, blockTable[block]);
         }
     }
 
-    private void addToken(int token, int position, int blockId) {
+    private void addToken(int token, int source, int position, int blockId) {
         tokens.setAtIndex(INT, tokenCount, token);
+        sources.setAtIndex(INT, tokenCount, source);
         positions.setAtIndex(INT, tokenCount, position);
         slots.setAtIndex(INT, tokenCount, blockId * blockSize + position % blockSize);
         largestToken = Math.max(largestToken, token);
+        largestSource = Math.max(largestSource, source);
         tokenCount++;
     }
 
@@ -196,6 +247,15 @@ public final class InputBatch {
         return maxBlocksPerSequence;
     }
 
+    /** Entries of a sequence's row in the block tables, in blocks of the device. */
+    int blockTableStride() {
+        return maxBlocksPerSequence * kernelBlocksPerBlock;
+    }
+
+    int kernelBlockSize() {
+        return blockSize / kernelBlocksPerBlock;
+    }
+
     // ---- for the runner: largest values of the batch (-1 when empty), and the filled parts of the buffers
 
     int largestPosition() {
@@ -210,8 +270,22 @@ public final class InputBatch {
         return largestToken;
     }
 
+    /** Last row that is fed from the step before. */
+    int largestSource() {
+        return largestSource;
+    }
+
+    /** True if some token is still to be drawn by the step before. */
+    boolean isFed() {
+        return largestSource != NO_SOURCE;
+    }
+
     MemorySegment tokens() {
         return filled(tokens, INT, tokenCount);
+    }
+
+    MemorySegment sources() {
+        return filled(sources, INT, tokenCount);
     }
 
     MemorySegment positions() {
@@ -223,7 +297,7 @@ public final class InputBatch {
     }
 
     MemorySegment blockTables() {
-        return filled(blockTables, INT, (long) sequenceCount * maxBlocksPerSequence);
+        return filled(blockTables, INT, (long) sequenceCount * blockTableStride());
     }
 
     MemorySegment queryStarts() {

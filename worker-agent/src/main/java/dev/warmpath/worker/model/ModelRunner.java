@@ -12,54 +12,62 @@ import dev.warmpath.worker.compute.StepOutput;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.Arrays;
 
 /**
  * A loaded model with its paged cache: batches in, drawn tokens out. Owns the backend and closes it. Used by one
- * thread; at most one step is outstanding.
+ * thread. As many steps may be in flight as the settings say; each keeps its results until it is awaited, and they are
+ * awaited in the order in which they were submitted.
  */
 public final class ModelRunner implements AutoCloseable {
+
+    /** Pairs of device blocks handed over in one call where they are smaller than those of the caller. */
+    private static final int COPIES_AT_ONCE = 256;
 
     private final ModelConfig config;
     private final ComputeBackend backend;
     private final KvCache cache;
+    private final RunnerSettings settings;
     private final int maxBlocksPerSequence;
-    private final int maxBatchTokens;
-    private final int maxSequences;
     private final StepInputs inputs;
     private final LlamaDecoder decoder;
-    private final SampledTokens sampled;
+    /** What the steps in flight drew, step n's at n modulo the length; the step before's is read by the next. */
+    private final SampledTokens[] sampled;
+    private final BlockMapping kernelMapping = new BlockMapping(COPIES_AT_ONCE);
+    private long submittedSteps;
+    private long awaitedSteps;
+    private int lastSampledCount;
 
-    private ModelRunner(ModelConfig config, LlamaWeights weights, ComputeBackend backend, int blockCount, int blockSize,
-                        int maxBatchTokens, int maxSequences) {
+    private ModelRunner(ModelConfig config, LlamaWeights weights, ComputeBackend backend, RunnerSettings settings) {
+        int ratio = settings.kernelBlocksPerBlock();
+        int maxTokens = settings.maxBatchTokens();
+        int maxSequences = settings.maxSequences();
         this.config = config;
         this.backend = backend;
-        this.maxBatchTokens = maxBatchTokens;
-        this.maxSequences = maxSequences;
-        this.maxBlocksPerSequence = Math.ceilDiv(config.contextLength(), blockSize);
-        this.cache = backend.allocateKvCache(config.cacheShape(blockSize), blockCount);
-        this.inputs = new StepInputs(backend, maxBatchTokens, maxSequences, maxBlocksPerSequence);
-        this.decoder = new LlamaDecoder(config, weights, backend, cache, maxBatchTokens, maxSequences);
-        this.sampled = new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),
-                backend.allocate(DataType.F32, maxSequences, 1));
+        this.settings = settings;
+        this.maxBlocksPerSequence = Math.ceilDiv(config.contextLength(), settings.blockSize());
+        this.cache = backend.allocateKvCache(config.cacheShape(settings.kernelBlockSize()),
+                Math.multiplyExact(settings.blockCount(), ratio), Math.multiplyExact(settings.hostBlockCount(), ratio));
+        this.inputs = new StepInputs(backend, maxTokens, maxSequences, maxBlocksPerSequence * ratio);
+        this.decoder = new LlamaDecoder(config, weights, backend, cache, maxTokens, maxSequences);
+        this.sampled = new SampledTokens[settings.maxStepsInFlight()];
+        Arrays.setAll(sampled, _ -> new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),
+                backend.allocate(DataType.F32, maxSequences, 1)));
     }
 
     /**
      * Reads {@code config.json} and {@code *.safetensors} and puts the weights on the device. The backend is closed if
      * that fails.
-     * @param blockCount     blocks of the paged cache, the null block 0 included
-     * @param blockSize      tokens in a block
-     * @param maxBatchTokens tokens in the largest step
-     * @param maxSequences   sequences in the largest step
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
      */
-    public static ModelRunner load(Path modelDirectory, ComputeBackend backend, int blockCount, int blockSize,
-                                   int maxBatchTokens, int maxSequences) throws IOException {
+    public static ModelRunner load(Path modelDirectory, ComputeBackend backend, RunnerSettings settings)
+            throws IOException {
         try {
             var config = ModelConfig.read(modelDirectory.resolve("config.json"));
             var weights = LlamaWeights.load(modelDirectory, config, backend);
-            return new ModelRunner(config, weights, backend, blockCount, blockSize, maxBatchTokens, maxSequences);
+            return new ModelRunner(config, weights, backend, settings);
         } catch (IOException | RuntimeException e) {
             backend.close();
             throw e;
@@ -72,30 +80,50 @@ public final class ModelRunner implements AutoCloseable {
 
     /** A batch that fits this runner's largest step and longest context. */
     public InputBatch newInputBatch() {
-        return new InputBatch(maxBatchTokens, maxSequences, maxBlocksPerSequence, cache.shape().blockSize());
+        return new InputBatch(settings.maxBatchTokens(), settings.maxSequences(), maxBlocksPerSequence,
+                settings.blockSize(), settings.kernelBlockSize());
     }
 
     /**
      * Enqueues a step. The batch has been read when this returns and may be refilled.
-     * @throws IllegalArgumentException if the batch is empty or does not fit model and cache; nothing is enqueued then
-     * @throws ComputeException if the device refuses
+     * @throws IllegalArgumentException if the batch is empty or does not fit model and cache, or takes a token that the
+     *                                  step before does not draw; nothing is enqueued then
+     * @throws IllegalStateException    if as many steps are in flight as there may be; nothing is enqueued then
+     * @throws ComputeException         if the device refuses; this step is then not in flight, those before are
      */
     public PendingStep submit(InputBatch batch) {
         requireFitting(batch);
-        PagedBatch paged = inputs.write(batch);
-        decoder.enqueue(inputs, paged, batch.sampledCount());
-        backend.sample(decoder.logits(), inputs.sampling, sampled, batch.sampledCount());
-        return new PendingStep(backend.submit(sampled, batch.sampledCount()), batch.sampledCount());
+        if (submittedSteps - awaitedSteps == sampled.length) {
+            throw new IllegalStateException("steps in flight: %d, takes no more".formatted(sampled.length));
+        }
+        SampledTokens drawn = drawnBy(submittedSteps);
+        int sampledCount = batch.sampledCount();
+        PagedBatch paged = inputs.write(batch, drawnBy(Math.max(0, submittedSteps - 1)));
+        decoder.enqueue(inputs, paged, sampledCount);
+        backend.sample(decoder.logits(), inputs.sampling, drawn, sampledCount);
+        var completion = backend.submit(drawn, sampledCount);
+        submittedSteps++;
+        lastSampledCount = sampledCount;
+        return new PendingStep(completion, sampledCount);
+    }
+
+    private SampledTokens drawnBy(long stepIndex) {
+        return sampled[(int) (stepIndex % sampled.length)];
     }
 
     private void requireFitting(InputBatch batch) {
-        requireWithin("tokens in the batch", batch.tokenCount(), 1, maxBatchTokens);
-        requireWithin("sequences in the batch", batch.sequenceCount(), 1, maxSequences);
+        requireWithin("tokens in the batch", batch.tokenCount(), 1, settings.maxBatchTokens());
+        requireWithin("sequences in the batch", batch.sequenceCount(), 1, settings.maxSequences());
         requireWithin("blocks per sequence", batch.maxBlocksPerSequence(), 1, maxBlocksPerSequence);
-        requireWithin("block size", batch.blockSize(), cache.shape().blockSize(), cache.shape().blockSize());
-        requireWithin("largest block id", batch.largestBlock(), 1, cache.blockCount() - 1);
+        requireWithin("block size", batch.blockSize(), settings.blockSize(), settings.blockSize());
+        requireWithin("kernel block size", batch.kernelBlockSize(), settings.kernelBlockSize(),
+                settings.kernelBlockSize());
+        requireWithin("largest block id", batch.largestBlock(), 1, settings.blockCount() - 1);
         requireWithin("largest token id", batch.largestToken(), 0, config.vocabularySize() - 1);
         requireWithin("largest position", batch.largestPosition(), 0, config.contextLength() - 1);
+        if (batch.isFed()) {
+            requireWithin("largest row fed from the step before", batch.largestSource(), 0, lastSampledCount - 1);
+        }
     }
 
     private static void requireWithin(String what, int value, int least, int most) {
@@ -105,26 +133,68 @@ public final class ModelRunner implements AutoCloseable {
     }
 
     /**
-     * Waits for a step.
+     * Waits for the oldest step in flight. It is over then, whether it failed or not; the later ones stay in flight.
      * @param output filled in the order of the sampled sequences; empty if this throws
      * @throws ComputeException if the step failed; cache slots that it wrote are then undefined
+     * @throws IllegalStateException if the step is not the oldest in flight
      */
     public void await(PendingStep pending, StepOutput output) {
-        backend.await(pending.completion(), output);
+        try {
+            backend.await(pending.completion(), output);
+            awaitedSteps++;
+        } catch (ComputeException e) {
+            awaitedSteps++;
+            throw e;
+        }
     }
 
-    /** Enqueues copies of whole blocks, before the next step. */
+    /**
+     * Enqueues copies of whole blocks, pair after pair: after the steps submitted so far, before the next.
+     * @param mapping block ids of the cache, or from 0 of its swap space, as the direction says
+     * @throws IllegalArgumentException if there is no such block; nothing is copied then
+     * @throws ComputeException if the device refuses, or there is no swap space and the direction needs it
+     */
     public void copyBlocks(BlockMapping mapping, CopyDirection direction) {
-        backend.copyBlocks(cache, mapping, direction);
+        int ratio = settings.kernelBlocksPerBlock();
+        if (ratio == 1) {
+            backend.copyBlocks(cache, mapping, direction);
+        } else {
+            requireBlocks(mapping, direction);
+            copyKernelBlocks(mapping, direction, ratio);
+        }
+    }
+
+    /** All of them before the first is copied: the device sees them in portions. */
+    private void requireBlocks(BlockMapping mapping, CopyDirection direction) {
+        int sources = direction == CopyDirection.HOST_TO_DEVICE ? settings.hostBlockCount() : settings.blockCount();
+        int targets = direction == CopyDirection.DEVICE_TO_HOST ? settings.hostBlockCount() : settings.blockCount();
+        for (int pair = 0; pair < mapping.count(); pair++) {
+            requireWithin("source block", mapping.source(pair), 0, sources - 1);
+            requireWithin("target block", mapping.target(pair), 0, targets - 1);
+        }
+    }
+
+    private void copyKernelBlocks(BlockMapping mapping, CopyDirection direction, int ratio) {
+        kernelMapping.clear();
+        for (int i = 0; i < mapping.count() * ratio; i++) {
+            if (kernelMapping.count() == COPIES_AT_ONCE) {
+                backend.copyBlocks(cache, kernelMapping, direction);
+                kernelMapping.clear();
+            }
+            int pair = i / ratio;
+            kernelMapping.add(mapping.source(pair) * ratio + i % ratio, mapping.target(pair) * ratio + i % ratio);
+        }
+        backend.copyBlocks(cache, kernelMapping, direction);
     }
 
     /** Bytes on the device that one block of the cache takes. */
     public long bytesPerBlock() {
-        return backend.bytesPerBlock(cache.shape());
+        return backend.bytesPerBlock(cache.shape()) * settings.kernelBlocksPerBlock();
     }
 
     /**
-     * Copies out the logits of the last step's sampled rows, for tests and diagnosis.
+     * Waits for everything enqueued and copies out the logits of the last submitted step's sampled rows, for tests and
+     * diagnosis.
      * @param logits float32 [sampledCount, vocabulary], native order
      */
     public void readLogits(int sampledCount, MemorySegment logits) {

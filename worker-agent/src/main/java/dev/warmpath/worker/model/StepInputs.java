@@ -3,6 +3,7 @@ package dev.warmpath.worker.model;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.Tensor;
 
@@ -11,29 +12,35 @@ final class StepInputs {
 
     private final ComputeBackend backend;
     final Tensor tokens;
+    private final Tensor sources;
     final Tensor sampledRows;
     final SamplingInputs sampling;
     private final PagedBatch largest;
 
-    StepInputs(ComputeBackend backend, int maxTokens, int maxSequences, int maxBlocksPerSequence) {
+    StepInputs(ComputeBackend backend, int maxTokens, int maxSequences, int blockTableStride) {
         this.backend = backend;
         this.tokens = ints(maxTokens);
+        this.sources = ints(maxTokens);
         this.sampledRows = ints(maxSequences);
         this.sampling = new SamplingInputs(backend.allocate(DataType.I64, maxSequences, 1), ints(maxSequences),
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences),
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences));
         this.largest = new PagedBatch(ints(maxTokens), ints(maxTokens),
-                backend.allocate(DataType.I32, maxSequences, maxBlocksPerSequence), ints(maxSequences + 1),
-                ints(maxSequences), maxTokens, maxSequences, maxBlocksPerSequence);
+                backend.allocate(DataType.I32, maxSequences, blockTableStride), ints(maxSequences + 1),
+                ints(maxSequences), maxTokens, maxSequences, blockTableStride);
     }
 
     private Tensor ints(int rows) {
         return backend.allocate(DataType.I32, rows, 1);
     }
 
-    /** Enqueues the writes of a batch. @return where its tokens stand */
-    PagedBatch write(InputBatch batch) {
+    /** Enqueues the writes of a batch. @param drawn by the step before @return where its tokens stand */
+    PagedBatch write(InputBatch batch, SampledTokens drawn) {
         backend.write(tokens, batch.tokens());
+        if (batch.isFed()) {
+            backend.write(sources, batch.sources());
+            backend.feedTokens(drawn, sources, tokens, batch.tokenCount());
+        }
         backend.write(largest.positions(), batch.positions());
         backend.write(largest.slotMapping(), batch.slots());
         backend.write(largest.blockTables(), batch.blockTables());
@@ -47,6 +54,6 @@ final class StepInputs {
         backend.write(sampling.topPs(), batch.topPs());
         backend.write(sampling.logprobs(), batch.logprobs());
         return new PagedBatch(largest.positions(), largest.slotMapping(), largest.blockTables(), largest.queryStarts(),
-                largest.contextLengths(), batch.tokenCount(), batch.sequenceCount(), batch.maxBlocksPerSequence());
+                largest.contextLengths(), batch.tokenCount(), batch.sequenceCount(), batch.blockTableStride());
     }
 }

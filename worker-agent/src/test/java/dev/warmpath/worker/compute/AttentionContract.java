@@ -32,7 +32,7 @@ public abstract class AttentionContract {
         float[] attend(ComputeBackend backend, int blockSize, int chunk) {
             try (var data = new DeviceData(backend)) {
                 int blocks = Math.ceilDiv(length, blockSize);
-                var cache = backend.allocateKvCache(new CacheShape(1, KV_HEADS, headSize, blockSize), blocks + 1);
+                var cache = backend.allocateKvCache(new CacheShape(1, KV_HEADS, headSize, blockSize), blocks + 1, 0);
                 poison(data, cache, blocks);
                 float[] angles = new float[length * headSize];
                 for (int i = 0; i < angles.length; i++) {
@@ -150,7 +150,7 @@ public abstract class AttentionContract {
     void rotation_turns_pairs_half_a_head_apart_and_a_slot_of_minus_one_stores_nothing() {
         try (var data = new DeviceData(create(1))) {
             var backend = data.backend();
-            var cache = backend.allocateKvCache(new CacheShape(1, 1, 4, 4), 2);
+            var cache = backend.allocateKvCache(new CacheShape(1, 1, 4, 4), 2, 0);
             // positions 0 and 1; position 1 turns the first pair by 90 degrees, the second by 180
             Tensor rotary = data.floats(2, 4, 1, 1, 0, 0, 0, -1, 1, 0);
             Tensor qkv = data.floats(2, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 1, 2, 3, 4, 0, 0, 0, 0, 7, 7, 7, 7);
@@ -172,7 +172,7 @@ public abstract class AttentionContract {
     void copied_blocks_give_the_same_attention() {
         try (var data = new DeviceData(create(1))) {
             var backend = data.backend();
-            var cache = backend.allocateKvCache(new CacheShape(1, 1, 4, 2), 4);
+            var cache = backend.allocateKvCache(new CacheShape(1, 1, 4, 2), 4, 0);
             Tensor rotary = data.floats(1, 4, 1, 1, 0, 0);
             Tensor qkv = data.floats(2, 12, DeviceData.uniform(24, 5, 1));
             var original = new PagedBatch(data.ints(0, 0), data.ints(2, 3), data.ints(1), data.ints(0, 2),

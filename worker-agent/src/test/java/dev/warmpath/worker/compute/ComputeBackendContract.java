@@ -200,7 +200,7 @@ public abstract class ComputeBackendContract {
 
     @Test
     void copying_to_a_host_tier_that_is_not_there_is_a_compute_exception() {
-        var cache = backend.allocateKvCache(new CacheShape(1, 1, 2, 4), 3);
+        var cache = backend.allocateKvCache(new CacheShape(1, 1, 2, 4), 3, 0);
         assertThatExceptionOfType(ComputeException.class)
                 .isThrownBy(() -> backend.copyBlocks(cache, new BlockMapping(1), CopyDirection.DEVICE_TO_HOST));
         assertThat(backend.bytesPerBlock(cache.shape())).isEqualTo(/* K and V */ 2 * 4 * 2 * /* F32 */ 4);

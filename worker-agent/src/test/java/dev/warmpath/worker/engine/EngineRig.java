@@ -13,6 +13,7 @@ import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.Golden;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.model.RunnerSettings;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
@@ -55,8 +56,8 @@ final class EngineRig implements AutoCloseable {
     EngineRig(ComputeBackend backend, int blockSize, int blockCount, int maxBatchedTokens, int maxSequences,
             int maxAlive) {
         try {
-            runner = ModelRunner.load(
-                    Golden.MODEL, faulty(backend), blockCount, blockSize, maxBatchedTokens, maxSequences);
+            runner = ModelRunner.load(Golden.MODEL, faulty(backend),
+                    RunnerSettings.of(blockCount, blockSize, maxBatchedTokens, maxSequences));
             model = runner.config();
             cache = new KvCacheManager(KvCacheSettings.of(blockCount, blockSize));
             var limits = new RequestLimits(

@@ -27,8 +27,8 @@ class ModelRunnerTest {
     }
 
     private ModelRunner load() throws IOException {
-        return ModelRunner.load(directory, new VectorBackend(1), /* blocks */ 9, /* blockSize */ 8, /* tokens */ 32,
-                /* sequences */ 4);
+        return ModelRunner.load(directory, new VectorBackend(1),
+                RunnerSettings.of(/* blocks */ 9, /* blockSize */ 8, /* tokens */ 32, /* sequences */ 4));
     }
 
     @Test

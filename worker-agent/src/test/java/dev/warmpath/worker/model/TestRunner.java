@@ -25,7 +25,8 @@ final class TestRunner implements AutoCloseable {
 
     TestRunner(Path model, ComputeBackend backend, int blockCount, int blockSize, int maxTokens, int maxSequences)
             throws IOException {
-        this.runner = ModelRunner.load(model, backend, blockCount, blockSize, maxTokens, maxSequences);
+        this.runner = ModelRunner.load(
+                model, backend, RunnerSettings.of(blockCount, blockSize, maxTokens, maxSequences));
         this.blockSize = blockSize;
         this.batch = runner.newInputBatch();
         this.output = new StepOutput(maxSequences);

@@ -15,6 +15,7 @@ import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
 
 /**
  * What processors have in common: everything that is not a hot loop. Operations run when they are enqueued, in the
@@ -24,11 +25,10 @@ abstract class CpuBackend implements ComputeBackend {
 
     private final TokenSampler sampler = new TokenSampler();
     private final int panelWidth;
+    private final ArrayDeque<SubmittedStep> outstanding = new ArrayDeque<>();
     private long submittedSteps;
-    private long awaitedSteps;
-    private SampledTokens submitted =
-            new SampledTokens(new CpuTensor(DataType.I32, 0, 1), new CpuTensor(DataType.F32, 0, 1));
-    private int submittedRows;
+
+    private record SubmittedStep(Completion completion, SampledTokens sampled, int rowCount) {}
 
     /** @param panelWidth outputs that lie together in a weight's panel */
     CpuBackend(int panelWidth) {
@@ -60,12 +60,14 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
-    public final KvCache allocateKvCache(CacheShape shape, int blockCount) {
-        if ((long) shape.blockElements() * blockCount > Integer.MAX_VALUE - CpuKvCache.SLACK) {
+    public final KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount) {
+        Shapes.require(blockCount >= 1 && hostBlockCount >= 0, "a cache has at least the null block");
+        long most = Math.max(blockCount, hostBlockCount);
+        if (shape.blockElements() * most > Integer.MAX_VALUE - CpuKvCache.SLACK) {
             throw new ComputeException(
-                    "%d blocks of %s: a layer's keys are past the longest array".formatted(blockCount, shape));
+                    "%d blocks of %s: a layer's keys are past the longest array".formatted(most, shape));
         }
-        return new CpuKvCache(shape, blockCount);
+        return new CpuKvCache(shape, blockCount, hostBlockCount);
     }
 
     @Override
@@ -84,6 +86,19 @@ abstract class CpuBackend implements ComputeBackend {
     public final void read(Tensor source, int rowCount, MemorySegment values) {
         Shapes.rows(source, rowCount);
         Shapes.tensor(source).read(rowCount, values);
+    }
+
+    @Override
+    public final void feedTokens(SampledTokens drawn, Tensor sources, Tensor tokens, int rowCount) {
+        int[] rows = Shapes.ints(sources, rowCount);
+        int[] target = Shapes.ints(tokens, rowCount);
+        int[] source = Shapes.ints(drawn.tokens(), 0);
+        for (int row = 0; row < rowCount; row++) {
+            if (rows[row] >= 0) {
+                int token = source[rows[row]];
+                target[row] = token == SampledTokens.NO_TOKEN ? 0 : token;
+            }
+        }
     }
 
     @Override
@@ -168,44 +183,65 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
-        if (direction != CopyDirection.DEVICE_TO_DEVICE) {
-            throw new ComputeException("backend " + name() + " has no host tier to copy blocks " + direction);
+        if (direction != CopyDirection.DEVICE_TO_DEVICE && cache.hostBlockCount() == 0) {
+            throw new ComputeException("the cache has no host tier to copy blocks " + direction);
+        }
+        int sources = direction == CopyDirection.HOST_TO_DEVICE ? cache.hostBlockCount() : cache.blockCount();
+        int targets = direction == CopyDirection.DEVICE_TO_HOST ? cache.hostBlockCount() : cache.blockCount();
+        for (int pair = 0; pair < mapping.count(); pair++) {
+            requireBlock(mapping.source(pair), sources, "source", direction);
+            requireBlock(mapping.target(pair), targets, "target", direction);
         }
         for (int pair = 0; pair < mapping.count(); pair++) {
-            Shapes.require(Math.max(mapping.source(pair), mapping.target(pair)) < cache.blockCount()
-                    && Math.min(mapping.source(pair), mapping.target(pair)) >= 0, "copy of a block that is not there");
-            ((CpuKvCache) cache).copyBlock(mapping.source(pair), mapping.target(pair));
+            ((CpuKvCache) cache).copyBlock(mapping.source(pair), mapping.target(pair), direction);
+        }
+    }
+
+    private static void requireBlock(int block, int count, String what, CopyDirection direction) {
+        if (block < 0 || block >= count) {
+            throw new IllegalArgumentException("copy %s: %s block %d, takes 0 to %d"
+                    .formatted(direction, what, block, count - 1));
         }
     }
 
     @Override
     public final Completion submit(SampledTokens sampled, int rowCount) {
         Shapes.rows(sampled.tokens(), rowCount);
-        if (submittedSteps != awaitedSteps) {
-            throw new IllegalStateException("step %d has not been awaited".formatted(submittedSteps));
+        for (SubmittedStep step : outstanding) {
+            if (step.sampled().tokens() == sampled.tokens()) {
+                throw new IllegalStateException("step %d drew into the same tensor and has not been awaited"
+                        .formatted(step.completion().stepNumber()));
+            }
         }
-        submitted = sampled;
-        submittedRows = rowCount;
-        return new Completion(++submittedSteps);
+        var completion = new Completion(++submittedSteps);
+        outstanding.addLast(new SubmittedStep(completion, sampled, rowCount));
+        return completion;
     }
 
     @Override
     public final void await(Completion completion, StepOutput output) {
-        if (completion.stepNumber() != submittedSteps || awaitedSteps == submittedSteps) {
-            throw new IllegalStateException("step %d is not outstanding".formatted(completion.stepNumber()));
+        SubmittedStep step = outstanding.peekFirst();
+        if (step == null || !step.completion().equals(completion)) {
+            throw new IllegalStateException(
+                    "step %d is not the oldest outstanding one".formatted(completion.stepNumber()));
         }
-        awaitedSteps = submittedSteps;
+        int rowCount = step.rowCount();
+        if (rowCount > output.capacity()) {
+            throw new IllegalArgumentException(
+                    "step brings %d tokens, the output takes %d".formatted(rowCount, output.capacity()));
+        }
+        outstanding.removeFirst();
         output.filled(0);
-        int[] tokens = Shapes.ints(submitted.tokens(), submittedRows);
-        for (int row = 0; row < submittedRows; row++) {
+        int[] tokens = Shapes.ints(step.sampled().tokens(), rowCount);
+        for (int row = 0; row < rowCount; row++) {
             if (tokens[row] == SampledTokens.NO_TOKEN) {
                 throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
             }
         }
-        float[] logprobs = Shapes.floats(submitted.logprobs(), submittedRows);
-        MemorySegment.copy(tokens, 0, output.tokens(), ValueLayout.JAVA_INT, 0, submittedRows);
-        MemorySegment.copy(logprobs, 0, output.logprobs(), ValueLayout.JAVA_FLOAT, 0, submittedRows);
-        output.filled(submittedRows);
+        float[] logprobs = Shapes.floats(step.sampled().logprobs(), rowCount);
+        MemorySegment.copy(tokens, 0, output.tokens(), ValueLayout.JAVA_INT, 0, rowCount);
+        MemorySegment.copy(logprobs, 0, output.logprobs(), ValueLayout.JAVA_FLOAT, 0, rowCount);
+        output.filled(rowCount);
     }
 
     @Override

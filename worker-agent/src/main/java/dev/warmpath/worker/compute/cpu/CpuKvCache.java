@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.KvCache;
 
 /**
@@ -11,7 +12,8 @@ import dev.warmpath.worker.compute.KvCache;
  *   values [block][kvHead][offset][element]
  * </pre>
  * Both arrays are longer than their blocks by {@link #SLACK} elements: a full-width load may start at the last position
- * of a small block and run over; the lanes beyond are never used.
+ * of a small block and run over; the lanes beyond are never used. The host tier is more arrays of the same layout, so
+ * that blocks travel as they are.
  */
 final class CpuKvCache implements KvCache {
 
@@ -22,13 +24,20 @@ final class CpuKvCache implements KvCache {
     final float[][] values;
     private final CacheShape shape;
     private final int blockCount;
+    private final float[][] hostKeys;
+    private final float[][] hostValues;
+    private final int hostBlockCount;
 
-    CpuKvCache(CacheShape shape, int blockCount) {
+    CpuKvCache(CacheShape shape, int blockCount, int hostBlockCount) {
         this.shape = shape;
         this.blockCount = blockCount;
         int size = Math.addExact(Math.multiplyExact(shape.blockElements(), blockCount), SLACK);
         this.keys = new float[shape.layerCount()][size];
         this.values = new float[shape.layerCount()][size];
+        this.hostBlockCount = hostBlockCount;
+        int hostSize = Math.multiplyExact(shape.blockElements(), hostBlockCount);
+        this.hostKeys = new float[shape.layerCount()][hostSize];
+        this.hostValues = new float[shape.layerCount()][hostSize];
     }
 
     void store(int layer, int slot, float[] source, int keyStart, int valueStart) {
@@ -49,11 +58,17 @@ final class CpuKvCache implements KvCache {
         return (block * shape.kvHeadCount() + kvHead) * shape.headSize() * shape.blockSize();
     }
 
-    void copyBlock(int source, int target) {
+    void copyBlock(int source, int target, CopyDirection direction) {
+        boolean fromHost = direction == CopyDirection.HOST_TO_DEVICE;
+        boolean toHost = direction == CopyDirection.DEVICE_TO_HOST;
+        copyBlock(fromHost ? hostKeys : keys, source, toHost ? hostKeys : keys, target);
+        copyBlock(fromHost ? hostValues : values, source, toHost ? hostValues : values, target);
+    }
+
+    private void copyBlock(float[][] from, int source, float[][] to, int target) {
         int size = shape.blockElements();
         for (int layer = 0; layer < shape.layerCount(); layer++) {
-            System.arraycopy(keys[layer], source * size, keys[layer], target * size, size);
-            System.arraycopy(values[layer], source * size, values[layer], target * size, size);
+            System.arraycopy(from[layer], source * size, to[layer], target * size, size);
         }
     }
 
@@ -65,5 +80,10 @@ final class CpuKvCache implements KvCache {
     @Override
     public int blockCount() {
         return blockCount;
+    }
+
+    @Override
+    public int hostBlockCount() {
+        return hostBlockCount;
     }
 }
