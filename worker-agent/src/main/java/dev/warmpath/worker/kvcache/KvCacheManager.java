@@ -32,7 +32,7 @@ import java.util.List;
 public final class KvCacheManager {
 
     private final KvCacheSettings settings;
-    private final KvEventLog log = new KvEventLog();
+    private final KvEventLog log = new KvEventLog(0);
     private final BlockPool pool;
     private final PrefixHit hit;
     /** Counts changes, so that a hit from before one is not used after it. */
@@ -48,7 +48,7 @@ public final class KvCacheManager {
 
     public KvCacheManager(KvCacheSettings settings) {
         this.settings = settings;
-        this.pool = new BlockPool(settings, log);
+        this.pool = new BlockPool(settings, FreeOrder.UNKEYED_FIRST, log);
         this.hit = new PrefixHit(settings.blockSize());
     }
 
@@ -65,7 +65,7 @@ public final class KvCacheManager {
             sequence.hash();
             int limit = sequence.reusableBlocks();
             for (int index = 0; index < limit; index++) {
-                int block = pool.find(sequence.chain(), index, sequence.tokens());
+                int block = pool.find(sequence.chain(), index, sequence.tokens(), 0);
                 if (block == NO_BLOCK) {
                     break;
                 }
@@ -183,7 +183,7 @@ public final class KvCacheManager {
         if (!log.isDrained()) {
             throw new IllegalStateException("changes wait to be drained");
         }
-        return pool.keysParentFirst();
+        return pool.keysParentFirst(0);
     }
 
     public int blockSize() {
@@ -237,7 +237,7 @@ public final class KvCacheManager {
 
     private void checkAnnounced() {
         var present = new KeySetDigest();
-        for (long key : pool.keysParentFirst()) {
+        for (long key : pool.keysParentFirst(0)) {
             present.add(key);
         }
         requireEqual("announced keys", announcedCount(), present.count());
@@ -284,7 +284,7 @@ public final class KvCacheManager {
         }
         sequence.hash();
         for (int index = sequence.keyedBlocks; index < full; index++) {
-            pool.key(sequence.table().block(index), sequence.chain(), index, sequence.tokens());
+            pool.key(sequence.table().block(index), sequence.chain(), index, sequence.tokens(), 0);
         }
         sequence.keyedBlocks = full;
     }
