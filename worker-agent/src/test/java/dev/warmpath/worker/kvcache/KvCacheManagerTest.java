@@ -152,7 +152,7 @@ class KvCacheManagerTest {
 
         TokenSequence r3 = sequence(16, concat(COMMON, COMMON, COMMON));
         PrefixHit hit = cache.match(r3);
-        assertThat(hit.toArray()).containsExactly(1, 2, 3, 4, 5, 6);
+        assertThat(hit.toArray(0)).containsExactly(1, 2, 3, 4, 5, 6);
         assertThat(cache.admit(r3, hit, 48)).isFalse();
 
         assertThat(table(r3)).isEmpty();
@@ -453,7 +453,7 @@ class KvCacheManagerTest {
     }
 
     private static int[] hitBlocks(KvCacheManager cache, int[] tokens) {
-        return cache.match(sequence(cache.blockSize(), tokens)).toArray();
+        return cache.match(sequence(cache.blockSize(), tokens)).toArray(0);
     }
 
     /** Of 48 common tokens and 3 own ones. */
