@@ -21,7 +21,7 @@ final class CacheAudit {
     void check(Iterable<TokenSequence> live) {
         pool.checkIntegrity();
         checkHolders(live);
-        if (log.isDrained() && settings.groups().getFirst() instanceof CacheGroup.FullAttention) {
+        if (log.isDrained() && settings.announces()) {
             checkAnnounced();
         }
     }

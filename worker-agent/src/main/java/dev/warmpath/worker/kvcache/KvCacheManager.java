@@ -1,10 +1,7 @@
 package dev.warmpath.worker.kvcache;
 
-import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
-
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KeySetDigest;
-import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
 import java.util.Arrays;
 import java.util.List;
 
@@ -42,13 +39,12 @@ public final class KvCacheManager {
 
     private final KvCacheSettings settings;
     private final int blockSize;
-    private final CacheGroup[] groups;
-    private final boolean windowed;
     private final KvEventLog log;
     private final BlockPool pool;
     private final PrefixMatcher matcher;
     private final PrefixHit hit;
     private final BlockCopies copies = new BlockCopies();
+    private final GroupTables tables;
     private final SwapSpace swap;
     private final PrefixCacheCounters counters = new PrefixCacheCounters();
     private final CacheAudit audit;
@@ -60,13 +56,11 @@ public final class KvCacheManager {
     public KvCacheManager(KvCacheSettings settings) {
         this.settings = settings;
         blockSize = settings.blockSize();
-        groups = settings.groups().toArray(CacheGroup[]::new);
-        boolean announces = groups[0] instanceof FullAttention;
-        windowed = groups.length > 1 || !announces;
-        log = new KvEventLog(announces ? 0 : KvEventLog.NO_GROUP);
+        log = new KvEventLog(settings.announces() ? 0 : KvEventLog.NO_GROUP);
         pool = new BlockPool(settings, settings.freeOrder(), log);
         matcher = new PrefixMatcher(settings, pool);
-        hit = new PrefixHit(blockSize, groups.length);
+        hit = new PrefixHit(blockSize, settings.groups().size());
+        tables = new GroupTables(settings, pool, copies);
         swap = new SwapSpace(settings, copies);
         audit = new CacheAudit(settings, pool, log);
     }
@@ -113,15 +107,10 @@ public final class KvCacheManager {
         if (!hasRoom(sequence, hit, admission, present, blocks)) {
             return false;
         }
-        sequence.useGroups(groups.length);
         // the hits of every group are held before anything is allocated, or an allocation could evict them
-        for (int group = 0; group < groups.length; group++) {
-            hold(sequence.table(group), hit, group, unseenBlocks(group, present));
-        }
-        for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            pool.allocate(blocks - table.blockCount(), table);
-        }
+        tables.hold(sequence, hit, present);
+        sequence.computedTokens = present;
+        tables.grow(sequence, blocks);
         holderCount++;
         sequence.settledTokens = hit.tokenCount();
         sequence.keyedBlocks = sequence.settledBlocks = hit.blockCount();
@@ -148,26 +137,14 @@ public final class KvCacheManager {
     public boolean extend(TokenSequence sequence, int tokenCount, int lookahead) {
         requireExtensible(sequence, lookahead);
         requireTokens(sequence, sequence.computedTokens, tokenCount, 1);
-        if (windowed) {
-            releaseUnseen(sequence);
+        if (tables.windowed() && tables.releaseUnseen(sequence)) {
+            version++;
         }
         int blocks = blocksFor(sequence.computedTokens + tokenCount, lookahead);
-        int written = sequence.computedTokens / blockSize;
-        int wanted = 0;
-        for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            wanted += Math.max(blocks - table.blockCount(), 0) + (mustCopy(table, written) ? 1 : 0);
-        }
-        if (wanted > pool.freeCount()) {
+        if (tables.wantedToGrow(sequence, blocks) > pool.freeCount()) {
             return false;
         }
-        for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            if (mustCopy(table, written)) {
-                copyOnWrite(table, written);
-            }
-            pool.allocate(Math.max(blocks - table.blockCount(), 0), table);
-        }
+        tables.grow(sequence, blocks);
         compute(sequence, sequence.computedTokens + tokenCount);
         return true;
     }
@@ -212,12 +189,7 @@ public final class KvCacheManager {
      * made was to do for it, which is then released or swapped out.
      */
     public void withdraw(TokenSequence sequence) {
-        for (int index = sequence.keyedBlocks - 1; index >= sequence.settledBlocks; index--) {
-            for (int group = 0; group < groups.length; group++) {
-                pool.unkey(sequence.table(group).block(index));
-            }
-        }
-        sequence.keyedBlocks = sequence.settledBlocks;
+        tables.unkey(sequence, sequence.settledBlocks);
         sequence.computedTokens = sequence.settledTokens;
         version++;
     }
@@ -235,21 +207,12 @@ public final class KvCacheManager {
         int tokenCount = Math.min(
                 Math.min(parent.computedTokens, parent.tokenCount()), child.tokenCount() - 1);
         requireChild(parent, child, tokenCount);
-        if (tokenCount == 0 || parent.keysDelayed || !covers(parent, tokenCount)) {
+        if (tokenCount == 0 || parent.keysDelayed || !tables.covers(parent, tokenCount)) {
             return false;
         }
         keyFullBlocks(parent);
         swap.drop(child);
-        child.useGroups(groups.length);
-        for (int group = 0; group < groups.length; group++) {
-            BlockTable table = child.table(group);
-            table.skipTo(unseenBlocks(group, tokenCount));
-            for (int index = table.blockCount(); index < blocksFor(tokenCount, 0); index++) {
-                int block = parent.table(group).block(index);
-                pool.touch(block);
-                table.add(block);
-            }
-        }
+        tables.share(parent, child, tokenCount);
         holderCount++;
         child.settledTokens = Math.min(tokenCount, parent.settledTokens);
         child.keyedBlocks = child.settledBlocks = Math.min(tokenCount / blockSize, parent.keyedBlocks);
@@ -267,7 +230,7 @@ public final class KvCacheManager {
     public boolean swapOut(TokenSequence sequence) {
         requireHolder(sequence);
         int tokenCount = Math.min(sequence.computedTokens, sequence.tokenCount() - 1);
-        if (sequence.keysDelayed || !covers(sequence, tokenCount) || !swap.save(sequence, tokenCount)) {
+        if (sequence.keysDelayed || !tables.covers(sequence, tokenCount) || !swap.save(sequence, tokenCount)) {
             return false;
         }
         releaseBlocks(sequence);
@@ -308,7 +271,7 @@ public final class KvCacheManager {
     public int commonPrefixBlocks(TokenSequence sequence) {
         BlockTable table = sequence.table();
         int count = 0;
-        while (!windowed && count < table.blockCount() && pool.references(table.block(count)) == holderCount) {
+        while (!tables.windowed() && count < table.blockCount() && pool.references(table.block(count)) == holderCount) {
             count++;
         }
         return count;
@@ -352,7 +315,7 @@ public final class KvCacheManager {
         if (!log.isDrained()) {
             throw new IllegalStateException("changes wait to be drained");
         }
-        return groups[0] instanceof FullAttention ? pool.keysParentFirst(0) : new long[0];
+        return settings.announces() ? pool.keysParentFirst(0) : new long[0];
     }
 
     public int blockSize() {
@@ -429,30 +392,21 @@ public final class KvCacheManager {
 
     private boolean hasRoom(TokenSequence sequence, PrefixHit hit, Admission admission, int present, int blocks) {
         int free = pool.freeCount() - (admission.othersRun() ? settings.watermarkBlocks() : 0);
-        int whole = Math.max(sequence.tokenCount(), present);
         int step = admission.externalTokens() + admission.tokenCount() + admission.lookahead();
         int wanted = 0;
         int wantedInAll = 0;
-        for (int group = 0; group < groups.length; group++) {
-            int first = unseenBlocks(group, present);
+        for (int group = 0; group < tables.groupCount(); group++) {
+            int first = tables.unseenBlocks(group, present);
+            int held = Math.max(hit.blockCount() - first, 0);
             int leaveQueue = 0;
             for (int index = first; index < hit.blockCount(); index++) {
                 leaveQueue += pool.isFree(hit.block(group, index)) ? 1 : 0;
             }
-            int held = Math.max(hit.blockCount() - first, 0);
             wanted += blocks - first - held + leaveQueue;
-            wantedInAll += Math.max(settings.mostBlocks(groups[group], whole, step) - held, 0) + leaveQueue;
+            int most = settings.mostBlocks(tables.group(group), sequence.tokenCount(), step);
+            wantedInAll += Math.max(most - held, 0) + leaveQueue;
         }
         return wanted <= free && (!admission.wholeSequence() || wantedInAll <= free);
-    }
-
-    private void hold(BlockTable table, PrefixHit hit, int group, int firstSeen) {
-        table.skipTo(firstSeen);
-        for (int index = firstSeen; index < hit.blockCount(); index++) {
-            int block = hit.block(group, index);
-            pool.touch(block);
-            table.add(block);
-        }
     }
 
     /** Sets how far a sequence is computed and keys what is full and known. */
@@ -467,78 +421,19 @@ public final class KvCacheManager {
         if (full <= sequence.keyedBlocks || sequence.keysDelayed || !settings.prefixCaching()) {
             return;
         }
-        sequence.hash();
-        for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            for (int index = sequence.keyedBlocks; index < full; index++) {
-                if (table.block(index) != NULL_BLOCK) {
-                    pool.key(table.block(index), sequence.chain(), index, sequence.tokens(), group);
-                }
-            }
-        }
-        sequence.keyedBlocks = full;
-    }
-
-    private boolean mustCopy(BlockTable table, int index) {
-        if (index >= table.blockCount()) {
-            return false;
-        }
-        int block = table.block(index);
-        return pool.references(block) > 1 || pool.isKeyed(block);
-    }
-
-    private void copyOnWrite(BlockTable table, int index) {
-        int shared = table.block(index);
-        int own = pool.allocate();
-        copies.add(BlockCopies.Direction.WITHIN_DEVICE, shared, own);
-        table.set(index, own);
-        pool.release(shared);
-    }
-
-    /** Lets go of the blocks that no token sees any more that is computed after the settled ones. */
-    private void releaseUnseen(TokenSequence sequence) {
-        for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            int end = unseenBlocks(group, sequence.settledTokens);
-            int first = end;
-            while (first > 0 && table.block(first - 1) != NULL_BLOCK) {
-                first--;
-            }
-            if (first < end) {
-                pool.release(table, first, end);
-                Arrays.fill(table.blocks(), first, end, NULL_BLOCK);
-                version++;
-            }
-        }
+        tables.key(sequence, full);
     }
 
     private void releaseBlocks(TokenSequence sequence) {
         if (sequence.holdsBlocks()) {
             keyFullBlocks(sequence);
-            for (int group = 0; group < groups.length; group++) {
-                pool.release(sequence.table(group));
-            }
+            tables.release(sequence);
             holderCount--;
             version++;
         }
         sequence.computedTokens = sequence.settledTokens = 0;
         sequence.keyedBlocks = sequence.settledBlocks = 0;
         sequence.keysDelayed = false;
-    }
-
-    /** True if every group still has what a token after the first so many sees. */
-    private boolean covers(TokenSequence sequence, int tokenCount) {
-        for (int group = 0; group < groups.length; group++) {
-            int first = unseenBlocks(group, tokenCount);
-            if (first < blocksFor(tokenCount, 0) && sequence.table(group).block(first) == NULL_BLOCK) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private int unseenBlocks(int group, int tokenCount) {
-        return windowed ? groups[group].unseenTokens(tokenCount) / blockSize : 0;
     }
 
     /** Blocks for so many tokens and, as far as the maximum length allows, the lookahead. */

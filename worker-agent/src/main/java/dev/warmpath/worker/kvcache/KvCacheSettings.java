@@ -117,6 +117,11 @@ public record KvCacheSettings(
         return most;
     }
 
+    /** True if there is a group with full attention: its keys are announced. */
+    boolean announces() {
+        return groups.getFirst() instanceof FullAttention;
+    }
+
     int mostBlocks(CacheGroup group, int length, int maxStepTokens) {
         int all = Math.ceilDiv(Math.min(length, maxLength), blockSize);
         return switch (group) {

@@ -5,6 +5,7 @@ import static dev.warmpath.worker.kvcache.Sequences.concat;
 import static dev.warmpath.worker.kvcache.Sequences.grow;
 import static dev.warmpath.worker.kvcache.Sequences.range;
 import static dev.warmpath.worker.kvcache.Sequences.sequence;
+import static dev.warmpath.worker.kvcache.Sequences.settle;
 import static dev.warmpath.worker.kvcache.Sequences.times;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -328,6 +329,7 @@ class KvCacheManagerTest {
         KvCacheManager cache = cache(11, 4);
         TokenSequence a = sequence(4, range(0, 17));
         assertThat(cache.admit(a, cache.match(a), 9)).isTrue();
+        settle(cache, a);
         cache.drainChanges();
         assertThat(cache.extend(a, 9)).isTrue();                      // fills blocks 2 and 3, then fails
         TokenSequence b = sequence(4, range(0, 18));
