@@ -1,29 +1,75 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.worker.kvcache.FreeOrder;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
 import org.springframework.validation.annotation.Validated;
 
 /**
- * The paged KV cache.
+ * The paged KV cache. Its size is given as memory, or as a number of blocks, not as both.
  *
- * @param blockCount    blocks of the pool, the null block included
- * @param blockSize     tokens per block; a part of the model's revision
- * @param hashSeed      text that block hashes start from; a part of the model's revision
- * @param prefixCaching false: nothing is ever reused
- * @param verifyTokens  true: a hit must have equal token ids, not only an equal 32-byte hash
+ * @param memory            what the cache may take of the device's memory, by default 128 MB
+ * @param memoryUtilization share of it that is used, above 0, at most 1, by default 0.9
+ * @param blockCount        blocks of the pool, the null block included; unset: as many as the memory holds
+ * @param blockSize         tokens per block; a part of the model's revision
+ * @param swapSpace         host memory for blocks of sequences that have to give way; 0: they are computed again
+ * @param hashSeed          text that block hashes start from; a part of the model's revision
+ * @param prefixCaching     false: nothing is ever reused
+ * @param verifyTokens      true: a hit must have equal token ids, not only an equal 32-byte hash
+ * @param freeOrder         which free block is taken next
+ * @param watermark         share of the pool that a new sequence leaves free while others run, 0 to below 1
  */
 @Validated
 @ConfigurationProperties("warmpath.kv")
 public record KvProperties(
-        @DefaultValue("2048") @Min(2) @Max(1 << 24) int blockCount,
+        @Nullable DataSize memory,
+        @Nullable Double memoryUtilization,
+        @Nullable @Min(2) @Max(1 << 24) Integer blockCount,
         @DefaultValue("" + HashSettings.DEFAULT_BLOCK_SIZE) @Min(1) @Max(HashSettings.MAX_BLOCK_SIZE) int blockSize,
+        @DefaultValue("0B") DataSize swapSpace,
         @DefaultValue(HashSettings.DEFAULT_SEED) String hashSeed,
         @DefaultValue("true") boolean prefixCaching,
-        @DefaultValue("true") boolean verifyTokens) {
+        @DefaultValue("true") boolean verifyTokens,
+        @DefaultValue("unkeyed-first") FreeOrder freeOrder,
+        @DefaultValue("0") double watermark) {
+
+    /** A laptop's share: with the model that ships, 2,457 blocks in a heap of 1 GiB. */
+    private static final DataSize DEFAULT_MEMORY = DataSize.ofMegabytes(128);
+    private static final double DEFAULT_MEMORY_UTILIZATION = 0.9;
+
+    public KvProperties {
+        if (blockCount != null && (memory != null || memoryUtilization != null)) {
+            throw new IllegalArgumentException("warmpath.kv.block-count is " + blockCount + ", and warmpath.kv."
+                    + (memory != null ? "memory is " + memory : "memory-utilization is " + memoryUtilization)
+                    + ": the cache's size is given either as blocks or as memory, not as both");
+        }
+        // written so that NaN fails, too
+        if (memoryUtilization != null && !(memoryUtilization > 0 && memoryUtilization <= 1)) {
+            throw new IllegalArgumentException("warmpath.kv.memory-utilization is " + memoryUtilization
+                    + ", but it is a share of the memory: above 0, at most 1");
+        }
+        if (memory != null && memory.isNegative() || swapSpace.isNegative()) {
+            throw new IllegalArgumentException("warmpath.kv.memory is " + memory + " and warmpath.kv.swap-space "
+                    + swapSpace + ": no memory is negative");
+        }
+        if (!(watermark >= 0 && watermark < 1)) {
+            throw new IllegalArgumentException("warmpath.kv.watermark is " + watermark
+                    + ", but it is the share of blocks to leave free: 0 to below 1");
+        }
+    }
+
+    DataSize memoryOrDefault() {
+        return memory == null ? DEFAULT_MEMORY : memory;
+    }
+
+    double memoryUtilizationOrDefault() {
+        return memoryUtilization == null ? DEFAULT_MEMORY_UTILIZATION : memoryUtilization;
+    }
 
     public HashSettings hashSettings() {
         return new HashSettings(HashSettings.SHA256_CBOR, hashSeed, blockSize);

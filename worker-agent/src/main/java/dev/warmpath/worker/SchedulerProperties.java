@@ -26,7 +26,7 @@ public record SchedulerProperties(
         @DefaultValue("0") @Min(0) int longPrefillTokenThreshold) {
 
     SchedulerSettings toSettings() {
-        return new SchedulerSettings(
-                maxNumBatchedTokens, maxNumSeqs, maxWaiting, chunkedPrefill, longPrefillTokenThreshold);
+        return SchedulerSettings.of(maxNumBatchedTokens, maxNumSeqs, maxWaiting)
+                .withChunkedPrefill(chunkedPrefill).withLongPrefillThreshold(longPrefillTokenThreshold);
     }
 }

@@ -83,16 +83,19 @@ class WorkerConfiguration {
     Engine engine(ModelProperties model, KvProperties kv, SchedulerProperties settings, ModelRunner runner,
             KvEventPublisher publisher) throws IOException {
         ModelConfig config = runner.config();
-        var cache = new KvCacheManager(
-                new KvCacheSettings(kv.blockCount(), kv.blockSize(), kv.prefixCaching(), kv.verifyTokens()));
+        var cacheSettings = KvCacheSettings.of(kv.blockCount(), kv.blockSize())
+                .withPrefixCaching(kv.prefixCaching()).withVerifyTokens(kv.verifyTokens());
+        var cache = new KvCacheManager(cacheSettings);
         requireRoomForOne(kv, config);
-        var limits = new RequestLimits(
-                config.vocabularySize(), config.contextLength(), kv.blockSize(), cache.usableBlocks());
-        var scheduler = new Scheduler(settings.toSettings(), limits, cache);
+        var schedulerSettings = settings.toSettings();
+        var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), cacheSettings,
+                schedulerSettings.mostTokensInFlight());
+        var scheduler = new Scheduler(schedulerSettings, limits, cache);
         var loop = new EngineLoop(scheduler, cache, runner, settings.maxNumSeqs(),
                 settings.maxNumSeqs() + settings.maxWaiting(), publisher::publish, System::nanoTime);
         var intake = new RequestIntake(
-                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()));
+                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()),
+                schedulerSettings.policy());
         return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::die).start();
     }
 

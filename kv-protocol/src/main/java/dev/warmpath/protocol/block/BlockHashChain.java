@@ -24,6 +24,7 @@ public final class BlockHashChain {
 
     private final HashSettings settings;
     private final ExtraKeys extraKeys;
+    private final ExtraKeyWriter extraKeyWriter;
     private final MessageDigest sha256 = newSha256();
     private final CborWriter preimage = new CborWriter();
     private final byte[] digest = new byte[HASH_BYTES];
@@ -34,9 +35,24 @@ public final class BlockHashChain {
     public BlockHashChain(HashSettings settings, ExtraKeys extraKeys) {
         this.settings = settings;
         this.extraKeys = extraKeys;
+        this.extraKeyWriter = new ExtraKeyWriter(extraKeys, settings.blockSize());
         this.words = new long[WORDS_PER_HASH * 4];
         preimage.text(settings.seed());
         digestPreimageInto(root, 0);
+    }
+
+    private BlockHashChain(BlockHashChain other) {
+        settings = other.settings;
+        extraKeys = other.extraKeys;
+        extraKeyWriter = new ExtraKeyWriter(extraKeys, settings.blockSize());
+        System.arraycopy(other.root, 0, root, 0, root.length);
+        words = Arrays.copyOf(other.words, Math.max(other.blockCount, 1) * WORDS_PER_HASH);
+        blockCount = other.blockCount;
+    }
+
+    /** A chain of its own with the hashes found so far, which may go on differently. */
+    public BlockHashChain fork() {
+        return new BlockHashChain(this);
     }
 
     /** The chain of a whole prompt. */
@@ -100,7 +116,7 @@ public final class BlockHashChain {
         preimage.arrayHeader(ITEMS_IN_PREIMAGE);
         writeParent(first ? root : words, first ? 0 : (blockIndex - 1) * WORDS_PER_HASH);
         writeTokens(tokens, blockIndex * settings.blockSize());
-        writeExtraKeys(first);
+        extraKeyWriter.write(preimage, blockIndex);
         digestPreimageInto(words, blockIndex * WORDS_PER_HASH);
     }
 
@@ -118,21 +134,6 @@ public final class BlockHashChain {
                 throw new IllegalArgumentException("token id " + tokens[i] + " at position " + i + " is negative");
             }
             preimage.unsigned(tokens[i]);
-        }
-    }
-
-    private void writeExtraKeys(boolean first) {
-        int count = extraKeys.count(first);
-        if (count == 0) {
-            preimage.nil();
-            return;
-        }
-        preimage.arrayHeader(count);
-        if (extraKeys.adapter() != null) {
-            preimage.text(extraKeys.adapter());
-        }
-        if (first && extraKeys.salt() != null) {
-            preimage.text(extraKeys.salt());
         }
     }
 

@@ -7,6 +7,7 @@ import java.util.Arrays;
 final class CborWriter {
 
     private static final int UNSIGNED = 0x00;
+    private static final int NEGATIVE = 0x20;
     private static final int BYTES = 0x40;
     private static final int TEXT = 0x60;
     private static final int ARRAY = 0x80;
@@ -42,8 +43,16 @@ final class CborWriter {
         buffer[size++] = (byte) NULL;
     }
 
+    /** Of either sign; a negative n is written as -1 - n. */
+    void integer(int value) {
+        head(value < 0 ? NEGATIVE : UNSIGNED, value < 0 ? ~value : value);
+    }
+
     void text(String text) {
-        byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+        text(text.getBytes(StandardCharsets.UTF_8));
+    }
+
+    void text(byte[] utf8) {
         head(TEXT, utf8.length);
         reserve(utf8.length);
         System.arraycopy(utf8, 0, buffer, size, utf8.length);

@@ -1,5 +1,7 @@
 package dev.warmpath.protocol.generate;
 
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import java.util.Arrays;
 
 /**
@@ -8,8 +10,14 @@ import java.util.Arrays;
  * @param maxTokens    most tokens to generate, at least 1; the context limit may end it sooner
  * @param stopTokenIds a token that ends the answer; the model's own end-of-sequence tokens come on top
  * @param ignoreEos    true: the model's end-of-sequence tokens do not end the answer ({@code stopTokenIds} still do)
+ * @param minTokens    tokens that are generated before any token ends the answer, at most {@code maxTokens}; 0 = none;
+ *                     the model's context may still end it sooner
  */
-public record StopConditions(int maxTokens, int[] stopTokenIds, boolean ignoreEos) {
+public record StopConditions(
+        int maxTokens,
+        int[] stopTokenIds,
+        boolean ignoreEos,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) int minTokens) {     // absent is 0
 
     public static final int MAX_STOP_TOKEN_IDS = 128;
 
@@ -21,10 +29,24 @@ public record StopConditions(int maxTokens, int[] stopTokenIds, boolean ignoreEo
             throw new IllegalArgumentException(
                     stopTokenIds.length + " stop token ids, at most " + MAX_STOP_TOKEN_IDS + " are taken");
         }
+        if (minTokens < 0 || minTokens > maxTokens) {
+            throw new IllegalArgumentException(
+                    "minTokens " + minTokens + " is outside 0 to maxTokens " + maxTokens);
+        }
+    }
+
+    /** An answer that may be as short as its tokens make it. */
+    public StopConditions(int maxTokens, int[] stopTokenIds, boolean ignoreEos) {
+        this(maxTokens, stopTokenIds, ignoreEos, 0);
     }
 
     public static StopConditions maxTokens(int maxTokens) {
         return new StopConditions(maxTokens, new int[0], false);
+    }
+
+    /** The same conditions for an answer of at least so many tokens. */
+    public StopConditions withMinTokens(int least) {
+        return new StopConditions(maxTokens, stopTokenIds, ignoreEos, least);
     }
 
     public boolean stopsAt(int token) {
@@ -38,8 +60,8 @@ public record StopConditions(int maxTokens, int[] stopTokenIds, boolean ignoreEo
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof StopConditions(int max, int[] ids, boolean ignore)
-                && max == maxTokens && ignore == ignoreEos && Arrays.equals(ids, stopTokenIds);
+        return other instanceof StopConditions(int max, int[] ids, boolean ignore, int min)
+                && max == maxTokens && ignore == ignoreEos && min == minTokens && Arrays.equals(ids, stopTokenIds);
     }
 
     @Override
@@ -50,6 +72,6 @@ public record StopConditions(int maxTokens, int[] stopTokenIds, boolean ignoreEo
     @Override
     public String toString() {
         return "StopConditions[maxTokens=" + maxTokens + ", stopTokenIds=" + Arrays.toString(stopTokenIds)
-                + ", ignoreEos=" + ignoreEos + "]";
+                + ", ignoreEos=" + ignoreEos + ", minTokens=" + minTokens + "]";
     }
 }

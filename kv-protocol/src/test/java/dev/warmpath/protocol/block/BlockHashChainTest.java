@@ -34,6 +34,7 @@ class BlockHashChainTest {
     }
 
     @Test
+    @DisplayName("K9: salt, adapter and both in the first block")
     void salt_and_adapter_enter_the_first_block_as_vllm_writes_them() {
         assertThat(firstHash(new ExtraKeys(null, "salt1")))
                 .isEqualTo("24e829cd266e3c8f3c3064abfb08233b5d0bb83ceeca8628dae8bd6166ea7941");

@@ -38,11 +38,21 @@ class GenerateJsonTest {
     @Test
     void a_request_survives_the_wire() {
         var request = new GenerateRequest("r-1", 42L, new int[] {1, 2, 3}, new SamplingParameters(0.5f, 40, 0.9f, 7L),
-                new StopConditions(10, new int[] {9}, true), true, "s:abc", null, null, 0, 1500L);
+                new StopConditions(10, new int[] {9}, true, 4), true, "s:abc", null, null, 0, 1500L);
 
         var read = json.readValue(json.writeValueAsBytes(request), GenerateRequest.class);
 
         assertThat(read).usingRecursiveComparison().isEqualTo(request);
+    }
+
+    @Test
+    void stop_conditions_have_exactly_this_json_and_without_min_tokens_ask_for_none() {
+        var stop = new StopConditions(10, new int[] {9}, true, 4);
+
+        assertThat(json.writeValueAsString(stop)).isEqualTo(
+                "{\"maxTokens\":10,\"stopTokenIds\":[9],\"ignoreEos\":true,\"minTokens\":4}");
+        assertThat(json.readValue("{\"maxTokens\":10,\"stopTokenIds\":[9],\"ignoreEos\":true}", StopConditions.class))
+                .isEqualTo(stop.withMinTokens(0)).isNotEqualTo(stop);
     }
 
     @Test
@@ -51,6 +61,9 @@ class GenerateJsonTest {
         assertThatThrownBy(() -> new SamplingParameters(0f, 0, 0f, 0)).hasMessageContaining("topP 0.0");
         assertThatThrownBy(() -> new SamplingParameters(0f, -1, 1f, 0)).hasMessageContaining("topK -1");
         assertThatThrownBy(() -> StopConditions.maxTokens(0)).hasMessageContaining("maxTokens 0");
+        assertThatThrownBy(() -> StopConditions.maxTokens(4).withMinTokens(5))
+                .hasMessage("minTokens 5 is outside 0 to maxTokens 4");
+        assertThatThrownBy(() -> StopConditions.maxTokens(4).withMinTokens(-1)).hasMessageContaining("minTokens -1");
         assertThatThrownBy(() -> GenerateRequest.of("r", new int[0], SamplingParameters.GREEDY,
                 StopConditions.maxTokens(1))).hasMessageContaining("promptTokens is empty");
     }

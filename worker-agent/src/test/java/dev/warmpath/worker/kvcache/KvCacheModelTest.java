@@ -59,7 +59,8 @@ class KvCacheModelTest {
         Run(long seed, int blockCount, int blockSize, boolean caching) {
             this.random = new Random(seed);
             this.blockSize = blockSize;
-            this.cache = new KvCacheManager(new KvCacheSettings(blockCount, blockSize, caching, true));
+            this.cache = new KvCacheManager(
+                    KvCacheSettings.of(blockCount, blockSize).withPrefixCaching(caching));
             this.model = new Model(blockCount, blockSize, caching);
         }
 
@@ -99,7 +100,7 @@ class KvCacheModelTest {
             rememberParents(sequence);
             PrefixHit hit = cache.match(sequence);
             List<Integer> expected = model.match(tokens(sequence));
-            assertThat(hit.toArray()).containsExactly(ints(expected));
+            assertThat(hit.toArray(0)).containsExactly(ints(expected));
             int count = 1 + random.nextInt(sequence.tokenCount() - hit.tokenCount());
             var each = new Live(sequence);
             boolean admitted = cache.admit(sequence, hit, count);

@@ -94,7 +94,7 @@ class SchedulerTest {
 
         assertThat(table(ab[1])).containsExactly(4, 5, 6, 7);
         assertThat(world.batch.firstPosition(0)).isEqualTo(48);
-        assertThat(world.cache.stats()).isEqualTo(new PrefixCacheStats(2, 96, 0, 1, 49, 48, 0, 0, 0));
+        assertThat(world.cache.stats()).isEqualTo(new PrefixCacheStats(2, 96, 0, 6, 0, 1, 49, 48, 0, 0, 0));
         assertThat(ab[1].tokens().cachedTokens()).as("what the first admission found stays").isZero();
         assertThat(ab[1].preemptionCount()).isEqualTo(1);
     }
@@ -117,7 +117,7 @@ class SchedulerTest {
     @Test
     void even_what_would_fit_is_not_admitted_in_a_step_that_preempted() {
         var settings = new SchedulerSettings(64, 4, 8, true, /* longPrefillThreshold */ 8);
-        var world = new World(settings, new KvCacheSettings(6, 4, /* prefixCaching */ false, false), 20);
+        var world = new World(settings, KvCacheSettings.of(6, 4).withPrefixCaching(false), 20);
         Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 12));
         assertThat(world.step()).containsExactly(8, 8);
 

@@ -1,0 +1,112 @@
+package dev.warmpath.worker;
+
+import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.kvcache.BlockPoolSize;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.model.ModelConfig;
+import java.util.Locale;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * What the cache's settings come to with this model on this device. Settings that contradict each other stop the start
+ * here, each with a sentence that says what to change.
+ *
+ * @param size  the pool's arithmetic
+ * @param cache the pool as the engine takes it
+ */
+record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
+
+    /** The null block, which holds no tokens. */
+    private static final int NULL_BLOCKS = 1;
+
+    /**
+     * @param backend asked what a block takes
+     * @param heap    most that this JVM's heap can grow to, in bytes; the cache of processors lies there
+     * @throws IllegalStateException if the settings contradict each other
+     */
+    static CachePlan of(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerProperties scheduler,
+            long heap) {
+        BlockPoolSize size = size(model.cacheShape(kv.blockSize()), backend, kv);
+        KvCacheSettings cache = KvCacheSettings.of(blockCount(size), kv.blockSize())
+                .withMaxLength(model.contextLength())
+                .withPrefixCaching(kv.prefixCaching())
+                .withVerifyTokens(kv.verifyTokens())
+                .withFreeOrder(kv.freeOrder())
+                .withWatermark(kv.watermark())
+                .withHostBlockCount(hostBlockCount(size, kv.swapSpace()));
+        requireHeap(size, cache, heap);
+        requireRoomForOne(size, cache, scheduler.maxNumBatchedTokens(), kv);
+        return new CachePlan(size, cache);
+    }
+
+    private static BlockPoolSize size(CacheShape shape, ComputeBackend backend, KvProperties kv) {
+        long elements = 2L * shape.layerCount() * shape.blockElements();
+        int elementBytes = Math.toIntExact(backend.bytesPerBlock(shape) / elements);
+        var size = new BlockPoolSize(shape.blockSize(), shape.kvHeadCount(), shape.headSize(), elementBytes,
+                shape.layerCount(), kv.memoryOrDefault().toBytes(), kv.memoryUtilizationOrDefault());
+        return kv.blockCount() == null ? size : size.withBlockCount(kv.blockCount());
+    }
+
+    private static int blockCount(BlockPoolSize size) {
+        if (size.blockCount() <= NULL_BLOCKS || size.tokenCount() > Integer.MAX_VALUE) {
+            throw new IllegalStateException("warmpath.kv.memory is too " + (size.tokenCount() > 0 ? "large" : "small")
+                    + " for a cache of 2 blocks to " + Integer.MAX_VALUE + " tokens: " + size.arithmetic());
+        }
+        return (int) size.blockCount();
+    }
+
+    private static int hostBlockCount(BlockPoolSize size, DataSize swapSpace) {
+        long blocks = size.withMemory(swapSpace.toBytes()).blockCount();
+        if (blocks == 0 && swapSpace.toBytes() > 0) {
+            throw new IllegalStateException("warmpath.kv.swap-space is " + swapSpace + ", but one block takes "
+                    + size.bytesPerBlock() + " bytes; 0 is none");
+        }
+        return Math.toIntExact(Math.min(blocks, Integer.MAX_VALUE / size.blockSize()));
+    }
+
+    private static void requireHeap(BlockPoolSize size, KvCacheSettings cache, long heap) {
+        long swap = cache.hostBlockCount() * size.bytesPerBlock();
+        if (size.bytes() + swap >= heap) {
+            throw new IllegalStateException(String.format(Locale.ROOT, "the KV cache takes %,d bytes and its swap space "
+                            + "%,d, but this JVM's heap, where they lie, grows to %,d only: start it with a larger -Xmx, "
+                            + "or lower warmpath.kv.memory or warmpath.kv.swap-space", size.bytes(), swap, heap));
+        }
+    }
+
+    /** Otherwise every request that leaves its length open would be refused, one by one. */
+    private static void requireRoomForOne(BlockPoolSize size, KvCacheSettings cache, int stepTokens, KvProperties kv) {
+        int context = cache.maxLength();
+        long needed = (long) cache.mostBlocks(context, stepTokens) + NULL_BLOCKS;
+        if (cache.blockCount() < needed) {
+            long bytes = needed * size.bytesPerBlock();
+            throw new IllegalStateException(String.format(Locale.ROOT,
+                    "the pool has %,d blocks of %d tokens, but one sequence of the model's whole context of %,d tokens "
+                            + "needs %,d, the null block included; about %,d tokens would fit. Give the cache %s",
+                    cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, stepTokens),
+                    kv.blockCount() != null
+                            ? String.format(Locale.ROOT, "warmpath.kv.block-count=%d", needed)
+                            : String.format(Locale.ROOT, "warmpath.kv.memory=%dMB or more",
+                                    ceilMegabytes(bytes / kv.memoryUtilizationOrDefault()))));
+        }
+    }
+
+    /** The longest sequence that the pool holds when it is alone there, found by halving: longer ones need no fewer blocks. */
+    private static int longestFitting(KvCacheSettings cache, int stepTokens) {
+        int fits = 0;
+        int tooLong = cache.maxLength();
+        while (tooLong - fits > 1) {
+            int length = (fits + tooLong) >>> 1;
+            if (cache.mostBlocks(length, stepTokens) + NULL_BLOCKS <= cache.blockCount()) {
+                fits = length;
+            } else {
+                tooLong = length;
+            }
+        }
+        return fits;
+    }
+
+    private static long ceilMegabytes(double bytes) {
+        return (long) Math.ceil(bytes / DataSize.ofMegabytes(1).toBytes());
+    }
+}
