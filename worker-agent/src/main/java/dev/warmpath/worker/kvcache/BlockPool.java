@@ -2,6 +2,7 @@ package dev.warmpath.worker.kvcache;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The blocks: who is held how often, who is free in which order, who carries which key.
@@ -28,6 +29,8 @@ final class BlockPool {
     static final int NULL_BLOCK = 0;
     /** No block: the answer to a lookup that misses. */
     static final int NO_BLOCK = -1;
+    /** A block's group is noted in a byte. */
+    static final int MAX_GROUPS = 128;
 
     private static final int UNKEYED = -1;
     private static final int WORDS = BlockHashChain.WORDS_PER_HASH;
@@ -36,6 +39,7 @@ final class BlockPool {
     private final int blockCount;
     private final int blockSize;
     private final boolean verifyTokens;
+    private final boolean unkeyedToTail;
     private final KvEventLog log;
 
     private final FreeQueue free;
@@ -48,19 +52,23 @@ final class BlockPool {
     private final int[] elder;
     /** Where in its chain a keyed block stands, or {@link #UNKEYED}. */
     private final int[] chainIndex;
+    /** Which layers' keys and values a keyed block holds. */
+    private final byte[] groups;
     /** [blockCount, WORDS], of keyed blocks. Package-private so that a test can forge a collision. */
     final long[] hashes;
     /** [blockCount, blockSize], of keyed blocks; empty without verification. */
     private final int[] tokens;
 
     private int keyedCount;
+    private final int[] keyCounts = new int[MAX_GROUPS];
     private long collisions;
     private long evictions;
 
-    BlockPool(KvCacheSettings settings, KvEventLog log) {
+    BlockPool(KvCacheSettings settings, FreeOrder freeOrder, KvEventLog log) {
         this.blockCount = settings.blockCount();
         this.blockSize = settings.blockSize();
         this.verifyTokens = settings.verifyTokens();
+        this.unkeyedToTail = settings.prefixCaching() && freeOrder == FreeOrder.RELEASE_ORDER;
         this.log = log;
         free = new FreeQueue(blockCount);
         free.remove(NULL_BLOCK);
@@ -70,6 +78,7 @@ final class BlockPool {
         elder = new int[blockCount];
         chainIndex = new int[blockCount];
         Arrays.fill(chainIndex, UNKEYED);
+        groups = new byte[blockCount];
         hashes = new long[settings.prefixCaching() ? blockCount * WORDS : 0];
         tokens = new int[settings.prefixCaching() && verifyTokens ? blockCount * blockSize : 0];
     }
@@ -96,9 +105,19 @@ final class BlockPool {
         return references[block];
     }
 
-    /** Different keys, however many blocks carry them. */
+    /** True if an allocation may take the block: nobody holds it, and it is not the null block. */
+    boolean isFree(int block) {
+        return references[block] == 0 && block != NULL_BLOCK;
+    }
+
+    /** Different keys of all groups together, however many blocks carry them. */
     int keyCount() {
         return eldestByKey.size();
+    }
+
+    /** Different keys of one group, however many blocks carry them. */
+    int keyCount(int group) {
+        return keyCounts[group];
     }
 
     /** Blocks looked at under the right key with another hash or other tokens. */
@@ -125,13 +144,18 @@ final class BlockPool {
             throw new IllegalStateException(count + " blocks wanted, " + free.size() + " are free");
         }
         for (int i = 0; i < count; i++) {
-            int block = free.popFirst();
-            if (unkey(block)) {
-                evictions++;
-            }
-            references[block] = 1;
-            table.add(block);
+            table.add(allocate());
         }
+    }
+
+    /** Takes the block at the head of the free queue, evicting its content. @throws IllegalStateException if none is free */
+    int allocate() {
+        int block = free.popFirst();
+        if (unkey(block)) {
+            evictions++;
+        }
+        references[block] = 1;
+        return block;
     }
 
     /** Holds a block once more; a free one leaves the queue and keeps its key. */
@@ -146,49 +170,71 @@ final class BlockPool {
     }
 
     /**
-     * Lets go of every block of a table and empties it. Those that become free go to the tail of the queue if they
-     * carry a key, the last of the table first, so that a prefix is evicted from its leaf up; the others go to the
-     * head, the last of the table foremost.
+     * Lets go of every block of a table and empties it, the last first. Where those come to stand that become free is
+     * said by the {@link FreeOrder}; the ones that go to the head keep the order of their release.
      *
      * @throws IllegalStateException if one of them is not held
      */
     void release(BlockTable table) {
-        int count = table.blockCount();
-        for (int i = 0; i < count; i++) {
-            int block = table.block(i);
-            if (block != NULL_BLOCK && references[block] == 0) {
-                throw new IllegalStateException("block " + block + " of table " + table + " is not held");
-            }
-        }
-        for (int i = count - 1; i >= 0; i--) {
-            int block = table.block(i);
-            if (block != NULL_BLOCK && --references[block] == 0 && isKeyed(block)) {
-                free.append(block);
-            }
-        }
-        for (int i = 0; i < count; i++) {
-            int block = table.block(i);
-            if (block != NULL_BLOCK && references[block] == 0 && !isKeyed(block)) {
-                free.prepend(block);
-            }
-        }
+        release(table, 0, table.blockCount());
         table.clear();
     }
 
     /**
-     * The eldest block that holds a block of a chain: equal in all 32 bytes of its hash and, if so set, in its tokens.
+     * Lets go of some blocks of a table, the last first, in the same way. Their entries stay as they are: the caller
+     * replaces them.
+     *
+     * @param from the first entry
+     * @param to   the one behind the last
+     * @throws IllegalStateException if one of them is not held
+     */
+    void release(BlockTable table, int from, int to) {
+        for (int i = from; i < to; i++) {
+            requireHeld(table.block(i));
+        }
+        int lastOfHead = FreeQueue.END;
+        for (int i = to - 1; i >= from; i--) {
+            int block = table.block(i);
+            if (block == NULL_BLOCK || --references[block] > 0) {
+                continue;
+            }
+            if (unkeyedToTail || isKeyed(block)) {
+                free.append(block);
+            } else {
+                free.insertAfter(lastOfHead, block);
+                lastOfHead = block;
+            }
+        }
+    }
+
+    /** Lets go of one block, the null block included. @throws IllegalStateException if it is not held */
+    void release(int block) {
+        requireHeld(block);
+        if (block == NULL_BLOCK || --references[block] > 0) {
+            return;
+        }
+        if (unkeyedToTail || isKeyed(block)) {
+            free.append(block);
+        } else {
+            free.prepend(block);
+        }
+    }
+
+    /**
+     * The eldest block that holds a block of a chain for a group of layers: equal in all 32 bytes of its hash and, if so
+     * set, in its tokens.
      *
      * @param chainTokens the chain's tokens from its first on
      * @return {@link #NO_BLOCK} if none does
      */
-    int find(BlockHashChain chain, int index, int[] chainTokens) {
-        int eldest = eldestByKey.get(chain.key(index));
+    int find(BlockHashChain chain, int index, int[] chainTokens, int group) {
+        int eldest = eldestByKey.get(tableKey(chain.key(index), group));
         if (eldest == KeyTable.ABSENT) {
             return NO_BLOCK;
         }
         int block = eldest;
         do {
-            if (holds(block, chain, index, chainTokens)) {
+            if (holds(block, chain, index, chainTokens, group)) {
                 return block;
             }
             collisions++;
@@ -200,9 +246,10 @@ final class BlockPool {
     /**
      * Gives a held block the key of a full block of a chain.
      *
-     * @throws IllegalStateException if it has a key, or is not held
+     * @param group 0 to {@link #MAX_GROUPS} - 1
+     * @throws IllegalStateException if it has a key, or is not held, or is the null block
      */
-    void key(int block, BlockHashChain chain, int index, int[] chainTokens) {
+    void key(int block, BlockHashChain chain, int index, int[] chainTokens, int group) {
         if (isKeyed(block) || references[block] == 0) {
             throw new IllegalStateException("block " + block + " cannot be keyed: chain index " + chainIndex[block]
                     + ", references " + references[block]);
@@ -214,21 +261,28 @@ final class BlockPool {
             System.arraycopy(chainTokens, index * blockSize, tokens, block * blockSize, blockSize);
         }
         chainIndex[block] = index;
+        groups[block] = (byte) group;
         keyedCount++;
-        boolean first = joinRing(block, keyOf(block));
-        log.stored(block, keyOf(block), first);
+        boolean first = joinRing(block);
+        keyCounts[group] += first ? 1 : 0;
+        log.stored(block, keyOf(block), group, first);
     }
 
-    /** Takes a block's key away; others under the same key keep theirs. @return false if it had none */
+    /**
+     * Takes a block's key away, held or not; others under the same key keep theirs.
+     *
+     * @return false if it had none
+     * @throws IndexOutOfBoundsException if there is no such block
+     */
     boolean unkey(int block) {
-        if (!isKeyed(block)) {
+        if (!isKeyed(Objects.checkIndex(block, blockCount))) {
             return false;
         }
-        long key = keyOf(block);
+        boolean last = leaveRing(block);
         chainIndex[block] = UNKEYED;
         keyedCount--;
-        boolean last = leaveRing(block, key);
-        log.removed(block, key, last);
+        keyCounts[groups[block]] -= last ? 1 : 0;
+        log.removed(block, keyOf(block), groups[block], last);
         return true;
     }
 
@@ -239,32 +293,41 @@ final class BlockPool {
         }
         eldestByKey.clear();
         Arrays.fill(chainIndex, UNKEYED);
+        Arrays.fill(keyCounts, 0);
         keyedCount = 0;
         log.cleared();
         return true;
     }
 
-    /** Every key once, those nearer to the root of their chain first; a new array. */
-    long[] keysParentFirst() {
-        // a counting sort by place in the chain; no chain is longer than the pool
-        int[] startOf = new int[blockCount + 1];
+    /** Every key of a group once, those nearer to the root of their chain first; a new array. */
+    long[] keysParentFirst(int group) {
+        // a counting sort by place in the chain
+        int[] startOf = new int[highestChainIndex() + 2];
         for (int slot = 0; slot < eldestByKey.slotCount(); slot++) {
             int block = eldestByKey.valueAt(slot);
-            if (block != KeyTable.ABSENT) {
+            if (block != KeyTable.ABSENT && groups[block] == group) {
                 startOf[chainIndex[block] + 1]++;
             }
         }
-        for (int index = 0; index < blockCount; index++) {
-            startOf[index + 1] += startOf[index];
+        for (int index = 1; index < startOf.length; index++) {
+            startOf[index] += startOf[index - 1];
         }
-        long[] keys = new long[eldestByKey.size()];
+        long[] keys = new long[keyCounts[group]];
         for (int slot = 0; slot < eldestByKey.slotCount(); slot++) {
             int block = eldestByKey.valueAt(slot);
-            if (block != KeyTable.ABSENT) {
-                keys[startOf[chainIndex[block]]++] = eldestByKey.keyAt(slot);
+            if (block != KeyTable.ABSENT && groups[block] == group) {
+                keys[startOf[chainIndex[block]]++] = keyOf(block);
             }
         }
         return keys;
+    }
+
+    private int highestChainIndex() {
+        int highest = UNKEYED;
+        for (int index : chainIndex) {
+            highest = Math.max(highest, index);
+        }
+        return highest;
     }
 
     /**
@@ -296,7 +359,8 @@ final class BlockPool {
             }
             int block = eldest;
             do {
-                require(isKeyed(block) && keyOf(block) == eldestByKey.keyAt(slot), block, "under a key not its own");
+                require(isKeyed(block) && tableKey(keyOf(block), groups[block]) == eldestByKey.keyAt(slot), block,
+                        "under a key not its own");
                 require(elder[younger[block]] == block, block, "in a broken ring");
                 found++;
                 block = younger[block];
@@ -319,7 +383,16 @@ final class BlockPool {
         }
     }
 
-    private boolean holds(int block, BlockHashChain chain, int index, int[] chainTokens) {
+    private void requireHeld(int block) {
+        if (block != NULL_BLOCK && references[block] == 0) {
+            throw new IllegalStateException("block " + block + " is not held");
+        }
+    }
+
+    private boolean holds(int block, BlockHashChain chain, int index, int[] chainTokens, int group) {
+        if (groups[block] != group) {
+            return false;
+        }
         for (int word = 0; word < WORDS; word++) {
             if (hashes[block * WORDS + word] != chain.word(index, word)) {
                 return false;
@@ -334,8 +407,13 @@ final class BlockPool {
         return hashes[block * WORDS + KEY_WORD];
     }
 
+    private static long tableKey(long key, int group) {
+        return key + group * 0x9e3779b97f4a7c15L;
+    }
+
     /** @return true if the block is the only one under its key */
-    private boolean joinRing(int block, long key) {
+    private boolean joinRing(int block) {
+        long key = tableKey(keyOf(block), groups[block]);
         int eldest = eldestByKey.get(key);
         if (eldest == KeyTable.ABSENT) {
             eldestByKey.put(key, block);
@@ -351,7 +429,8 @@ final class BlockPool {
     }
 
     /** @return true if the block was the only one under its key */
-    private boolean leaveRing(int block, long key) {
+    private boolean leaveRing(int block) {
+        long key = tableKey(keyOf(block), groups[block]);
         int follower = younger[block];
         if (follower == block) {
             eldestByKey.remove(key);

@@ -1,11 +1,18 @@
 package dev.warmpath.worker.kvcache;
 
-/** Where a block goes in the free queue when its last holder lets go of it. */
+/**
+ * Where a released block joins the free queue, and with that how soon it loses its content. Blocks are released in
+ * reversed table order. A cache without prefix caching keeps nothing worth waiting for: it puts every block first,
+ * whatever the order.
+ */
 public enum FreeOrder {
 
-    /** With a key to the tail, without one to the head, where it is reused next (vLLM's rule since June 2026). */
+    /**
+     * Blocks with a key to the tail, so that the least recently released is evicted first and a prefix from its leaf
+     * up; blocks without one to the head, to be used again at once (vLLM since June 2026).
+     */
     UNKEYED_FIRST,
 
-    /** To the tail, key or not, the last block of the table first (vLLM's rule before). */
+    /** Every block to the tail, in the order of the release (vLLM before). */
     RELEASE_ORDER
 }

@@ -6,6 +6,8 @@ package dev.warmpath.worker.kvcache;
  */
 final class FreeQueue {
 
+    /** As a cursor, the place before the first block; as an answer, that behind the last. */
+    static final int END = -1;
     private static final int UNLINKED = -1;
 
     /** [capacity + 1]; the last element is the sentinel: its next is the head, its previous the tail. */
@@ -62,25 +64,59 @@ final class FreeQueue {
 
     /** Puts a block first. @throws IllegalStateException if it is in the queue already */
     void prepend(int block) {
+        insertAfter(END, block);
+    }
+
+    /**
+     * Puts a block behind another one, or first. Several blocks come to stand before all others in their own order if
+     * each is put behind the one before.
+     *
+     * @param cursor a block of the queue, or {@link #END}
+     * @throws IllegalStateException if the block is in the queue already, or the cursor is not
+     */
+    void insertAfter(int cursor, int block) {
         requireAbsent(block);
-        link(sentinel, block, next[sentinel]);
+        int before = position(cursor);
+        link(before, block, next[before]);
+    }
+
+    /**
+     * The block behind another one, or the first.
+     *
+     * @param cursor a block of the queue, or {@link #END}
+     * @return {@link #END} behind the last
+     * @throws IllegalStateException if the cursor is not in the queue
+     */
+    int after(int cursor) {
+        int follower = next[position(cursor)];
+        return follower == sentinel ? END : follower;
     }
 
     /** The blocks from head to tail, for tests and audits. @throws IllegalStateException if the links are broken */
     int[] listing() {
         int[] blocks = new int[size];
-        int block = sentinel;
+        int block = END;
         for (int i = 0; i < size; i++) {
-            int follower = next[block];
-            if (follower == sentinel || previous[follower] != block) {
+            int follower = after(block);
+            if (follower == END || previous[follower] != position(block)) {
                 throw new IllegalStateException("free queue of " + size + " is broken after " + i + " blocks");
             }
             blocks[i] = block = follower;
         }
-        if (next[block] != sentinel) {
+        if (after(block) != END) {
             throw new IllegalStateException("free queue of " + size + " goes on after its tail " + block);
         }
         return blocks;
+    }
+
+    private int position(int cursor) {
+        if (cursor == END) {
+            return sentinel;
+        }
+        if (!contains(cursor)) {
+            throw new IllegalStateException("block " + cursor + " is not in the free queue");
+        }
+        return cursor;
     }
 
     private void requireAbsent(int block) {

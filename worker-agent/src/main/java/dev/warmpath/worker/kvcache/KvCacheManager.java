@@ -32,7 +32,7 @@ import java.util.List;
 public final class KvCacheManager {
 
     private final KvCacheSettings settings;
-    private final KvEventLog log = new KvEventLog();
+    private final KvEventLog log = new KvEventLog(0);
     private final BlockPool pool;
     private final PrefixHit hit;
     private final BlockCopies copies = new BlockCopies();
@@ -49,7 +49,7 @@ public final class KvCacheManager {
 
     public KvCacheManager(KvCacheSettings settings) {
         this.settings = settings;
-        this.pool = new BlockPool(settings, log);
+        this.pool = new BlockPool(settings, FreeOrder.UNKEYED_FIRST, log);
         this.hit = new PrefixHit(settings.blockSize());
     }
 
@@ -66,7 +66,7 @@ public final class KvCacheManager {
             sequence.hash();
             int limit = sequence.reusableBlocks();
             for (int index = 0; index < limit; index++) {
-                int block = pool.find(sequence.chain(), index, sequence.tokens());
+                int block = pool.find(sequence.chain(), index, sequence.tokens(), 0);
                 if (block == NO_BLOCK) {
                     break;
                 }
@@ -252,7 +252,7 @@ public final class KvCacheManager {
         if (!log.isDrained()) {
             throw new IllegalStateException("changes wait to be drained");
         }
-        return pool.keysParentFirst();
+        return pool.keysParentFirst(0);
     }
 
     public int blockSize() {
@@ -306,7 +306,7 @@ public final class KvCacheManager {
 
     private void checkAnnounced() {
         var present = new KeySetDigest();
-        for (long key : pool.keysParentFirst()) {
+        for (long key : pool.keysParentFirst(0)) {
             present.add(key);
         }
         requireEqual("announced keys", announcedCount(), present.count());
@@ -353,7 +353,7 @@ public final class KvCacheManager {
         }
         sequence.hash();
         for (int index = sequence.keyedBlocks; index < full; index++) {
-            pool.key(sequence.table().block(index), sequence.chain(), index, sequence.tokens());
+            pool.key(sequence.table().block(index), sequence.chain(), index, sequence.tokens(), 0);
         }
         sequence.keyedBlocks = full;
     }

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.scheduler;
 
+import dev.warmpath.worker.kvcache.TokenSequence;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -7,31 +8,56 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one step computes: an entry per sequence, those that ran before first. The scheduler has one such object and
- * writes it anew in each {@link Scheduler#schedule}; until then it may be read, after settling too.
+ * What is computed after one scheduling decision: an entry per sequence, those that ran before first, and one or more
+ * device steps.
+ *
+ * <pre>
+ *   step 0   every entry computes its tokens: positions firstPosition .. firstPosition + tokenCount - 1
+ *   step j   an entry that draws more than j tokens computes the one that it drew in step j - 1
+ * </pre>
+ *
+ * <p>The scheduler has one such object per batch that may be in flight, and writes it anew in the next
+ * {@link Scheduler#schedule} after it was settled; until then it may be read.
  *
  * <p>Keys and values of all entries have to be written, layer by layer, before any entry attends: a sequence may share
  * blocks that another of the same batch fills.
  */
 public final class ScheduledBatch {
 
-    /** The sample index of an entry whose prompt is not complete: nothing is drawn for it. */
+    /** The sample index of an entry for which a step draws nothing; no row of the step before to feed from. */
     public static final int NO_SAMPLE = -1;
 
     private final @Nullable Sequence[] sequences;
     private final int[] firstPositions;
     private final int[] tokenCounts;
-    private final int[] sampleIndexes;
+    private final int[] drawCounts;
+    /** Where the step before this batch drew an entry's first token, or {@link #NO_SAMPLE} if that token is known. */
+    private final int[] firstFeeds;
+    /** [maxSteps][entries] */
+    private final int[][] sampleIndexes;
+    private final int[] sampleCounts;
+    /** Books of the entries as they were when the batch was complete, for {@link Scheduler#settle}. */
+    private final int[] computedTokens;
+    private final int[] keyedBlocks;
+    private final boolean[] taken;
+    private final List<Sequence> expired = new ArrayList<>();
     private int size;
     private int totalTokens;
-    private int sampleCount;
-    private final List<Sequence> expired = new ArrayList<>();
+    private int stepCount;
+    private int settledSteps;
+    private long eventCount;
 
-    ScheduledBatch(int maxSequences) {
+    ScheduledBatch(int maxSequences, int maxSteps) {
         sequences = new Sequence[maxSequences];
         firstPositions = new int[maxSequences];
         tokenCounts = new int[maxSequences];
-        sampleIndexes = new int[maxSequences];
+        drawCounts = new int[maxSequences];
+        firstFeeds = new int[maxSequences];
+        sampleIndexes = new int[maxSteps][maxSequences];
+        sampleCounts = new int[maxSteps];
+        computedTokens = new int[maxSequences];
+        keyedBlocks = new int[maxSequences];
+        taken = new boolean[maxSequences];
     }
 
     /** Number of entries. */
@@ -44,9 +70,24 @@ public final class ScheduledBatch {
         return size == 0;
     }
 
-    /** Tokens of all entries. */
+    /** Device steps, at least 1; more only if every entry decodes. */
+    public int stepCount() {
+        return stepCount;
+    }
+
+    /** How many of them have been settled. */
+    public int settledSteps() {
+        return settledSteps;
+    }
+
+    /** Tokens that step 0 computes, of all entries. */
     public int totalTokens() {
         return totalTokens;
+    }
+
+    /** Tokens that a step computes. @param step 0 to {@link #stepCount()} - 1, here and below */
+    public int totalTokens(int step) {
+        return step == 0 ? totalTokens : sampleCounts[step];
     }
 
     /** @param entry 0 to {@link #size()} - 1, here and below */
@@ -63,27 +104,63 @@ public final class ScheduledBatch {
         return firstPositions[entry];
     }
 
-    /** How many tokens of its sequence an entry computes, at least 1. */
+    /** How many tokens of its sequence an entry computes in step 0, at least 1. */
     public int tokenCount(int entry) {
         return tokenCounts[entry];
     }
 
-    /** True if a token is drawn from the logits of the entry's last position: it reaches the end of what is known. */
+    /** True if tokens are drawn for the entry: it reaches the end of what is known. */
     public boolean samples(int entry) {
-        return sampleIndexes[entry] != NO_SAMPLE;
+        return drawCounts[entry] > 0;
     }
 
-    /** Where in the array of drawn tokens the entry's stands, or {@link #NO_SAMPLE}. */
+    /** In how many steps, from the first on, a token is drawn for the entry. */
+    public int drawCount(int entry) {
+        return drawCounts[entry];
+    }
+
+    /** Where among the tokens drawn by step 0 the entry's stands, or {@link #NO_SAMPLE}. */
     public int sampleIndex(int entry) {
-        return sampleIndexes[entry];
+        return sampleIndexes[0][entry];
     }
 
-    /** Number of tokens to draw: one for each entry that samples, in order of entries. */
+    /** Where among the tokens drawn by this step the entry's stands, or {@link #NO_SAMPLE}. */
+    public int sampleIndex(int entry, int step) {
+        return sampleIndexes[step][entry];
+    }
+
+    /** Number of tokens that step 0 draws: one for each entry that samples, in order of entries. */
     public int sampleCount() {
-        return sampleCount;
+        return sampleCounts[0];
     }
 
-    /** Sequences whose deadline had passed when the step was scheduled; they have failed and are no entries. */
+    /** Number of tokens that a step draws, in order of entries. */
+    public int sampleCount(int step) {
+        return sampleCounts[step];
+    }
+
+    /**
+     * Where the device step before this one, perhaps the last of the batch before, draws the entry's input token, which
+     * nobody here knows yet; or {@link #NO_SAMPLE} if the entry's tokens are known.
+     */
+    public int feedIndex(int entry, int step) {
+        return step == 0 ? firstFeeds[entry] : sampleIndexes[step - 1][entry];
+    }
+
+    /**
+     * True if the entry's sequence took the token that the step settled last drew for it: one that has ended takes no
+     * more. If it is over now, it ended with this token.
+     */
+    public boolean tookToken(int entry) {
+        return taken[entry];
+    }
+
+    /** Number of the cache's changes when this batch was complete: what was changed later belongs to later batches. */
+    public long eventCount() {
+        return eventCount;
+    }
+
+    /** Sequences whose deadline had passed when the batch was scheduled; they have failed and are no entries. */
     public List<Sequence> expired() {
         return Collections.unmodifiableList(expired);
     }
@@ -92,7 +169,9 @@ public final class ScheduledBatch {
         Arrays.fill(sequences, 0, size, null);
         size = 0;
         totalTokens = 0;
-        sampleCount = 0;
+        stepCount = 1;
+        settledSteps = 0;
+        sampleCounts[0] = 0;
         expired.clear();
     }
 
@@ -101,12 +180,86 @@ public final class ScheduledBatch {
         sequences[size] = sequence;
         firstPositions[size] = sequence.tokens().computedTokens() - tokenCount;
         tokenCounts[size] = tokenCount;
-        sampleIndexes[size] = sequence.tokens().uncomputedTokens() == 0 ? sampleCount++ : NO_SAMPLE;
+        drawCounts[size] = sequence.tokens().uncomputedTokens() == 0 ? 1 : 0;
         totalTokens += tokenCount;
         size++;
     }
 
+    /** Gives an entry's tokens and draws back. @return false if the sequence has no entry */
+    boolean remove(Sequence sequence) {
+        for (int entry = 0; entry < size; entry++) {
+            if (sequences[entry] == sequence) {
+                removeEntry(entry);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void removeEntry(int entry) {
+        totalTokens -= tokenCounts[entry];
+        size--;
+        int behind = size - entry;
+        System.arraycopy(sequences, entry + 1, sequences, entry, behind);
+        System.arraycopy(firstPositions, entry + 1, firstPositions, entry, behind);
+        System.arraycopy(tokenCounts, entry + 1, tokenCounts, entry, behind);
+        System.arraycopy(drawCounts, entry + 1, drawCounts, entry, behind);
+        sequences[size] = null;
+    }
+
+    void setStepCount(int stepCount) {
+        this.stepCount = stepCount;
+    }
+
+    void setDrawCount(int entry, int drawCount) {
+        drawCounts[entry] = drawCount;
+    }
+
     void addExpired(Sequence sequence) {
         expired.add(sequence);
+    }
+
+    /** Nothing is added any more: numbers the draws, and notes where each sequence stands now. */
+    void complete(long eventCount) {
+        this.eventCount = eventCount;
+        numberDraws();
+        for (int entry = 0; entry < size; entry++) {
+            Sequence sequence = sequence(entry);
+            TokenSequence tokens = sequence.tokens();
+            boolean known = firstPositions[entry] + tokenCounts[entry] <= tokens.tokenCount();
+            firstFeeds[entry] = known ? NO_SAMPLE : sequence.lastSampleIndex;
+            sequence.lastSampleIndex = sampleIndexes[stepCount - 1][entry];
+            sequence.scheduledTokens = tokens.computedTokens();
+            sequence.batchesInFlight++;
+            computedTokens[entry] = tokens.computedTokens();
+            keyedBlocks[entry] = tokens.keyedBlocks();
+        }
+    }
+
+    private void numberDraws() {
+        for (int step = 0; step < stepCount; step++) {
+            int drawn = 0;
+            for (int entry = 0; entry < size; entry++) {
+                sampleIndexes[step][entry] = drawCounts[entry] > step ? drawn++ : NO_SAMPLE;
+            }
+            sampleCounts[step] = drawn;
+        }
+    }
+
+    int computedTokens(int entry) {
+        return computedTokens[entry];
+    }
+
+    int keyedBlocks(int entry) {
+        return keyedBlocks[entry];
+    }
+
+    void setTaken(int entry, boolean tookToken) {
+        taken[entry] = tookToken;
+    }
+
+    /** @return true if it was the last */
+    boolean stepSettled() {
+        return ++settledSteps == stepCount;
     }
 }

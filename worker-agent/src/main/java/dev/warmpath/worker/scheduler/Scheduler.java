@@ -2,48 +2,69 @@ package dev.warmpath.worker.scheduler;
 
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.worker.kvcache.Admission;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixHit;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 
 /**
- * Decides step by step who computes how many tokens. The turn is {@link #schedule}, compute, {@link #settle} (or
- * {@link #fail}); everything else is called between turns.
+ * Decides who computes how many tokens. The turn is {@link #schedule}, compute, {@link #settle} once per device step
+ * (or {@link #fail}).
  *
- * <p>A step serves the running sequences first, in order of admission, each with all its uncomputed tokens as far as
- * the budget goes. One that finds no block takes those of the last in the list, who goes to the front of the waiting
- * and starts over later: what it had computed stays cached as long as nobody needs the blocks, so it usually finds most
- * of it again. Then the waiting ones are admitted in order of arrival until one does not fit; nobody overtakes it, and
- * nobody is admitted in a step that preempted. Those are the rules of vLLM's v1 scheduler.
+ * <p>A batch serves the running sequences first, in order of admission, each with all its uncomputed tokens as far as
+ * the budget goes. One that finds no block takes those of a victim, who waits again and resumes later: from swap space
+ * if there was room, otherwise by computing anew what it does not find cached, usually little. Then waiting ones are
+ * admitted, see {@link AdmissionOrder}, but nobody in a step that preempted, and nobody jumps the queue for lack of
+ * budget. Those are the rules of vLLM's v1 scheduler, with swapping from v0 and without its head-of-line blocking.
  *
- * <p>Every accepted sequence ends. The first of the running list is always served: what it lacks it takes from the
- * others, and alone it fits ({@link RequestLimits}); it ends at its token limit at the latest. When nobody runs, every
- * block is free and the first waiting one is admitted. A step that has somebody to serve and serves nobody would be a
- * bug, and throws.
+ * <p><b>Steps in flight.</b> With several steps per decision, or when the next batch is scheduled before the last one
+ * has settled, a sequence's last tokens are drawn but not known: they count as pending, the next step takes them on the
+ * device. A sequence that ends meanwhile is over at once for its caller, and what is still drawn for it is dropped; but
+ * its blocks are given back only when no step writes to them any more. For the same reason nobody is preempted while a
+ * step is in flight: whoever lacks blocks then waits until all have settled.
+ *
+ * <p>Every accepted sequence ends. The best of the running is always served: what it lacks it takes from the others,
+ * and alone it fits ({@link RequestLimits}); it ends at its token limit at the latest. When nobody runs, every block is
+ * free and the first waiting one is admitted. A step that has somebody to serve and serves nobody would be a bug, and
+ * throws.
  */
 public final class Scheduler {
+
+    private enum Verdict { ADMITTED, LACKS_BUDGET, LACKS_BLOCKS }
 
     private final SchedulerSettings settings;
     private final RequestLimits limits;
     private final KvCacheManager cache;
-    private final ArrayDeque<Sequence> waiting = new ArrayDeque<>();
+    private final WaitingQueue waiting = new WaitingQueue();
+    private final AdmissionOrder order;
     /** In order of admission. */
     private final ArrayList<Sequence> running;
-    private final ScheduledBatch batch;
-    private boolean batchInFlight;
-    private long preemptions;
+    private final Flight flight;
+    private ScheduledBatch batch;
+    /** The place in {@link #running} of the one being served. */
+    private int cursor;
+    /** Somebody lacks blocks and waits until nothing is in flight. */
+    private boolean drains;
+    /** Swapped out since the last batch settled: whether their copies were made is not known yet. */
+    private final ArrayList<Sequence> swappedOut = new ArrayList<>();
+    private long arrivals;
+    private long recomputePreemptions;
+    private long swapPreemptions;
 
     /** @throws IllegalArgumentException if the three do not go together */
     public Scheduler(SchedulerSettings settings, RequestLimits limits, KvCacheManager cache) {
-        if (limits.blockSize() != cache.blockSize() || limits.cacheBlocks() > cache.usableBlocks()) {
-            throw new IllegalArgumentException("limits promise " + limits.cacheBlocks() + " blocks of "
-                    + limits.blockSize() + " tokens, the cache has " + cache.usableBlocks() + " of "
+        if (limits.cache().blockSize() != cache.blockSize()
+                || limits.cache().blockCount() - 1 > cache.usableBlocks()) {
+            throw new IllegalArgumentException("limits promise " + (limits.cache().blockCount() - 1) + " blocks of "
+                    + limits.cache().blockSize() + " tokens, the cache has " + cache.usableBlocks() + " of "
                     + cache.blockSize());
+        }
+        if (limits.mostTokensInFlight() < settings.mostTokensInFlight()) {
+            throw new IllegalArgumentException("limits count with " + limits.mostTokensInFlight()
+                    + " tokens in flight, the settings allow " + settings.mostTokensInFlight());
         }
         if (!settings.chunkedPrefill() && settings.maxBatchedTokens() < limits.contextLength()) {
             throw new IllegalArgumentException("max batched tokens " + settings.maxBatchedTokens()
@@ -53,12 +74,19 @@ public final class Scheduler {
         this.settings = settings;
         this.limits = limits;
         this.cache = cache;
+        this.order = new AdmissionOrder(waiting, cache, settings);
         this.running = new ArrayList<>(settings.maxSequences());
-        this.batch = new ScheduledBatch(settings.maxSequences());
+        this.flight = new Flight(settings);
+        this.batch = flight.begin();
     }
 
-    /** Puts a new sequence last in the queue, or says why not. */
-    public Submission submit(Sequence sequence) {
+    /**
+     * Takes a new sequence in, or says why not. Its tokens were checked by {@link RequestLimits#check}.
+     *
+     * @param nowNanos the clock of {@link #schedule}
+     * @throws IllegalStateException if it was submitted before
+     */
+    public Submission submit(Sequence sequence, long nowNanos) {
         if (sequence.state() != Alive.NEW) {
             throw new IllegalStateException(sequence + " was submitted before");
         }
@@ -66,86 +94,114 @@ public final class Scheduler {
             return new Submission.Refused(FailureReason.QUEUE_FULL,
                     waiting.size() + " requests are waiting, at most " + settings.maxWaiting() + " may");
         }
-        Submission submission = limits.check(sequence);
+        Submission submission = limits.checkSize(sequence);
         if (submission instanceof Submission.Accepted) {
+            sequence.rank = settings.policy() == SchedulingPolicy.PRIORITY ? sequence.priority() : 0;
+            sequence.arrival = arrivals++;
+            sequence.arrivalNanos = nowNanos;
             sequence.become(Alive.WAITING);
-            waiting.addLast(sequence);
+            waiting.add(sequence);
         }
         return submission;
     }
 
     /**
-     * Makes the next step's batch and takes its blocks. What it lists counts as computed from here on.
+     * Makes the next batch and takes its blocks. What it lists counts as computed from here on. Copies of blocks that
+     * the cache asks for have to be made before.
      *
-     * @param nowNanos a monotonic clock, for deadlines
-     * @return the one reused object; to be settled or failed unless it is empty
+     * @param nowNanos a monotonic clock, for deadlines and for who has waited long
+     * @return one of the reused objects; to be settled or failed unless it is empty. Empty with others in flight means
+     *         that those have to settle first
      */
     public ScheduledBatch schedule(long nowNanos) {
-        requireNothingInFlight();
-        batch.clear();
+        batch = flight.begin();
         expire(nowNanos);
-        boolean allServed = scheduleRunning();
-        if (allServed) {
-            admitWaiting();
+        drains &= !flight.isEmpty();
+        if (!drains) {
+            long preemptionsBefore = preemptions();
+            serveRunning();
+            if (preemptions() == preemptionsBefore && !drains) {
+                admitWaiting(nowNanos);
+                drawAhead();
+            }
         }
-        if (batch.isEmpty() && !isIdle()) {
+        if (!batch.isEmpty()) {
+            expectDraws();
+            batch.complete(cache.eventCount());
+            flight.depart();
+        } else if (flight.isEmpty() && !isIdle()) {
             throw new IllegalStateException(running.size() + " running and " + waiting.size()
                     + " waiting sequences, " + cache.freeBlocks() + " free blocks, but none can be served");
         }
-        batchInFlight = !batch.isEmpty();
         return batch;
     }
 
     /**
-     * Adds the drawn tokens to their sequences and ends those that are complete: their state says so, and their blocks
-     * are free.
+     * Adds the tokens that the batch's next step drew to their sequences, and ends those that are complete. After the
+     * last step, what the batch computed is in the cache, and the blocks of the sequences that are over are free.
      *
-     * @param sampledTokens [batch.sampleCount()] or longer, by {@link ScheduledBatch#sampleIndex}
+     * @param batch         the oldest in flight
+     * @param sampledTokens as many as the step draws, or more, by {@link ScheduledBatch#sampleIndex(int, int)}
      */
     public void settle(ScheduledBatch batch, int[] sampledTokens) {
-        requireInFlight(batch);
-        if (sampledTokens.length < batch.sampleCount()) {
+        flight.requireOldest(batch);
+        int step = batch.settledSteps();
+        if (sampledTokens.length < batch.sampleCount(step)) {
             throw new IllegalArgumentException(
-                    sampledTokens.length + " tokens drawn, the batch asked for " + batch.sampleCount());
+                    sampledTokens.length + " tokens drawn, the batch asked for " + batch.sampleCount(step));
         }
-        batchInFlight = false;
         boolean anyOver = false;
         for (int entry = 0; entry < batch.size(); entry++) {
-            if (batch.samples(entry)) {
-                Sequence sequence = batch.sequence(entry);
-                FinishReason reason = sequence.append(sampledTokens[batch.sampleIndex(entry)], limits.contextLength());
-                if (reason != null) {
-                    end(sequence, new SequenceState.Finished(reason));
-                    anyOver = true;
-                }
-            }
+            Sequence sequence = batch.sequence(entry);
+            int sample = batch.sampleIndex(entry, step);
+            boolean takes = sample != ScheduledBatch.NO_SAMPLE && !sequence.isOver();
+            batch.setTaken(entry, takes);
+            anyOver |= takes && append(sequence, sampledTokens[sample]);
+        }
+        if (batch.stepSettled()) {
+            land(batch);
         }
         if (anyOver) {
-            running.removeIf(Sequence::isOver);
+            removeOver();
         }
     }
 
     /**
-     * Ends every sequence of a batch whose computation failed, and takes back the keys of the blocks that it was to
-     * fill. Sequences that were not in the batch go on.
+     * Ends every sequence of every batch in flight, because a step failed, and takes back the keys of all blocks that
+     * they were to fill. Sequences that were in none of them go on.
+     *
+     * @return those that ended by this
      */
-    public void fail(ScheduledBatch batch, String message) {
-        requireInFlight(batch);
-        batchInFlight = false;
-        // all keys first: blocks are released without them, so that they are reused first
-        for (int entry = batch.size() - 1; entry >= 0; entry--) {
-            cache.withdraw(batch.sequence(entry).tokens());
+    public List<Sequence> fail(String message) {
+        if (flight.isEmpty()) {
+            throw new IllegalStateException("no batch is in flight that could fail");
         }
-        var failed = new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message);
-        for (int entry = 0; entry < batch.size(); entry++) {
-            end(batch.sequence(entry), failed);
+        withdrawKeys();
+        var failure = new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message);
+        List<Sequence> failed = new ArrayList<>();
+        while (!flight.isEmpty()) {
+            ScheduledBatch oldest = flight.get(0);
+            for (int entry = 0; entry < oldest.size(); entry++) {
+                Sequence sequence = oldest.sequence(entry);
+                sequence.batchesInFlight--;
+                if (!sequence.isOver()) {
+                    sequence.become(failure);
+                    failed.add(sequence);
+                }
+                releaseIfUnused(sequence);
+            }
+            flight.land();
         }
-        running.removeIf(Sequence::isOver);
+        for (Sequence sequence : swappedOut) {
+            cache.dropSwapped(sequence.tokens());
+        }
+        swappedOut.clear();
+        removeOver();
+        return failed;
     }
 
     /** Ends a sequence that nobody waits for any more. @return false if it was over, or never submitted */
     public boolean cancel(Sequence sequence) {
-        requireNothingInFlight();
         if (sequence.isOver() || sequence.state() == Alive.NEW) {
             return false;
         }
@@ -156,9 +212,22 @@ public final class Scheduler {
         return true;
     }
 
-    /** True if nobody runs or waits. */
+    /** True if nobody runs or waits and nothing is in flight. */
     public boolean isIdle() {
-        return running.isEmpty() && waiting.isEmpty();
+        return running.isEmpty() && waiting.isEmpty() && flight.isEmpty();
+    }
+
+    /** Batches that are neither settled nor failed. */
+    public int batchesInFlight() {
+        return flight.count();
+    }
+
+    /** The batch to settle next. @throws IllegalStateException if none is in flight */
+    public ScheduledBatch oldestInFlight() {
+        if (flight.isEmpty()) {
+            throw new IllegalStateException("no batch is in flight");
+        }
+        return flight.get(0);
     }
 
     public int runningCount() {
@@ -173,22 +242,42 @@ public final class Scheduler {
     /** Prompt tokens of running and waiting sequences still to be computed; hits of waiting ones are not known yet. */
     public long pendingPromptTokens() {
         long pending = 0;
-        for (Sequence sequence : running) {
-            pending += sequence.pendingPromptTokens();
+        for (int i = 0; i < running.size(); i++) {
+            pending += running.get(i).pendingPromptTokens();
         }
-        for (Sequence sequence : waiting) {
-            pending += sequence.pendingPromptTokens();
+        for (int i = 0; i < waiting.size(); i++) {
+            pending += waiting.get(i).pendingPromptTokens();
         }
         return pending;
     }
 
+    /** Slots of running sequences' blocks in which no token stands: the tails of their last blocks, in all groups. */
+    public long unusedSlots() {
+        long unused = 0;
+        for (int i = 0; i < running.size(); i++) {
+            TokenSequence tokens = running.get(i).tokens();
+            unused += (long) tokens.table().blockCount() * cache.blockSize() - tokens.computedTokens();
+        }
+        return unused * groupCount();
+    }
+
     /** How often a sequence had to give its blocks up, since the start. */
     public long preemptions() {
-        return preemptions;
+        return recomputePreemptions + swapPreemptions;
+    }
+
+    /** Of those, by leaving its blocks to the cache. */
+    public long recomputePreemptions() {
+        return recomputePreemptions;
+    }
+
+    /** Of those, by moving its blocks to swap space. */
+    public long swapPreemptions() {
+        return swapPreemptions;
     }
 
     /**
-     * Audits the cache's books against the running sequences. Reads every block; for idle moments and tests.
+     * Audits the cache's books against the sequences that hold blocks. Reads every block; for idle moments and tests.
      *
      * @throws IllegalStateException naming the first thing that is wrong
      */
@@ -198,53 +287,68 @@ public final class Scheduler {
             requireState(sequence, sequence.state() == Alive.RUNNING);
             holders.add(sequence.tokens());
         }
-        for (Sequence sequence : waiting) {
+        for (int i = 0; i < waiting.size(); i++) {
+            Sequence sequence = waiting.get(i);
             boolean waits = sequence.state() == Alive.WAITING || sequence.state() == Alive.PREEMPTED;
             requireState(sequence, waits && sequence.tokens().table().blockCount() == 0);
+            requireState(sequence, i == 0 || waiting.get(i - 1).isBefore(sequence));
+        }
+        for (int age = 0; age < flight.count(); age++) {
+            for (int entry = 0; entry < flight.get(age).size(); entry++) {
+                TokenSequence tokens = flight.get(age).sequence(entry).tokens();
+                if (flight.get(age).sequence(entry).isOver() && !holders.contains(tokens)) {
+                    holders.add(tokens);
+                }
+            }
         }
         cache.checkIntegrity(holders);
     }
 
     private void expire(long nowNanos) {
-        expire(running.iterator(), nowNanos);
-        expire(waiting.iterator(), nowNanos);
-    }
-
-    private void expire(Iterator<Sequence> queue, long nowNanos) {
-        while (queue.hasNext()) {
-            Sequence sequence = queue.next();
-            if (sequence.isExpired(nowNanos)) {
-                queue.remove();
-                end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
-                        "the deadline passed after " + sequence.completionTokens() + " of at most "
-                                + sequence.stop().maxTokens() + " tokens"));
-                batch.addExpired(sequence);
+        for (int i = running.size() - 1; i >= 0; i--) {
+            if (running.get(i).isExpired(nowNanos)) {
+                expire(running.remove(i));
+            }
+        }
+        for (int i = waiting.size() - 1; i >= 0; i--) {
+            if (waiting.get(i).isExpired(nowNanos)) {
+                expire(waiting.remove(i));
             }
         }
     }
 
-    /** @return false if somebody was preempted */
-    private boolean scheduleRunning() {
-        long preemptionsBefore = preemptions;
-        for (int i = 0; i < running.size() && budget() > 0; i++) {
-            Sequence sequence = running.get(i);
+    private void expire(Sequence sequence) {
+        end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
+                "the deadline passed after " + sequence.completionTokens() + " of at most "
+                        + sequence.stop().maxTokens() + " tokens"));
+        batch.addExpired(sequence);
+    }
+
+    private void serveRunning() {
+        for (cursor = 0; cursor < running.size() && budget() > 0 && !drains; cursor++) {
+            Sequence sequence = running.get(cursor);
+            if (sequence.drawsLeft(limits.contextLength()) == 0) {
+                continue; // the steps in flight draw all that it may have
+            }
             int tokenCount = Math.min(chunk(sequence.tokens().uncomputedTokens()), budget());
-            if (!extendOrPreempt(sequence, tokenCount)) {
-                break;
+            if (extendOrPreempt(sequence, tokenCount)) {
+                batch.add(sequence, tokenCount);
             }
-            batch.add(sequence, tokenCount);
         }
-        return preemptions == preemptionsBefore;
     }
 
-    /** Takes blocks from the last in the list until there are enough. @return false if the sequence itself had to go */
+    /** Takes blocks from victims until there are enough. @return false if the sequence itself had to go, or has to wait */
     private boolean extendOrPreempt(Sequence sequence, int tokenCount) {
         while (!cache.extend(sequence.tokens(), tokenCount)) {
-            Sequence victim = running.removeLast();
-            if (running.isEmpty()) {
-                throw new IllegalStateException(victim + " is alone and finds no block, " + cache.freeBlocks() + " of "
-                        + cache.usableBlocks() + " are free");
+            if (!flight.isEmpty()) {
+                drains = true;
+                return false;
             }
+            if (running.size() == 1) {
+                throw new IllegalStateException(sequence + " is alone and finds no block, " + cache.freeBlocks()
+                        + " of " + cache.usableBlocks() + " are free");
+            }
+            Sequence victim = victim();
             preempt(victim);
             if (victim == sequence) {
                 return false;
@@ -253,29 +357,146 @@ public final class Scheduler {
         return true;
     }
 
-    private void preempt(Sequence victim) {
-        cache.release(victim.tokens());
-        victim.become(Alive.PREEMPTED);
-        waiting.addFirst(victim);
-        preemptions++;
+    private Sequence victim() {
+        Sequence victim = running.getLast();
+        if (settings.policy() == SchedulingPolicy.PRIORITY) {
+            for (int i = 0; i < running.size(); i++) {
+                if (victim.isBefore(running.get(i))) {
+                    victim = running.get(i);
+                }
+            }
+        }
+        return victim;
     }
 
-    private void admitWaiting() {
-        while (!waiting.isEmpty() && running.size() < settings.maxSequences() && budget() > 0) {
-            Sequence sequence = waiting.getFirst();
-            PrefixHit hit = cache.match(sequence.tokens());
-            int wanted = chunk(sequence.tokens().tokenCount() - hit.tokenCount());
-            if (wanted > budget() && !settings.chunkedPrefill()) {
+    private void preempt(Sequence victim) {
+        int place = running.indexOf(victim);
+        running.remove(place);
+        if (place <= cursor) {
+            cursor--;
+        }
+        if (batch.remove(victim)) {
+            cache.withdraw(victim.tokens());
+        }
+        if (cache.swapOut(victim.tokens())) {
+            swapPreemptions++;
+            swappedOut.add(victim);
+        } else {
+            cache.release(victim.tokens());
+            recomputePreemptions++;
+        }
+        victim.scheduledTokens = 0;
+        victim.become(Alive.PREEMPTED);
+        waiting.add(victim);
+    }
+
+    private void admitWaiting(long nowNanos) {
+        order.begin(nowNanos);
+        while (running.size() < settings.maxSequences() && budget() > 0) {
+            int place = order.next();
+            if (place == AdmissionOrder.NOBODY) {
                 return;
             }
-            int tokenCount = Math.min(wanted, budget());
-            if (!cache.admit(sequence.tokens(), hit, tokenCount)) {
-                return;
+            Sequence sequence = waiting.get(place);
+            switch (admit(sequence)) {
+                case ADMITTED -> {
+                    waiting.remove(place);
+                    running.add(sequence);
+                    sequence.become(Alive.RUNNING);
+                }
+                case LACKS_BLOCKS -> order.refused(sequence);
+                case LACKS_BUDGET -> {
+                    return;
+                }
             }
-            waiting.removeFirst();
-            running.add(sequence);
-            sequence.become(Alive.RUNNING);
-            batch.add(sequence, tokenCount);
+        }
+    }
+
+    private Verdict admit(Sequence sequence) {
+        if (forkFromLeader(sequence)) {
+            return extendFork(sequence);
+        }
+        TokenSequence tokens = sequence.tokens();
+        PrefixHit hit = cache.match(tokens);
+        int wanted = chunk(tokens.tokenCount() - cache.resumableTokens(tokens, hit));
+        if (wanted > budget() && !settings.chunkedPrefill()) {
+            return Verdict.LACKS_BUDGET;
+        }
+        int tokenCount = Math.min(wanted, budget());
+        var admission = new Admission(tokenCount, 0, 0, false, settings.reserveWholeSequence(), !running.isEmpty());
+        if (!cache.admit(tokens, hit, admission)) {
+            return Verdict.LACKS_BLOCKS;
+        }
+        batch.add(sequence, tokenCount);
+        return Verdict.ADMITTED;
+    }
+
+    private boolean forkFromLeader(Sequence sequence) {
+        Sequence leader = sequence.leader();
+        return leader != null && sequence.state() == Alive.WAITING && leader.state() == Alive.RUNNING
+                && sequence.tokens().promptLength() > 1 && cache.fork(leader.tokens(), sequence.tokens());
+    }
+
+    /** What is left of the shared prompt is its last token: the first answer token is drawn from its logits. */
+    private Verdict extendFork(Sequence sequence) {
+        if (!cache.extend(sequence.tokens(), sequence.tokens().uncomputedTokens())) {
+            cache.release(sequence.tokens());
+            return Verdict.LACKS_BLOCKS;
+        }
+        batch.add(sequence, sequence.tokens().uncomputedTokens());
+        return Verdict.ADMITTED;
+    }
+
+    /** More steps at once, if all that this would delay are the ones who gain by it, and their blocks are there. */
+    private void drawAhead() {
+        if (settings.steps() == 1 || batch.isEmpty() || !waiting.isEmpty() || !allDecode()) {
+            return;
+        }
+        if (blocksForDrawingAhead() > cache.freeBlocks()) {
+            return;
+        }
+        int most = 1;
+        for (int entry = 0; entry < batch.size(); entry++) {
+            int draws = drawsAhead(entry);
+            batch.setDrawCount(entry, draws);
+            most = Math.max(most, draws);
+        }
+        batch.setStepCount(most);
+    }
+
+    private boolean allDecode() {
+        for (int entry = 0; entry < batch.size(); entry++) {
+            if (batch.tokenCount(entry) != 1 || !batch.samples(entry)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private int blocksForDrawingAhead() {
+        int blocks = 0;
+        for (int entry = 0; entry < batch.size(); entry++) {
+            TokenSequence tokens = batch.sequence(entry).tokens();
+            int computed = tokens.computedTokens() + drawsAhead(entry) - 1;
+            blocks += Math.ceilDiv(computed, cache.blockSize()) - tokens.table().blockCount();
+        }
+        return blocks * groupCount();
+    }
+
+    private int drawsAhead(int entry) {
+        return Math.min(settings.steps(), batch.sequence(entry).drawsLeft(limits.contextLength()));
+    }
+
+    /** From here on the batch is certain: what it draws counts as pending, and all but the last draw is computed, too. */
+    private void expectDraws() {
+        for (int entry = 0; entry < batch.size(); entry++) {
+            int draws = batch.drawCount(entry);
+            TokenSequence tokens = batch.sequence(entry).tokens();
+            tokens.expect(draws);
+            if (draws > 1 && !cache.extend(tokens, draws - 1)) {
+                throw new IllegalStateException(batch.sequence(entry) + " finds no block to draw ahead, "
+                        + cache.freeBlocks() + " are free");
+            }
         }
     }
 
@@ -289,21 +510,66 @@ public final class Scheduler {
         return threshold == 0 ? tokenCount : Math.min(tokenCount, threshold);
     }
 
+    /** @return true if the sequence ended with this token */
+    private boolean append(Sequence sequence, int token) {
+        FinishReason reason = sequence.append(token, limits.contextLength());
+        if (reason == null) {
+            return false;
+        }
+        sequence.become(new SequenceState.Finished(reason));
+        return true;
+    }
+
+    private void land(ScheduledBatch batch) {
+        for (int entry = 0; entry < batch.size(); entry++) {
+            Sequence sequence = batch.sequence(entry);
+            cache.settle(sequence.tokens(), batch.computedTokens(entry), batch.keyedBlocks(entry));
+            sequence.batchesInFlight--;
+            if (sequence.isOver()) {
+                releaseIfUnused(sequence);
+            }
+        }
+        swappedOut.clear();
+        flight.land();
+    }
+
+    /** The last keys first: a block loses its key before the one in front of it does. */
+    private void withdrawKeys() {
+        for (int age = flight.count() - 1; age >= 0; age--) {
+            ScheduledBatch failed = flight.get(age);
+            for (int entry = failed.size() - 1; entry >= 0; entry--) {
+                cache.withdraw(failed.sequence(entry).tokens());
+            }
+        }
+    }
+
     private void end(Sequence sequence, SequenceState last) {
-        cache.release(sequence.tokens());
         sequence.become(last);
+        releaseIfUnused(sequence);
     }
 
-    private void requireNothingInFlight() {
-        if (batchInFlight) {
-            throw new IllegalStateException("a batch of " + batch.size() + " sequences is neither settled nor failed");
+    /** A step in flight still writes to the blocks; they are given back when it settles. */
+    private void releaseIfUnused(Sequence sequence) {
+        if (sequence.batchesInFlight == 0) {
+            cache.release(sequence.tokens());
         }
     }
 
-    private void requireInFlight(ScheduledBatch batch) {
-        if (batch != this.batch || !batchInFlight) {
-            throw new IllegalStateException("the batch is not the one in flight");
+    private void removeOver() {
+        int kept = 0;
+        for (int i = 0; i < running.size(); i++) {
+            Sequence sequence = running.get(i);
+            if (!sequence.isOver()) {
+                running.set(kept++, sequence);
+            }
         }
+        while (running.size() > kept) {
+            running.removeLast();
+        }
+    }
+
+    private int groupCount() {
+        return limits.cache().groups().size();
     }
 
     private static void requireState(Sequence sequence, boolean condition) {

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 public final class Sequence {
 
     public static final long NO_DEADLINE = Long.MAX_VALUE;
+    static final int NEVER_REFUSED = -1;
 
     private final String requestId;
     private final TokenSequence tokens;
@@ -20,15 +21,34 @@ public final class Sequence {
     private final StopConditions stop;
     private final int[] eosTokenIds;
     private final boolean logprobs;
+    private final int priority;
     private final long deadlineNanos;
+    private final @Nullable Sequence leader;
 
     private SequenceState state = SequenceState.Alive.NEW;
     private int preemptionCount;
+
+    // the scheduler's own notes
+    /** The priority, where the policy asks for it; otherwise 0 for all. */
+    int rank;
+    /** Counts up with every submission. */
+    long arrival;
+    long arrivalNanos;
+    /** Batches in flight that compute it: while there are any, its blocks are written to. */
+    int batchesInFlight;
+    /** Computed tokens as of its last complete batch: a copy of a block that is made now has their content. */
+    int scheduledTokens;
+    /** Where the last step of its last batch drew for it, or {@link ScheduledBatch#NO_SAMPLE}. */
+    int lastSampleIndex = ScheduledBatch.NO_SAMPLE;
+    /** The free blocks when it last did not fit: it need not be tried again before there are more. */
+    int freeBlocksWhenRefused = NEVER_REFUSED;
+    long refusedInStep;
 
     /**
      * @param tokens        the prompt, to which the generated tokens are added
      * @param eosTokenIds   the model's end-of-sequence tokens; shared, never written
      * @param logprobs      true: the log-probability of every drawn token is wanted
+     * @param priority      lower is sooner; counts only if the policy is {@link SchedulingPolicy#PRIORITY}
      * @param deadlineNanos on the clock of {@link Scheduler#schedule}; fails from then on. Or {@link #NO_DEADLINE}
      */
     public Sequence(
@@ -38,14 +58,43 @@ public final class Sequence {
             StopConditions stop,
             int[] eosTokenIds,
             boolean logprobs,
+            int priority,
             long deadlineNanos) {
+        this(requestId, tokens, sampling, stop, eosTokenIds, logprobs, priority, deadlineNanos, null);
+    }
+
+    private Sequence(
+            String requestId,
+            TokenSequence tokens,
+            SamplingParameters sampling,
+            StopConditions stop,
+            int[] eosTokenIds,
+            boolean logprobs,
+            int priority,
+            long deadlineNanos,
+            @Nullable Sequence leader) {
         this.requestId = requestId;
         this.tokens = tokens;
         this.sampling = sampling;
         this.stop = stop;
         this.eosTokenIds = eosTokenIds;
         this.logprobs = logprobs;
+        this.priority = priority;
         this.deadlineNanos = deadlineNanos;
+        this.leader = leader;
+    }
+
+    /**
+     * Another answer to the same prompt. Once this sequence has computed the prompt, the follower shares its blocks and
+     * computes one token; if this one is gone by then, the follower is admitted like anybody else. To be made before
+     * either is submitted, and submitted after this one.
+     */
+    public Sequence follower(SamplingParameters sampling) {
+        if (state != SequenceState.Alive.NEW) {
+            throw new IllegalStateException(this + " was submitted before");
+        }
+        return new Sequence(requestId, tokens.fork(), sampling, stop, eosTokenIds, logprobs, priority, deadlineNanos,
+                this);
     }
 
     /** The client's name for it; two sequences may carry the same. */
@@ -67,6 +116,15 @@ public final class Sequence {
 
     public boolean logprobs() {
         return logprobs;
+    }
+
+    public int priority() {
+        return priority;
+    }
+
+    /** Whose prompt it shares, or null. */
+    @Nullable Sequence leader() {
+        return leader;
     }
 
     public SequenceState state() {
@@ -103,15 +161,34 @@ public final class Sequence {
         return Math.max(0, tokens.promptLength() - tokens.computedTokens());
     }
 
+    /** The order of service: lower rank first, then who came first. */
+    boolean isBefore(Sequence other) {
+        return rank != other.rank ? rank < other.rank : arrival < other.arrival;
+    }
+
+    /** True if the cache holds the whole prompt, or will when the batches in flight are done. */
+    boolean hasScheduledPrompt() {
+        return scheduledTokens >= tokens.promptLength();
+    }
+
+    /** How many tokens may be drawn beyond those that the batches in flight draw; 0 if they reach the cap. */
+    int drawsLeft(int contextLength) {
+        int expected = tokens.tokenCount() + tokens.pendingTokens();
+        int most = (int) Math.min((long) tokens.promptLength() + stop.maxTokens(), contextLength);
+        return Math.max(0, most - expected);
+    }
+
     /**
-     * Adds a drawn token.
+     * Adds a drawn token. The cap on the length holds in any case; before the least number of tokens, nothing else ends
+     * the answer.
      *
      * @param contextLength most tokens that the model takes, prompt included
      * @return why this was the last, or null if it goes on
      */
     @Nullable FinishReason append(int token, int contextLength) {
         tokens.append(token);
-        if (!stop.ignoreEos() && isEos(token) || stop.stopsAt(token)) {
+        boolean mayStop = completionTokens() >= stop.minTokens();
+        if (mayStop && (!stop.ignoreEos() && isEos(token) || stop.stopsAt(token))) {
             return FinishReason.STOP;
         }
         boolean full = completionTokens() >= stop.maxTokens() || tokens.tokenCount() >= contextLength;

@@ -4,7 +4,8 @@ import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 
 /**
- * Where a sequence stands. The last three are final, and none of them holds a block.
+ * Where a sequence stands. The last three are final; the blocks are given back at once, or when the last step that
+ * computes the sequence has settled.
  *
  * <pre>
  *   NEW --submit--> WAITING --admitted--> RUNNING --> Finished | Failed | Cancelled
@@ -21,7 +22,7 @@ public sealed interface SequenceState {
         WAITING,
         /** Holds blocks. */
         RUNNING,
-        /** Waits at the front, having given its blocks up to others. */
+        /** Waits again, before those that came later, having given its blocks up to others. */
         PREEMPTED
     }
 

@@ -183,8 +183,113 @@ public abstract class ComputeBackendContract {
                 .isThrownBy(() -> backend.upload(weight, 2, 2, DataType.F32, data.segment(1, 2, 3, 4)));
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 130})
+    void fed_rows_take_the_drawn_token_and_the_others_stay(int rows) {
+        int[] drawn = new int[rows];
+        int[] sources = new int[rows];
+        int[] tokens = new int[rows];
+        Arrays.setAll(drawn, row -> 1000 + row);
+        Arrays.setAll(sources, row -> row % 3 == 1 ? -1 : rows - 1 - row);
+        Arrays.setAll(tokens, row -> row);
+        Tensor target = data.ints(tokens);
+        var sampled = new SampledTokens(data.ints(drawn), backend.allocate(DataType.F32, rows, 1));
+        backend.feedTokens(sampled, data.ints(sources), target, rows);
+        int[] fed = data.readInts(target);
+        for (int row = 0; row < rows; row++) {
+            assertThat(fed[row]).isEqualTo(row % 3 == 1 ? row : 1000 + rows - 1 - row);
+        }
+    }
+
     @Test
-    void a_step_is_awaited_once_and_before_the_next() {
+    void feeding_takes_a_row_twice_and_token_0_for_one_that_was_not_drawn_and_stops_at_the_row_count() {
+        var sampled = new SampledTokens(data.ints(41, SampledTokens.NO_TOKEN), data.floats(2, 1, 0, 0));
+        Tensor tokens = data.ints(1, 2, 3, 4, 5);
+        backend.feedTokens(sampled, data.ints(0, 1, 0, -1, 0), tokens, 4);
+        assertThat(data.readInts(tokens)).containsExactly(41, 0, 41, 4, 5);
+        backend.feedTokens(sampled, data.ints(0), tokens, 0);
+        assertThat(data.readInts(tokens)).containsExactly(41, 0, 41, 4, 5);
+    }
+
+    @Test
+    void what_a_step_drew_feeds_the_next_without_waiting_and_survives_it() {
+        // the next token's logit is the largest in the row of each token: 0 -> 2 -> 1 -> 0
+        Tensor table = data.weight(3, 3, 0, 0, 1, 1, 0, 0, 0, 1, 0);
+        Tensor tokens = data.ints(0);
+        Tensor logits = backend.allocate(DataType.F32, 1, 3);
+        var inputs = new SamplingInputs(data.longs(0), data.ints(0), data.floats(1, 1, 0), data.ints(0),
+                data.floats(1, 1, 1), data.ints(1));
+        var steps = new Completion[3];
+        var ring = new SampledTokens[3];
+        for (int step = 0; step < 3; step++) {
+            ring[step] = new SampledTokens(data.ints(-7), data.floats(1, 1, 0));
+            if (step > 0) {
+                backend.feedTokens(ring[step - 1], data.ints(0), tokens, 1);
+            }
+            backend.embed(tokens, table, logits, 1);
+            backend.sample(logits, inputs, ring[step], 1);
+            steps[step] = backend.submit(ring[step], 1);
+        }
+        var output = new StepOutput(1);
+        int[] drawn = new int[3];
+        for (int step = 0; step < 3; step++) {
+            backend.await(steps[step], output);
+            drawn[step] = output.token(0);
+        }
+        assertThat(drawn).containsExactly(2, 1, 0);
+    }
+
+    @Test
+    void outstanding_steps_keep_their_results_and_are_awaited_in_order() {
+        var first = new SampledTokens(data.ints(1), data.floats(1, 1, -1));
+        var second = new SampledTokens(data.ints(2, 3), data.floats(2, 1, -2, -3));
+        var third = new SampledTokens(data.ints(4), data.floats(1, 1, -4));
+        Completion one = backend.submit(first, 1);
+        Completion two = backend.submit(second, 2);
+        Completion three = backend.submit(third, 0);
+        var output = new StepOutput(2);
+        assertThatIllegalStateException().isThrownBy(() -> backend.await(two, output));
+        assertThatIllegalStateException().isThrownBy(() -> backend.await(three, output));
+        backend.await(one, output);
+        assertThat(output.token(0)).isEqualTo(1);
+        Completion four = backend.submit(first, 1);
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.await(two, new StepOutput(1)))
+                .withMessage("step brings 2 tokens, the output takes 1");
+        backend.await(two, output);
+        assertThat(output.token(1)).isEqualTo(3);
+        assertThat(output.logprob(1)).isEqualTo(-3);
+        backend.await(three, output);
+        assertThat(output.count()).isZero();
+        backend.await(four, output);
+        assertThat(output.token(0)).isEqualTo(1);
+        assertThatIllegalStateException().isThrownBy(() -> backend.await(four, output));
+    }
+
+    @Test
+    void a_failed_steps_error_is_its_own_and_the_steps_after_it_can_be_awaited() {
+        var inputs = new SamplingInputs(data.longs(0, 0), data.ints(0, 0), data.floats(2, 1, 0, 0), data.ints(0, 0),
+                data.floats(2, 1, 1, 1), data.ints(0, 0));
+        float[][] logits = {{1, 2, 3, 0}, {1, 2, Float.NaN, 0}, {2, 1, 0, 3}};
+        var steps = new Completion[3];
+        for (int step = 0; step < 3; step++) {
+            var sampled = new SampledTokens(data.ints(9, 9), data.floats(2, 1, 0, 0));
+            backend.sample(data.floats(2, 2, logits[step]), inputs, sampled, 2);
+            steps[step] = backend.submit(sampled, 2);
+        }
+        var output = new StepOutput(2);
+        backend.await(steps[0], output);
+        assertThat(output.token(0)).isEqualTo(1);
+        assertThatExceptionOfType(ComputeException.class).isThrownBy(() -> backend.await(steps[1], output))
+                .withMessageContaining("row 1");
+        assertThat(output.count()).isZero();
+        assertThatIllegalStateException().isThrownBy(() -> backend.await(steps[1], output));
+        backend.await(steps[2], output);
+        assertThat(output.token(0)).isZero();
+        assertThat(output.token(1)).isEqualTo(1);
+    }
+
+    @Test
+    void a_step_is_awaited_once_and_its_tensors_are_its_own_until_then() {
         var sampled = new SampledTokens(data.ints(7, 8), data.floats(2, 1, -0.5f, Float.NaN));
         var output = new StepOutput(2);
         Completion step = backend.submit(sampled, 2);
@@ -199,10 +304,7 @@ public abstract class ComputeBackendContract {
     }
 
     @Test
-    void copying_to_a_host_tier_that_is_not_there_is_a_compute_exception() {
-        var cache = backend.allocateKvCache(new CacheShape(1, 1, 2, 4), 3, 0);
-        assertThatExceptionOfType(ComputeException.class)
-                .isThrownBy(() -> backend.copyBlocks(cache, new BlockMapping(1), CopyDirection.DEVICE_TO_HOST));
-        assertThat(backend.bytesPerBlock(cache.shape())).isEqualTo(/* K and V */ 2 * 4 * 2 * /* F32 */ 4);
+    void a_block_takes_the_bytes_of_its_keys_and_values() {
+        assertThat(backend.bytesPerBlock(new CacheShape(1, 1, 2, 4))).isEqualTo(/* K and V */ 2 * 4 * 2 * /* F32 */ 4);
     }
 }

@@ -53,6 +53,12 @@ record DeviceData(ComputeBackend backend, Arena arena) implements AutoCloseable 
         return read(tensor, tensor.rows());
     }
 
+    int[] readInts(Tensor tensor) {
+        MemorySegment values = arena.allocate(ValueLayout.JAVA_INT, (long) tensor.rows() * tensor.columns());
+        backend.read(tensor, tensor.rows(), values);
+        return values.toArray(ValueLayout.JAVA_INT);
+    }
+
     float[] read(Tensor tensor, int rowCount) {
         MemorySegment values = arena.allocate(ValueLayout.JAVA_FLOAT, (long) rowCount * tensor.columns());
         backend.read(tensor, rowCount, values);

@@ -16,8 +16,8 @@ class BlockPoolTest {
     private static final int[] TOKENS = range(0, 7);
     private static final BlockHashChain CHAIN = chainOf(TOKENS);
 
-    private final KvEventLog log = new KvEventLog();
-    private final BlockPool pool = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE), log);
+    private final KvEventLog log = new KvEventLog(0);
+    private final BlockPool pool = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE), FreeOrder.UNKEYED_FIRST, log);
     private final BlockTable table = new BlockTable(BLOCK_SIZE);
 
     @Test
@@ -43,8 +43,8 @@ class BlockPoolTest {
     @DisplayName("K6: two blocks under one key")
     void the_eldest_block_under_a_key_is_found_until_it_loses_the_key() {
         pool.allocate(2, table);
-        pool.key(1, CHAIN, 0, TOKENS);
-        pool.key(2, CHAIN, 0, TOKENS);
+        pool.key(1, CHAIN, 0, TOKENS, 0);
+        pool.key(2, CHAIN, 0, TOKENS, 0);
 
         assertThat(found(0)).isEqualTo(1);
         assertThat(pool.keyCount()).isEqualTo(1);
@@ -61,7 +61,7 @@ class BlockPoolTest {
     void a_younger_copy_can_leave_from_between_its_siblings() {
         pool.allocate(3, table);
         for (int block = 1; block <= 3; block++) {
-            pool.key(block, CHAIN, 0, TOKENS);
+            pool.key(block, CHAIN, 0, TOKENS, 0);
         }
         pool.unkey(2);
         pool.checkIntegrity();
@@ -74,11 +74,11 @@ class BlockPoolTest {
     @Test
     void a_block_takes_one_key_only_and_only_while_it_is_held() {
         pool.allocate(1, table);
-        pool.key(1, CHAIN, 0, TOKENS);
+        pool.key(1, CHAIN, 0, TOKENS, 0);
 
-        assertThatIllegalStateException().isThrownBy(() -> pool.key(1, CHAIN, 1, TOKENS))
+        assertThatIllegalStateException().isThrownBy(() -> pool.key(1, CHAIN, 1, TOKENS, 0))
                 .withMessageContaining("block 1");
-        assertThatIllegalStateException().isThrownBy(() -> pool.key(3, CHAIN, 1, TOKENS))
+        assertThatIllegalStateException().isThrownBy(() -> pool.key(3, CHAIN, 1, TOKENS, 0))
                 .withMessageContaining("block 3");
 
         assertThat(pool.keyCount()).isEqualTo(1);
@@ -92,7 +92,7 @@ class BlockPoolTest {
         forged.add(3);
 
         assertThatIllegalStateException().isThrownBy(() -> pool.release(forged))
-                .withMessage("block 3 of table [1, 3] is not held");
+                .withMessage("block 3 is not held");
 
         assertThat(pool.references(1)).isEqualTo(1);
         assertThat(pool.freeListing()).containsExactly(3);
@@ -112,7 +112,7 @@ class BlockPoolTest {
     @Test
     void equal_keys_with_unequal_hashes_are_a_miss_and_count_as_a_collision() {
         pool.allocate(1, table);
-        pool.key(1, CHAIN, 0, TOKENS);
+        pool.key(1, CHAIN, 0, TOKENS, 0);
         pool.hashes[BlockHashChain.WORDS_PER_HASH] ^= 1;              // first word of block 1: the key stays
 
         assertThat(found(0)).isEqualTo(NO_BLOCK);
@@ -121,31 +121,32 @@ class BlockPoolTest {
 
     @Test
     void equal_hashes_with_unequal_tokens_are_a_miss_only_where_tokens_are_verified() {
-        var trusting = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE).withVerifyTokens(false), log);
+        var trusting = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE).withVerifyTokens(false),
+                FreeOrder.UNKEYED_FIRST, log);
         int[] others = range(50, 57);
         for (var each : new BlockPool[] {pool, trusting}) {
             var row = new BlockTable(BLOCK_SIZE);
             each.allocate(1, row);
-            each.key(1, CHAIN, 0, others);
+            each.key(1, CHAIN, 0, others, 0);
         }
 
         assertThat(found(0)).isEqualTo(NO_BLOCK);
         assertThat(pool.collisions()).isEqualTo(1);
-        assertThat(trusting.find(CHAIN, 0, TOKENS)).isEqualTo(1);
+        assertThat(trusting.find(CHAIN, 0, TOKENS, 0)).isEqualTo(1);
         assertThat(trusting.collisions()).isZero();
     }
 
     @Test
     void behind_a_collision_the_right_copy_is_still_found() {
         pool.allocate(2, table);
-        pool.key(1, CHAIN, 0, range(50, 57));
-        pool.key(2, CHAIN, 0, TOKENS);
+        pool.key(1, CHAIN, 0, range(50, 57), 0);
+        pool.key(2, CHAIN, 0, TOKENS, 0);
 
         assertThat(found(0)).isEqualTo(2);
     }
 
     private int found(int index) {
-        return pool.find(CHAIN, index, TOKENS);
+        return pool.find(CHAIN, index, TOKENS, 0);
     }
 
     private static BlockHashChain chainOf(int[] tokens) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.warmpath.worker.compute.Sampling;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class InputBatchTest {
@@ -36,6 +37,61 @@ class InputBatchTest {
         assertThat(batch.seeds().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(-5);
         assertThat(ints(batch.topKs())).containsExactly(3);
         assertThat(ints(batch.logprobs())).containsExactly(1);
+    }
+
+    @Test
+    @DisplayName("K38: slots of blocks of 16")
+    void a_slot_is_the_block_id_times_the_block_size_and_the_offset() {
+        int[] table = {7, 3, 12};
+        int[] tokens = new int[48];
+        var one = new InputBatch(4, 4, 3, 16);
+        for (int position : new int[] {0, 15, 16, 47}) {
+            one.add(tokens, position, 1, table, 3, null);
+        }
+        assertThat(ints(one.slots())).containsExactly(112, 127, 48, 207);
+    }
+
+    @Test
+    @DisplayName("K38: blocks of 32 on kernels of 16")
+    void smaller_blocks_of_the_device_change_the_table_and_no_slot() {
+        var kernels = new InputBatch(2, 2, 2, /* blockSize */ 32, /* kernelBlockSize */ 16);
+        var whole = new InputBatch(2, 2, 2, 32);
+        for (var batch : new InputBatch[] {kernels, whole}) {
+            batch.add(new int[41], 40, 1, new int[] {2, 5}, 2, null);
+            batch.add(new int[33], 0, 1, new int[] {9}, 1, null);
+            // position 40 is the ninth of block 5: 5 * 32 + 8
+            assertThat(ints(batch.slots())).containsExactly(168, 288);
+            assertThat(batch.blockSize()).isEqualTo(32);
+        }
+        assertThat(ints(kernels.blockTables())).startsWith(4, 5, 10, 11, 18, 19).hasSize(8);
+        assertThat(kernels.blockTableStride()).isEqualTo(4);
+        assertThat(kernels.largestBlock()).isEqualTo(9);
+        assertThat(ints(whole.blockTables())).startsWith(2, 5, 9);
+        assertThatIllegalArgumentException().isThrownBy(() -> new InputBatch(2, 2, 2, 32, 12))
+                .withMessage("kernel block size 12 does not divide block size 32");
+    }
+
+    @Test
+    void a_fed_token_stands_like_a_known_one_and_names_the_row_that_draws_it() {
+        batch.add(new int[] {10, 11}, 0, 2, new int[] {7}, 1, null);
+        assertThat(batch.isFed()).isFalse();
+        batch.addFed(/* sourceRow */ 3, /* position */ 4, new int[] {5, 6, 9}, 3, Sampling.greedy());
+        assertThat(batch.isFed()).isTrue();
+        assertThat(batch.largestSource()).isEqualTo(3);
+        assertThat(ints(batch.sources())).containsExactly(-1, -1, 3);
+        assertThat(ints(batch.positions())).containsExactly(0, 1, 4);
+        assertThat(ints(batch.slots())).containsExactly(14, 15, 18);
+        assertThat(ints(batch.queryStarts())).containsExactly(0, 2, 3);
+        assertThat(ints(batch.contextLengths())).containsExactly(2, 5);
+        assertThat(ints(batch.sampledRows())).containsExactly(2);
+        assertThat(ints(batch.counters())).containsExactly(5);
+        batch.clear();
+        assertThat(batch.isFed()).isFalse();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> batch.addFed(-1, 0, new int[] {5}, 1, null)).withMessage("no step draws a row -1");
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.addFed(0, 2, new int[] {5}, 1, null));
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.addFed(0, 0, new int[] {0}, 1, null));
+        assertThat(batch.sequenceCount() + batch.tokenCount()).isZero();
     }
 
     @Test

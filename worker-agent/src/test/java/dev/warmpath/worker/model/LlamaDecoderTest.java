@@ -13,6 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The decoder on a two-layer random model, against float64 and, bit for bit, against itself in other circumstances. */
@@ -63,6 +64,17 @@ class LlamaDecoderTest {
             for (int chunk : new int[] {1, 7, 33, WHOLE}) {
                 assertThat(logitsOf(backend, blockSize, chunk)).containsExactly(whole);
             }
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"SCALAR, 16", "VECTOR, 16", "VECTOR, 8", "VECTOR, 2", "VECTOR_ON_TWO_THREADS, 4"})
+    void a_row_has_the_same_bits_where_the_device_sees_smaller_blocks(Backends backend, int kernelBlockSize)
+            throws IOException {
+        float[] whole = logitsOf(backend, 32, WHOLE);
+        var settings = RunnerSettings.of(1 + 1600 / 32, 32, 400, 12).withKernelBlockSize(kernelBlockSize);
+        try (var runner = new TestRunner(directory, backend.create(), settings)) {
+            assertThat(runner.prefill(runner.sequence(prompt, 91), 33)).containsExactly(whole);
         }
     }
 

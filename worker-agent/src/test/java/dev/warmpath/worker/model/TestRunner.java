@@ -25,12 +25,15 @@ final class TestRunner implements AutoCloseable {
 
     TestRunner(Path model, ComputeBackend backend, int blockCount, int blockSize, int maxTokens, int maxSequences)
             throws IOException {
-        this.runner = ModelRunner.load(
-                model, backend, RunnerSettings.of(blockCount, blockSize, maxTokens, maxSequences));
-        this.blockSize = blockSize;
+        this(model, backend, RunnerSettings.of(blockCount, blockSize, maxTokens, maxSequences));
+    }
+
+    TestRunner(Path model, ComputeBackend backend, RunnerSettings settings) throws IOException {
+        this.runner = ModelRunner.load(model, backend, settings);
+        this.blockSize = settings.blockSize();
         this.batch = runner.newInputBatch();
-        this.output = new StepOutput(maxSequences);
-        this.freeBlocks = shuffledBlocks(blockCount);
+        this.output = new StepOutput(settings.maxSequences());
+        this.freeBlocks = shuffledBlocks(settings.blockCount());
     }
 
     private static int[] shuffledBlocks(int blockCount) {

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.AttentionContract;
+import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
 import dev.warmpath.worker.compute.SamplingContract;
@@ -22,6 +23,15 @@ class ScalarBackendTest {
 
         @Override
         protected ComputeBackend create(int threads) {
+            return new ScalarBackend();
+        }
+    }
+
+    @Nested
+    class Copies extends BlockCopyContract {
+
+        @Override
+        protected ComputeBackend create() {
             return new ScalarBackend();
         }
     }

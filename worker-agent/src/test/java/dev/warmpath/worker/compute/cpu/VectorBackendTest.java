@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.AttentionContract;
+import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
 import dev.warmpath.worker.compute.SamplingContract;
@@ -23,6 +24,15 @@ class VectorBackendTest {
         @Override
         protected ComputeBackend create(int threads) {
             return new VectorBackend(threads);
+        }
+    }
+
+    @Nested
+    class Copies extends BlockCopyContract {
+
+        @Override
+        protected ComputeBackend create() {
+            return new VectorBackend(2);
         }
     }
 
