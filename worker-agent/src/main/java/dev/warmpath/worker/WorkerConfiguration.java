@@ -13,6 +13,7 @@ import dev.warmpath.worker.engine.EngineSnapshot;
 import dev.warmpath.worker.engine.RequestIntake;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.metrics.CacheDescription;
 import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
@@ -100,18 +101,37 @@ class WorkerConfiguration {
     }
 
     @Bean
-    Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerProperties settings,
+    Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerProperties scheduling,
             ModelRunner runner, KvEventPublisher publisher) throws IOException {
         ModelConfig config = runner.config();
         var cache = new KvCacheManager(plan.cache());
-        var limits = new RequestLimits(
-                config.vocabularySize(), config.contextLength(), kv.blockSize(), cache.usableBlocks());
-        var scheduler = new Scheduler(settings.toSettings(), limits, cache);
-        var loop = new EngineLoop(scheduler, cache, runner, settings.maxNumSeqs(),
-                settings.maxNumSeqs() + settings.maxWaiting(), publisher::publish, System::nanoTime);
+        SchedulerSettings settings = scheduling.toSettings();
+        var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), plan.cache(),
+                settings.mostTokensInFlight());
+        var scheduler = new Scheduler(settings, limits, cache);
+        var loop = new EngineLoop(scheduler, cache, runner, settings.maxSequences(),
+                settings.maxSequences() + settings.maxWaiting(), publisher::publish, System::nanoTime);
         var intake = new RequestIntake(
-                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()));
+                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
         return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::die).start();
+    }
+
+    @Bean
+    CacheDescription cacheDescription(ModelProperties model, KvProperties kv, CachePlan plan, ComputeBackend backend) {
+        KvCacheSettings cache = plan.cache();
+        return new CacheDescription(model.servedName(), cache.blockSize(), cache.blockCount(), kv.blockCount(),
+                cache.hostBlockCount(), plan.size().bytesPerBlock(), elementType(backend),
+                kv.memoryUtilizationOrDefault(), kv.swapSpace().toBytes(), cache.prefixCaching(),
+                kv.hashSettings().algorithm());
+    }
+
+    /** A backend keeps keys and values as it computes them. */
+    private static String elementType(ComputeBackend backend) {
+        return switch (backend.activationType()) {
+            case F32 -> "float32";
+            case BF16 -> "bfloat16";
+            case I32, I64 -> throw new IllegalStateException("no keys and values are integers");
+        };
     }
 
     /** An engine whose books are wrong must not answer anybody: whoever runs this process starts it anew. */
