@@ -5,6 +5,7 @@ import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.kvcache.BlockPoolSize;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.util.Locale;
 import org.springframework.util.unit.DataSize;
 
@@ -25,7 +26,7 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
      * @param heap    most that this JVM's heap can grow to, in bytes; the cache of processors lies there
      * @throws IllegalStateException if the settings contradict each other
      */
-    static CachePlan of(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerProperties scheduler,
+    static CachePlan of(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerSettings scheduler,
             long heap) {
         BlockPoolSize size = size(model.cacheShape(kv.blockSize()), backend, kv);
         KvCacheSettings cache = KvCacheSettings.of(blockCount(size), kv.blockSize())
@@ -35,8 +36,9 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
                 .withFreeOrder(kv.freeOrder())
                 .withWatermark(kv.watermark())
                 .withHostBlockCount(hostBlockCount(size, kv.swapSpace()));
+        requireUse(kv, scheduler);
         requireHeap(size, cache, heap);
-        requireRoomForOne(size, cache, scheduler.maxNumBatchedTokens(), kv);
+        requireRoomForOne(size, cache, scheduler.mostTokensInFlight(), kv);
         return new CachePlan(size, cache);
     }
 
@@ -65,6 +67,13 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
         return Math.toIntExact(Math.min(blocks, Integer.MAX_VALUE / size.blockSize()));
     }
 
+    private static void requireUse(KvProperties kv, SchedulerSettings scheduler) {
+        if (scheduler.cacheAwareWindow() > 0 && !kv.prefixCaching()) {
+            throw new IllegalStateException("warmpath.scheduler.cache-aware-window is " + scheduler.cacheAwareWindow()
+                    + ", but warmpath.kv.prefix-caching is off: nobody's prefix is ever cached");
+        }
+    }
+
     private static void requireHeap(BlockPoolSize size, KvCacheSettings cache, long heap) {
         long swap = cache.hostBlockCount() * size.bytesPerBlock();
         if (size.bytes() + swap >= heap) {
@@ -75,15 +84,15 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
     }
 
     /** Otherwise every request that leaves its length open would be refused, one by one. */
-    private static void requireRoomForOne(BlockPoolSize size, KvCacheSettings cache, int stepTokens, KvProperties kv) {
+    private static void requireRoomForOne(BlockPoolSize size, KvCacheSettings cache, int tokensInFlight, KvProperties kv) {
         int context = cache.maxLength();
-        long needed = (long) cache.mostBlocks(context, stepTokens) + NULL_BLOCKS;
+        long needed = (long) cache.mostBlocks(context, tokensInFlight) + NULL_BLOCKS;
         if (cache.blockCount() < needed) {
             long bytes = needed * size.bytesPerBlock();
             throw new IllegalStateException(String.format(Locale.ROOT,
                     "the pool has %,d blocks of %d tokens, but one sequence of the model's whole context of %,d tokens "
                             + "needs %,d, the null block included; about %,d tokens would fit. Give the cache %s",
-                    cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, stepTokens),
+                    cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, tokensInFlight),
                     kv.blockCount() != null
                             ? String.format(Locale.ROOT, "warmpath.kv.block-count=%d", needed)
                             : String.format(Locale.ROOT, "warmpath.kv.memory=%dMB or more",
@@ -92,12 +101,12 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
     }
 
     /** The longest sequence that the pool holds when it is alone there, found by halving: longer ones need no fewer blocks. */
-    private static int longestFitting(KvCacheSettings cache, int stepTokens) {
+    private static int longestFitting(KvCacheSettings cache, int tokensInFlight) {
         int fits = 0;
         int tooLong = cache.maxLength();
         while (tooLong - fits > 1) {
             int length = (fits + tooLong) >>> 1;
-            if (cache.mostBlocks(length, stepTokens) + NULL_BLOCKS <= cache.blockCount()) {
+            if (cache.mostBlocks(length, tokensInFlight) + NULL_BLOCKS <= cache.blockCount()) {
                 fits = length;
             } else {
                 tooLong = length;

@@ -1,20 +1,30 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.worker.scheduler.SchedulerSettings;
+import dev.warmpath.worker.scheduler.SchedulingPolicy;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
 
 /**
- * How much work one step and one queue hold.
+ * How much work one step and one queue hold, and who comes first.
  *
  * @param maxNumBatchedTokens most tokens computed in one step
  * @param maxNumSeqs          most sequences computed at the same time
  * @param maxWaiting          most sequences waiting behind them; one more is refused
  * @param chunkedPrefill      false: a prompt is computed in one step, or later; the budget must then reach the context
  * @param longPrefillTokenThreshold most tokens of one prompt in a step; 0 = no such limit
+ * @param policy              {@code fcfs}: in the order of arrival; {@code priority}: the lower number first
+ * @param schedulerSteps      steps per decision while everybody decodes and nobody waits
+ * @param asyncScheduling     true: the next step is prepared while the last one is computed
+ * @param reserveWholeSequence true: a sequence is admitted when all its known tokens find blocks; false: its first piece
+ * @param cacheAwareWindow    so many at the head of the queue: the one with the longest cached prefix goes first; 0 = off
+ * @param overtakeLimit       who has waited so long is not overtaken any more; 0 = nobody ever is
  */
 @Validated
 @ConfigurationProperties("warmpath.scheduler")
@@ -23,10 +33,17 @@ public record SchedulerProperties(
         @DefaultValue("64") @Min(1) @Max(4_096) int maxNumSeqs,
         @DefaultValue("512") @Min(1) @Max(65_536) int maxWaiting,
         @DefaultValue("true") boolean chunkedPrefill,
-        @DefaultValue("0") @Min(0) int longPrefillTokenThreshold) {
+        @DefaultValue("0") @Min(0) int longPrefillTokenThreshold,
+        @DefaultValue("fcfs") SchedulingPolicy policy,
+        @DefaultValue("1") @Min(1) @Max(64) int schedulerSteps,
+        @DefaultValue("false") boolean asyncScheduling,
+        @DefaultValue("true") boolean reserveWholeSequence,
+        @DefaultValue("0") @Min(0) @Max(1_024) int cacheAwareWindow,
+        @DefaultValue("1s") @DurationMin(nanos = 0) @DurationMax(hours = 1) Duration overtakeLimit) {
 
     SchedulerSettings toSettings() {
-        return SchedulerSettings.of(maxNumBatchedTokens, maxNumSeqs, maxWaiting)
-                .withChunkedPrefill(chunkedPrefill).withLongPrefillThreshold(longPrefillTokenThreshold);
+        return new SchedulerSettings(maxNumBatchedTokens, maxNumSeqs, maxWaiting, chunkedPrefill,
+                longPrefillTokenThreshold, policy, schedulerSteps, asyncScheduling, reserveWholeSequence,
+                cacheAwareWindow, overtakeLimit.toNanos());
     }
 }

@@ -13,6 +13,7 @@ import dev.warmpath.worker.engine.EngineSnapshot;
 import dev.warmpath.worker.engine.RequestIntake;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.metrics.CacheDescription;
 import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
@@ -26,6 +27,7 @@ import dev.warmpath.worker.routerlink.RouterLinkProperties;
 import dev.warmpath.worker.routerlink.WorkerLoad;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.security.SecureRandom;
 import org.jspecify.annotations.Nullable;
@@ -60,16 +62,35 @@ class WorkerConfiguration {
         return new KvEventPublisher(worker.id(), Epoch.of(System.currentTimeMillis(), new SecureRandom()));
     }
 
-    /** Closes the backend, and with it the device, when the context closes. */
     @Bean
-    ModelRunner modelRunner(ModelProperties model, KvProperties kv, SchedulerProperties scheduler,
-            ComputeProperties compute) throws IOException {
-        ComputeBackend backend = switch (compute.backend()) {
+    ComputeBackend computeBackend(ComputeProperties compute) {
+        return switch (compute.backend()) {
             case VECTOR -> new VectorBackend(compute.threadCount());
             case SCALAR -> new ScalarBackend();
         };
-        return ModelRunner.load(model.directory(), backend, RunnerSettings.of(kv.blockCount(), kv.blockSize(),
-                scheduler.maxNumBatchedTokens(), scheduler.maxNumSeqs()));
+    }
+
+    @Bean
+    CachePlan cachePlan(ModelProperties model, KvProperties kv, SchedulerProperties scheduler, ComputeBackend backend)
+            throws IOException {
+        CachePlan plan = CachePlan.of(ModelConfig.read(model.directory().resolve("config.json")), backend, kv,
+                scheduler.toSettings(), Runtime.getRuntime().maxMemory());
+        log.info("KV cache: {}", plan.size().arithmetic());
+        if (plan.cache().hostBlockCount() > 0) {
+            log.info("swap space: {} holds {} blocks", kv.swapSpace(), plan.cache().hostBlockCount());
+        }
+        return plan;
+    }
+
+    /** Closes the backend, and with it the device, when the context closes. */
+    @Bean
+    ModelRunner modelRunner(ModelProperties model, CachePlan plan, SchedulerProperties scheduler,
+            ComputeProperties compute, ComputeBackend backend) throws IOException {
+        KvCacheSettings cache = plan.cache();
+        SchedulerSettings settings = scheduler.toSettings();
+        return ModelRunner.load(model.directory(), backend, new RunnerSettings(cache.blockCount(),
+                cache.hostBlockCount(), cache.blockSize(), compute.kernelBlockSize(cache.blockSize()),
+                settings.maxBatchedTokens(), settings.maxSequences(), settings.maxStepsInFlight()));
     }
 
     @Bean
@@ -80,33 +101,37 @@ class WorkerConfiguration {
     }
 
     @Bean
-    Engine engine(ModelProperties model, KvProperties kv, SchedulerProperties settings, ModelRunner runner,
-            KvEventPublisher publisher) throws IOException {
+    Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerProperties scheduling,
+            ModelRunner runner, KvEventPublisher publisher) throws IOException {
         ModelConfig config = runner.config();
-        var cacheSettings = KvCacheSettings.of(kv.blockCount(), kv.blockSize())
-                .withPrefixCaching(kv.prefixCaching()).withVerifyTokens(kv.verifyTokens());
-        var cache = new KvCacheManager(cacheSettings);
-        requireRoomForOne(kv, config);
-        var schedulerSettings = settings.toSettings();
-        var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), cacheSettings,
-                schedulerSettings.mostTokensInFlight());
-        var scheduler = new Scheduler(schedulerSettings, limits, cache);
-        var loop = new EngineLoop(scheduler, cache, runner, settings.maxNumSeqs(),
-                settings.maxNumSeqs() + settings.maxWaiting(), publisher::publish, System::nanoTime);
+        var cache = new KvCacheManager(plan.cache());
+        SchedulerSettings settings = scheduling.toSettings();
+        var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), plan.cache(),
+                settings.mostTokensInFlight());
+        var scheduler = new Scheduler(settings, limits, cache);
+        var loop = new EngineLoop(scheduler, cache, runner, settings.maxSequences(),
+                settings.maxSequences() + settings.maxWaiting(), publisher::publish, System::nanoTime);
         var intake = new RequestIntake(
-                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()),
-                schedulerSettings.policy());
+                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
         return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::die).start();
     }
 
-    /** Otherwise every request that leaves its length open would be refused, one by one. */
-    private static void requireRoomForOne(KvProperties kv, ModelConfig model) {
-        int needed = Math.ceilDiv(model.contextLength(), kv.blockSize()) + 1;
-        if (kv.blockCount() < needed) {
-            throw new IllegalStateException("warmpath.kv.block-count is " + kv.blockCount() + ", but one sequence of the "
-                    + "model's whole context of " + model.contextLength() + " tokens needs " + needed
-                    + " (blocks of " + kv.blockSize() + " tokens and the null block)");
-        }
+    @Bean
+    CacheDescription cacheDescription(ModelProperties model, KvProperties kv, CachePlan plan, ComputeBackend backend) {
+        KvCacheSettings cache = plan.cache();
+        return new CacheDescription(model.servedName(), cache.blockSize(), cache.blockCount(), kv.blockCount(),
+                cache.hostBlockCount(), plan.size().bytesPerBlock(), elementType(backend),
+                kv.memoryUtilizationOrDefault(), kv.swapSpace().toBytes(), cache.prefixCaching(),
+                kv.hashSettings().algorithm());
+    }
+
+    /** A backend keeps keys and values as it computes them. */
+    private static String elementType(ComputeBackend backend) {
+        return switch (backend.activationType()) {
+            case F32 -> "float32";
+            case BF16 -> "bfloat16";
+            case I32, I64 -> throw new IllegalStateException("no keys and values are integers");
+        };
     }
 
     /** An engine whose books are wrong must not answer anybody: whoever runs this process starts it anew. */
@@ -128,10 +153,10 @@ class WorkerConfiguration {
 
     /** Only talks once {@link WorkerStart} says so. */
     @Bean
-    RouterLink routerLink(RouterLinkProperties properties, WorkerProperties worker, KvProperties kv,
+    RouterLink routerLink(RouterLinkProperties properties, WorkerProperties worker, CachePlan plan,
             SchedulerProperties scheduler, ModelFiles model, KvEventPublisher publisher, Engine engine, JsonMapper json) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
-                model.description(), kv.blockCount() - 1, scheduler.maxNumSeqs(), true);
+                model.description(), plan.cache().blockCount() - 1, scheduler.maxNumSeqs(), true);
         return new RouterLink(properties, registration, () -> load(engine.snapshot()), publisher, json);
     }
 

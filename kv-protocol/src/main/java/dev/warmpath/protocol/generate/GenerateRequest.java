@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param salt         keeps this request's cache apart: {@code s:} + digest, or null
  * @param adapter      name of an adapter; not served yet, a worker refuses it by name
  * @param tenantHash   whose request this is, for later accounting; not the tenant's name
- * @param priority     lower is sooner; not served yet, anything but 0 is refused by name
+ * @param priority     lower is sooner; a worker that goes by arrival refuses anything but 0 by name
  * @param timeoutMillis the answer is worthless after this many milliseconds from arrival; 0 = no limit
  */
 public record GenerateRequest(

@@ -175,7 +175,7 @@ public interface ComputeBackend extends AutoCloseable {
      */
     void await(Completion completion, StepOutput output);
 
-    /** Frees every tensor and cache; handles are dead afterwards. */
+    /** Frees every tensor and cache; handles are dead afterwards. Closing again does nothing. */
     @Override
     void close();
 }

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.function.ToDoubleFunction;
 import org.springframework.stereotype.Component;
 
 /** Registers every {@link WorkerMeter} over the engine's latest snapshot. */
@@ -12,19 +13,21 @@ import org.springframework.stereotype.Component;
 final class EngineMeters implements MeterBinder {
 
     private final Engine engine;
+    private final CacheDescription cache;
 
-    EngineMeters(Engine engine) {
+    EngineMeters(Engine engine, CacheDescription cache) {
         this.engine = engine;
+        this.cache = cache;
     }
 
     @Override
     public void bindTo(MeterRegistry registry) {
         for (WorkerMeter meter : WorkerMeter.values()) {
+            ToDoubleFunction<Engine> value = e -> meter.value.applyAsDouble(e.snapshot(), cache);
             switch (meter.kind) {
-                case GAUGE -> Gauge.builder(meter.meterName, engine, e -> meter.value.applyAsDouble(e.snapshot()))
+                case GAUGE -> Gauge.builder(meter.meterName, engine, value).tags(meter.tags)
                         .description(meter.description).baseUnit(meter.unit).register(registry);
-                case COUNTER -> FunctionCounter
-                        .builder(meter.meterName, engine, e -> meter.value.applyAsDouble(e.snapshot()))
+                case COUNTER -> FunctionCounter.builder(meter.meterName, engine, value).tags(meter.tags)
                         .description(meter.description).baseUnit(meter.unit).register(registry);
             }
         }

@@ -1,10 +1,15 @@
 package dev.warmpath.worker.metrics;
 
 import dev.warmpath.worker.engine.EngineSnapshot;
+import io.micrometer.core.instrument.Tags;
+import java.util.function.ToDoubleBiFunction;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
-/** All meters of the worker. No labels: a worker is one process with one model, and the scraper says which. */
+/**
+ * All meters of the worker. No labels but those that split one meter in two: a worker is one process with one model,
+ * and the scraper says which.
+ */
 enum WorkerMeter {
     RUNNING(Kind.GAUGE, "warmpath.engine.running", "sequences", "Sequences being computed", EngineSnapshot::running),
     WAITING(Kind.GAUGE, "warmpath.engine.waiting", "sequences", "Sequences queued", EngineSnapshot::waiting),
@@ -16,19 +21,43 @@ enum WorkerMeter {
     COMPUTED(Kind.COUNTER, "warmpath.engine.computed", "tokens", "Tokens that went through the model",
             EngineSnapshot::computedTokens),
     GENERATED(Kind.COUNTER, "warmpath.engine.generated", "tokens", "Tokens drawn", EngineSnapshot::generatedTokens),
-    PREEMPTIONS(Kind.COUNTER, "warmpath.engine.preemptions", "sequences",
-            "Running sequences that gave their blocks back for another", EngineSnapshot::preemptions),
+    PREEMPTIONS_RECOMPUTE(Kind.COUNTER, "warmpath.engine.preemptions", Tags.of("mode", "recompute"), "sequences",
+            "Running sequences that gave their blocks back for another", EngineSnapshot::recomputePreemptions),
+    PREEMPTIONS_SWAP(Kind.COUNTER, "warmpath.engine.preemptions", Tags.of("mode", "swap"), "sequences",
+            "Running sequences that gave their blocks back for another", EngineSnapshot::swapPreemptions),
     BLOCKS(Kind.GAUGE, "warmpath.kv.blocks", null, "Blocks that can hold tokens", EngineSnapshot::blockCount),
     BLOCKS_USED(Kind.GAUGE, "warmpath.kv.blocks.used", null, "Blocks that sequences use",
             EngineSnapshot::usedBlocks),
+    BLOCKS_FREE(Kind.GAUGE, "warmpath.kv.blocks.free", null, "Blocks that no sequence uses, cached ones among them",
+            EngineSnapshot::freeBlocks),
     BLOCKS_CACHED(Kind.GAUGE, "warmpath.kv.blocks.cached", null, "Prefix blocks that can be reused, in use or free",
             EngineSnapshot::cachedBlocks),
     EVICTIONS(Kind.COUNTER, "warmpath.kv.blocks.evicted", null, "Keyed blocks that were overwritten",
             EngineSnapshot::evictions),
+    USAGE(Kind.GAUGE, "warmpath.kv.usage", "ratio", "Share of the blocks that sequences use", EngineSnapshot::usage),
+    FRAGMENTATION(Kind.GAUGE, "warmpath.kv.fragmentation", "ratio",
+            "Share of the slots of used blocks that hold no token", snapshot -> snapshot.allocatedSlots() == 0
+                    ? 0 : (double) snapshot.unusedSlots() / snapshot.allocatedSlots()),
+    SWAP_BLOCKS(Kind.GAUGE, "warmpath.kv.swap.blocks", null, "Blocks of swap space", EngineSnapshot::hostBlockCount),
+    SWAP_BLOCKS_USED(Kind.GAUGE, "warmpath.kv.swap.blocks.used", null, "Blocks of swap space that hold a sequence's copy",
+            snapshot -> snapshot.hostBlockCount() - snapshot.freeHostBlocks()),
+    SWAPPED_OUT(Kind.COUNTER, "warmpath.kv.swapped", Tags.of("direction", "out"), "bytes",
+            "Blocks copied between the cache and swap space",
+            (snapshot, cache) -> (double) snapshot.swappedOutBlocks() * cache.bytesPerBlock()),
+    SWAPPED_IN(Kind.COUNTER, "warmpath.kv.swapped", Tags.of("direction", "in"), "bytes",
+            "Blocks copied between the cache and swap space",
+            (snapshot, cache) -> (double) snapshot.swappedInBlocks() * cache.bytesPerBlock()),
     CACHE_QUERIES(Kind.COUNTER, "warmpath.prefix.cache.queries", "tokens", "Tokens of admitted prompts",
             EngineSnapshot::queriedTokens),
     CACHE_HITS(Kind.COUNTER, "warmpath.prefix.cache.hits", "tokens", "Of those, tokens found in the cache",
-            EngineSnapshot::hitTokens);
+            EngineSnapshot::hitTokens),
+    CACHE_QUERIES_BLOCKS(Kind.COUNTER, "warmpath.prefix.cache.queries.blocks", null, "Full blocks of admitted prompts",
+            EngineSnapshot::queriedBlocks),
+    CACHE_HITS_BLOCKS(Kind.COUNTER, "warmpath.prefix.cache.hits.blocks", null, "Of those, blocks found in the cache",
+            EngineSnapshot::hitBlocks),
+    CACHE_HIT_RATE(Kind.GAUGE, "warmpath.prefix.cache.hit.rate", "ratio",
+            "Share of the last 1,000 admitted prompts' tokens that was found in the cache",
+            EngineSnapshot::recentHitRate);
 
     enum Kind {
         GAUGE,
@@ -37,14 +66,26 @@ enum WorkerMeter {
 
     final Kind kind;
     final String meterName;
+    final Tags tags;
     final @Nullable String unit;
     final String description;
-    final ToDoubleFunction<EngineSnapshot> value;
+    final ToDoubleBiFunction<EngineSnapshot, CacheDescription> value;
 
     WorkerMeter(Kind kind, String meterName, @Nullable String unit, String description,
             ToDoubleFunction<EngineSnapshot> value) {
+        this(kind, meterName, Tags.empty(), unit, description, value);
+    }
+
+    WorkerMeter(Kind kind, String meterName, Tags tags, @Nullable String unit, String description,
+            ToDoubleFunction<EngineSnapshot> value) {
+        this(kind, meterName, tags, unit, description, (snapshot, _) -> value.applyAsDouble(snapshot));
+    }
+
+    WorkerMeter(Kind kind, String meterName, Tags tags, @Nullable String unit, String description,
+            ToDoubleBiFunction<EngineSnapshot, CacheDescription> value) {
         this.kind = kind;
         this.meterName = meterName;
+        this.tags = tags;
         this.unit = unit;
         this.description = description;
         this.value = value;

@@ -1,6 +1,8 @@
 /**
- * What the worker shows to Prometheus: every meter's name, unit and meaning stands in
- * {@link dev.warmpath.worker.metrics.WorkerMeter}, its value is read from the engine's snapshot when it is scraped.
+ * What the worker shows to Prometheus, each value read from the engine's snapshot when it is scraped: its own meters,
+ * whose names, units and meanings stand in {@link dev.warmpath.worker.metrics.WorkerMeter}, behind
+ * {@code /actuator/prometheus}; and the same facts under the names that vLLM's ecosystem reads,
+ * {@link dev.warmpath.worker.metrics.VllmMeter}, behind {@code /metrics}.
  * <p>Uses {@code engine}. Used by the wiring; nothing that is measured knows of it.
  */
 @NullMarked

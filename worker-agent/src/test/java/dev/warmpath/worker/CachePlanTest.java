@@ -1,0 +1,131 @@
+package dev.warmpath.worker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.warmpath.worker.compute.cpu.ScalarBackend;
+import dev.warmpath.worker.kvcache.FreeOrder;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.model.ModelConfig;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+
+/** Settings as an operator writes them, for a model of 6 layers, 2 KV heads of 32 floats and a context of 2,048. */
+class CachePlanTest {
+
+    private static final ModelConfig MODEL =
+            new ModelConfig(192, 6, 6, 2, 32, 512, 2048, 2048, 1e-5f, 10_000, true);
+    private static final long GIBIBYTE = 1 << 30;
+
+    @Test
+    void by_default_the_cache_takes_nine_tenths_of_128_megabytes() {
+        CachePlan plan = plan();
+
+        assertThat(plan.size().arithmetic()).isEqualTo("2 (keys, values) x 16 tokens x 2 heads x 32 elements x 4 bytes "
+                + "x 6 layers = 49,152 bytes a block; 134,217,728 bytes x 0.9 hold 2,457 blocks = 39,312 tokens");
+        assertThat(plan.cache()).isEqualTo(KvCacheSettings.of(2_457, 16).withMaxLength(2_048));
+    }
+
+    @Test
+    void every_setting_reaches_the_cache() {
+        CachePlan plan = plan("kv.memory=64MB", "kv.memory-utilization=0.5", "kv.block-size=8", "kv.swap-space=1MB",
+                "kv.prefix-caching=false", "kv.verify-tokens=false", "kv.free-order=release-order", "kv.watermark=0.1");
+
+        assertThat(plan.cache()).isEqualTo(KvCacheSettings.of(1_365, 8).withMaxLength(2_048).withPrefixCaching(false)
+                .withVerifyTokens(false).withFreeOrder(FreeOrder.RELEASE_ORDER).withWatermark(0.1)
+                .withHostBlockCount(42));
+    }
+
+    @Test
+    void a_number_of_blocks_stands_in_for_memory() {
+        CachePlan plan = plan("kv.block-count=256");
+
+        assertThat(plan.cache().blockCount()).isEqualTo(256);
+        assertThat(plan.size().bytes()).isEqualTo(256 * 49_152);
+    }
+
+    @Test
+    void blocks_and_memory_together_are_refused_with_both_values() {
+        assertThatThrownBy(() -> plan("kv.block-count=256", "kv.memory=64MB")).rootCause().hasMessage(
+                "warmpath.kv.block-count is 256, and warmpath.kv.memory is 67108864B: the cache's size is given either "
+                        + "as blocks or as memory, not as both");
+        assertThatThrownBy(() -> plan("kv.block-count=256", "kv.memory-utilization=0.5")).rootCause()
+                .hasMessageContaining("warmpath.kv.memory-utilization is 0.5");
+    }
+
+    @Test
+    void shares_out_of_range_and_negative_memory_are_refused_by_value() {
+        assertThatThrownBy(() -> plan("kv.memory-utilization=0")).rootCause().hasMessage(
+                "warmpath.kv.memory-utilization is 0.0, but it is a share of the memory: above 0, at most 1");
+        assertThatThrownBy(() -> plan("kv.memory-utilization=1.5")).rootCause().hasMessageContaining("is 1.5");
+        assertThatThrownBy(() -> plan("kv.watermark=1")).rootCause().hasMessageContaining("warmpath.kv.watermark is 1.0");
+        assertThatThrownBy(() -> plan("kv.memory=-1MB")).rootCause().hasMessageContaining("no memory is negative");
+    }
+
+    @Test
+    void a_pool_that_cannot_hold_one_request_names_the_context_that_it_could_hold() {
+        assertThatThrownBy(() -> plan("kv.block-count=128")).hasMessage("the pool has 128 blocks of 16 tokens, but one "
+                + "sequence of the model's whole context of 2,048 tokens needs 129, the null block included; about 2,032 "
+                + "tokens would fit. Give the cache warmpath.kv.block-count=129");
+        assertThatThrownBy(() -> plan("kv.memory=3MB")).hasMessageContaining("the pool has 57 blocks")
+                .hasMessageContaining("about 896 tokens would fit. Give the cache warmpath.kv.memory=7MB or more");
+        assertThat(plan("kv.block-count=129").cache().blockCount()).isEqualTo(129);
+        assertThat(plan("kv.memory=7MB").cache().blockCount()).isEqualTo(134);
+    }
+
+    @Test
+    void memory_without_room_for_two_blocks_or_past_all_numbers_is_refused_with_the_arithmetic() {
+        assertThatThrownBy(() -> plan("kv.memory=1KB")).hasMessageContaining("warmpath.kv.memory is too small")
+                .hasMessageContaining("1,024 bytes x 0.9 hold 0 blocks");
+        assertThatThrownBy(() -> plan("kv.memory=8TB")).hasMessageContaining("warmpath.kv.memory is too large");
+    }
+
+    @Test
+    void swap_space_below_one_block_is_refused() {
+        assertThatThrownBy(() -> plan("kv.swap-space=32KB")).hasMessage("warmpath.kv.swap-space is 32768B, but one block "
+                + "takes 49152 bytes; 0 is none");
+        assertThat(plan("kv.swap-space=49152B").cache().hostBlockCount()).isEqualTo(1);
+        assertThat(plan("kv.swap-space=0").cache().hostBlockCount()).isZero();
+    }
+
+    @Test
+    void more_than_the_heap_holds_is_refused_before_it_is_allocated() {
+        assertThatThrownBy(() -> plan("kv.memory=1GB", "kv.swap-space=512MB")).hasMessage("the KV cache takes 966,328,320 "
+                + "bytes and its swap space 536,838,144, but this JVM's heap, where they lie, grows to 1,073,741,824 only: "
+                + "start it with a larger -Xmx, or lower warmpath.kv.memory or warmpath.kv.swap-space");
+    }
+
+    @Test
+    void a_cache_aware_order_needs_prefix_caching() {
+        assertThatThrownBy(() -> plan("kv.prefix-caching=false", "scheduler.cache-aware-window=8"))
+                .hasMessageContaining("warmpath.scheduler.cache-aware-window is 8, but warmpath.kv.prefix-caching is off");
+    }
+
+    @Test
+    void the_devices_blocks_divide_the_caches() {
+        assertThat(bind("compute", ComputeProperties.class).kernelBlockSize(16)).isEqualTo(16);
+        ComputeProperties compute = bind("compute", ComputeProperties.class, "compute.kernel-block-size=8");
+
+        assertThat(compute.kernelBlockSize(16)).isEqualTo(8);
+        assertThatThrownBy(() -> compute.kernelBlockSize(12)).hasMessage(
+                "warmpath.compute.kernel-block-size 8 does not divide warmpath.kv.block-size 12");
+    }
+
+    private static CachePlan plan(String... settings) {
+        try (var backend = new ScalarBackend()) {
+            return CachePlan.of(MODEL, backend, bind("kv", KvProperties.class, settings),
+                    bind("scheduler", SchedulerProperties.class, settings).toSettings(), GIBIBYTE);
+        }
+    }
+
+    /** Reads {@code name=value} as Spring does. */
+    private static <T> T bind(String capability, Class<T> type, String... settings) {
+        Map<String, String> source = Arrays.stream(settings).map(setting -> setting.split("="))
+                .collect(Collectors.toMap(parts -> "warmpath." + parts[0], parts -> parts[1]));
+        return new Binder(new MapConfigurationPropertySource(source)).bindOrCreate("warmpath." + capability, type);
+    }
+}

@@ -1,0 +1,193 @@
+package dev.warmpath.worker.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.GenerateEvent;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.engine.Engine;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
+import org.springframework.boot.test.web.server.LocalManagementPort;
+import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.client.WebClient;
+
+/** Both scrape paths of a whole worker, read as Prometheus reads them. */
+@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, properties = {
+    "warmpath.worker.id=w", "warmpath.worker.base-url=http://127.0.0.1:1", "warmpath.kv.memory=16MB",
+    "warmpath.kv.memory-utilization=0.75", "warmpath.kv.swap-space=4MB",
+    "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.threads=1", "warmpath.compute.warm-up=0s",
+    "management.server.port=0", "management.prometheus.metrics.export.enabled=true",
+})
+class MetricsEndpointTest {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final String MODEL_LABELS = "{engine=\"0\",model_name=\"warmpath-tiny\"}";
+    /** {@code name{labels} value}. */
+    private static final Pattern SAMPLE = Pattern.compile("([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\\{(.*)})? (\\S+)");
+    private static final Pattern LABEL = Pattern.compile("([a-z_]+)=\"([^\"]*)\"");
+
+    @Autowired
+    Engine engine;
+
+    @LocalServerPort
+    int port;
+
+    @LocalManagementPort
+    int managementPort;
+
+    @Test
+    void vllms_names_survive_verbatim_with_its_labels() {
+        String before = get(port, "/metrics", null).body();
+        answerTwice();
+        String after = get(port, "/metrics", null).body();
+
+        assertThat(types(after)).containsExactlyInAnyOrderEntriesOf(Map.of(
+                "vllm:num_requests_running", "gauge",
+                "vllm:num_requests_waiting", "gauge",
+                "vllm:kv_cache_usage_perc", "gauge",
+                "vllm:prefix_cache_queries_total", "counter",
+                "vllm:prefix_cache_hits_total", "counter",
+                "vllm:num_preemptions_total", "counter",
+                "vllm:cache_config_info", "gauge",
+                "vllm:gpu_cache_usage_perc", "gauge",
+                "vllm:gpu_prefix_cache_hit_rate", "gauge"));
+        Map<String, Double> samples = samples(after);
+        assertThat(samples).containsEntry("vllm:num_requests_running" + MODEL_LABELS, 0.0)
+                .containsEntry("vllm:num_requests_waiting" + MODEL_LABELS, 0.0)
+                .containsEntry("vllm:kv_cache_usage_perc" + MODEL_LABELS, 0.0)
+                .containsEntry("vllm:gpu_cache_usage_perc" + MODEL_LABELS, 0.0)
+                .containsEntry("vllm:num_preemptions_total" + MODEL_LABELS, 0.0);
+        // the prompt of 100 tokens twice; the second one finds its first six blocks
+        assertThat(growth("vllm:prefix_cache_queries_total" + MODEL_LABELS, before, after)).isEqualTo(200);
+        assertThat(growth("vllm:prefix_cache_hits_total" + MODEL_LABELS, before, after)).isGreaterThanOrEqualTo(96);
+        assertThat(samples.get("vllm:gpu_prefix_cache_hit_rate" + MODEL_LABELS)).isBetween(0.1, 1.0);
+    }
+
+    @Test
+    void the_caches_configuration_stands_in_labels() {
+        String info = get(port, "/metrics", null).body().lines()
+                .filter(line -> line.startsWith("vllm:cache_config_info{")).findFirst().orElseThrow();
+
+        assertThat(info).endsWith("} 1");
+        // 16 MiB · 0.75 / 49,152 = 256; 4 MiB / 49,152 = 85.3
+        assertThat(labels(info)).containsExactlyInAnyOrderEntriesOf(Map.ofEntries(
+                Map.entry("engine", "0"), Map.entry("block_size", "16"), Map.entry("cache_dtype", "float32"),
+                Map.entry("enable_prefix_caching", "True"), Map.entry("gpu_memory_utilization", "0.75"),
+                Map.entry("num_gpu_blocks", "256"), Map.entry("num_gpu_blocks_override", "None"),
+                Map.entry("num_cpu_blocks", "85"), Map.entry("prefix_caching_hash_algo", "sha256_cbor"),
+                Map.entry("sliding_window", "None"), Map.entry("swap_space", "0.0039")));
+    }
+
+    @Test
+    void a_scraper_gets_the_format_that_it_asks_for() {
+        HttpResponse<String> plain = get(port, "/metrics", "text/plain;version=0.0.4");
+        HttpResponse<String> open = get(port, "/metrics", "application/openmetrics-text;version=1.0.0,*/*;q=0.1");
+
+        assertThat(plain.headers().firstValue("content-type").orElseThrow()).startsWith("text/plain");
+        assertThat(open.headers().firstValue("content-type").orElseThrow()).startsWith("application/openmetrics-text");
+        assertThat(open.body()).contains("# TYPE vllm:num_preemptions counter", "vllm:num_preemptions_total{")
+                .endsWith("# EOF\n");
+    }
+
+    @Test
+    void every_meter_of_the_worker_is_on_the_management_port() {
+        String before = get(managementPort, "/actuator/prometheus", null).body();
+        answerTwice();
+        String after = get(managementPort, "/actuator/prometheus", null).body();
+
+        assertThat(samples(after)).containsKeys(
+                "warmpath_engine_running_sequences", "warmpath_engine_waiting_sequences",
+                "warmpath_engine_prompt_pending_tokens", "warmpath_engine_steps_total",
+                "warmpath_engine_step_time_seconds_total", "warmpath_engine_computed_tokens_total",
+                "warmpath_engine_generated_tokens_total",
+                "warmpath_engine_preemptions_sequences_total{mode=\"recompute\"}",
+                "warmpath_engine_preemptions_sequences_total{mode=\"swap\"}",
+                "warmpath_kv_blocks_cached", "warmpath_kv_blocks_evicted_total",
+                "warmpath_kv_swapped_bytes_total{direction=\"out\"}", "warmpath_kv_swapped_bytes_total{direction=\"in\"}",
+                "warmpath_prefix_cache_queries_tokens_total", "warmpath_prefix_cache_hits_tokens_total",
+                "warmpath_prefix_cache_hit_rate_ratio");
+        assertThat(samples(after)).containsEntry("warmpath_kv_blocks", 255.0)
+                .containsEntry("warmpath_kv_blocks_used", 0.0)
+                .containsEntry("warmpath_kv_blocks_free", 255.0)
+                .containsEntry("warmpath_kv_usage_ratio", 0.0)
+                .containsEntry("warmpath_kv_fragmentation_ratio", 0.0)
+                .containsEntry("warmpath_kv_swap_blocks", 85.0)
+                .containsEntry("warmpath_kv_swap_blocks_used", 0.0);
+        assertThat(growth("warmpath_prefix_cache_queries_blocks_total", before, after)).isEqualTo(12);
+        assertThat(growth("warmpath_prefix_cache_hits_blocks_total", before, after)).isGreaterThanOrEqualTo(6);
+    }
+
+    /** Two equal requests, one after the other, and the engine at rest again. */
+    private void answerTwice() {
+        for (int i = 0; i < 2; i++) {
+            WebClient.create("http://127.0.0.1:" + port).post().uri("/v1/generate")
+                    .contentType(MediaType.APPLICATION_JSON)
+                    .bodyValue(GenerateRequest.of("r" + i, IntStream.range(0, 100).toArray(), SamplingParameters.GREEDY,
+                            new StopConditions(3, new int[0], true)))
+                    .retrieve().bodyToFlux(GenerateEvent.class).blockLast(TIMEOUT);
+        }
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (engine.snapshot().running() > 0 && System.nanoTime() - deadline < 0) {
+            Thread.onSpinWait();
+        }
+    }
+
+    private static HttpResponse<String> get(int port, String path, String accept) {
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).timeout(TIMEOUT);
+            if (accept != null) {
+                request.header("Accept", accept);
+            }
+            HttpResponse<String> response = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+            assertThat(response.statusCode()).isEqualTo(200);
+            return response;
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static double growth(String sample, String before, String after) {
+        return samples(after).get(sample) - samples(before).get(sample);
+    }
+
+    /** Name and labels of every sample, with its value. */
+    private static Map<String, Double> samples(String text) {
+        Map<String, Double> samples = new LinkedHashMap<>();
+        text.lines().filter(line -> !line.startsWith("#")).forEach(line -> {
+            Matcher sample = SAMPLE.matcher(line);
+            assertThat(sample.matches()).as(line).isTrue();
+            samples.put(sample.group(1) + (sample.group(2) == null ? "" : "{" + sample.group(2) + "}"),
+                    Double.valueOf(sample.group(3)));
+        });
+        return samples;
+    }
+
+    private static Map<String, String> types(String text) {
+        Map<String, String> types = new HashMap<>();
+        text.lines().filter(line -> line.startsWith("# TYPE ")).map(line -> line.split(" "))
+                .forEach(words -> types.put(words[2], words[3]));
+        return types;
+    }
+
+    private static Map<String, String> labels(String sample) {
+        Map<String, String> labels = new HashMap<>();
+        LABEL.matcher(sample).results().forEach(label -> labels.put(label.group(1), label.group(2)));
+        return labels;
+    }
+}
