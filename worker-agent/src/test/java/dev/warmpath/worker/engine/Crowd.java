@@ -28,6 +28,17 @@ import java.util.List;
 /** The engine with all requests of a mix, turned by hand; each row of logits is held to the request's run alone. */
 final class Crowd implements AutoCloseable {
 
+    /** What happened on the way. */
+    record Seen(long hitTokens, long blocksCopiedOnWrite, long feedingSteps, long cancelled, long failed) {
+
+        static final Seen NOTHING = new Seen(0, 0, 0, 0, 0);
+
+        Seen plus(Seen other) {
+            return new Seen(hitTokens + other.hitTokens, blocksCopiedOnWrite + other.blocksCopiedOnWrite,
+                    feedingSteps + other.feedingSteps, cancelled + other.cancelled, failed + other.failed);
+        }
+    }
+
     private static final int MOST_TURNS = 20_000;
     private static final long TURN_NANOS = 1_000_000;
     private static final int OVERTAKE_LIMIT_TURNS = 50;
@@ -109,10 +120,10 @@ final class Crowd implements AutoCloseable {
 
     /** Turns until all have come and gone. */
     void run() {
-        int turnsSincePreemption = 0;
+        int turnsSincePressed = 0;
         for (; turn <= RequestMix.LAST_ARRIVAL || loop.hasWork(); turn++) {
             comeAndGo();
-            if (isPreempted() && !failed && turnsSincePreemption++ == mix.failure()) {
+            if (isPressed() && !failed && turnsSincePressed++ == mix.failure()) {
                 backend.failNextStep();
                 failed = true;
             }
@@ -137,8 +148,13 @@ final class Crowd implements AutoCloseable {
         }
     }
 
-    private boolean isPreempted() {
-        return loop.snapshot().preemptions() > 0;
+    /** True once the pool was too small in the way that the mix wants it. */
+    private boolean isPressed() {
+        EngineSnapshot now = loop.snapshot();
+        return switch (mix.swapSpace()) {
+            case NONE, TIGHT -> now.recomputePreemptions() > 0;
+            case AMPLE -> now.swapPreemptions() > 0 && now.swappedOutBlocks() > 0 && now.swappedInBlocks() > 0;
+        };
     }
 
     void requireEqual() {
@@ -177,22 +193,21 @@ final class Crowd implements AutoCloseable {
         assertThat(tokens).as("%s", ask).isEqualTo(Arrays.copyOf(expected, tokens.length));
     }
 
-    /** The pool was too small in the way that the mix wanted it. */
-    void requirePreempted() {
+    void requirePressed() {
         EngineSnapshot end = loop.snapshot();
-        switch (mix.swapSpace()) {
-            case NONE -> {
-                assertThat(end.recomputePreemptions()).as("recomputed").isPositive();
-                assertThat(end.swapPreemptions()).as("swapped").isZero();
-            }
-            case TIGHT -> assertThat(end.recomputePreemptions()).as("recomputed").isPositive();
-            case AMPLE -> {
-                assertThat(end.swapPreemptions()).as("swapped").isPositive();
-                assertThat(end.swappedOutBlocks()).as("blocks swapped out").isPositive();
-                assertThat(end.swappedInBlocks()).as("blocks swapped in").isPositive();
-            }
-        }
+        assertThat(isPressed()).as("recomputed %d, swapped %d times, %d blocks out, %d in", end.recomputePreemptions(),
+                end.swapPreemptions(), end.swappedOutBlocks(), end.swappedInBlocks()).isTrue();
+        assertThat(mix.swapSpace() == RequestMix.SwapSpace.NONE && end.swapPreemptions() > 0).isFalse();
         assertThat(end.freeHostBlocks()).as("free host blocks").isEqualTo(mix.hostBlockCount());
+    }
+
+    Seen seen() {
+        return new Seen(loop.snapshot().hitTokens(), backend.copiesWithinDevice(), backend.feedingSteps(),
+                count(SequenceState.Cancelled.class), count(SequenceState.Failed.class));
+    }
+
+    private long count(Class<? extends SequenceState> end) {
+        return generations.stream().filter(generation -> end.isInstance(generation.sequence().state())).count();
     }
 
     @Override

@@ -18,7 +18,7 @@ import java.util.SplittableRandom;
  * @param blockCount      blocks of the pool, the null block included: the largest request and up to a third more
  * @param kernelBlockSize tokens in a block of the device
  * @param hostBlockCount  blocks of swap space
- * @param failure         when a step is to fail, or {@link #NEVER}: turns after the first preemption
+ * @param failure         when a step is to fail: turns after the pool was too small, or {@link #NEVER}
  */
 record RequestMix(
         long seed, Device device, int blockSize, int kernelBlockSize, int blockCount, SwapSpace swapSpace,
