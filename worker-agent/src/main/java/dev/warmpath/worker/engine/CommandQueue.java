@@ -1,6 +1,7 @@
 package dev.warmpath.worker.engine;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -35,16 +36,29 @@ final class CommandQueue {
         this.capacity = capacity;
     }
 
-    /** @throws RefusedException if {@code capacity} generations are alive, or the queue is closed */
-    void submit(Generation generation) {
-        if (alive.incrementAndGet() > capacity) {
-            alive.decrementAndGet();
+    /**
+     * Takes all of them, in order, or none.
+     *
+     * @throws RefusedException if more than {@code capacity} generations would be alive, or the queue is closed
+     */
+    void submit(List<Generation> generations) {
+        if (alive.addAndGet(generations.size()) > capacity) {
+            alive.addAndGet(-generations.size());
             throw new RefusedException(FailureReason.QUEUE_FULL,
                     capacity + " requests are running or waiting here, no more are taken");
         }
-        if (!add(new Command.Submit(generation))) {
+        if (!addAll(generations)) {
             throw new RefusedException(FailureReason.SHUTTING_DOWN, "this worker is going away");
         }
+    }
+
+    private synchronized boolean addAll(List<Generation> generations) {
+        for (Generation generation : generations) {
+            if (!add(new Command.Submit(generation))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** @return false if the queue is closed: nobody would read the command */

@@ -3,6 +3,9 @@ package dev.warmpath.worker.engine;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.engine.CommandQueue.Command;
+import dev.warmpath.worker.scheduler.Sequence;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -50,10 +53,26 @@ public final class Engine implements AutoCloseable {
      * @throws RefusedException if the request is wrong, asks for what is not served, or finds the queue full
      */
     public Generation submit(GenerateRequest request, GenerationListener listener) {
-        var generation = new Generation(intake.accept(request, nanoClock.getAsLong()), listener);
-        loop.commands().submit(generation);
+        return submit(request, List.of(listener)).getFirst();
+    }
+
+    /**
+     * Takes several answers to one prompt on, all or none. The prompt is computed once; the answers share its blocks,
+     * and draw with the seeds seed, seed + 1 and so on.
+     *
+     * @param listeners at least one; each hears one answer
+     * @return the generations in the same order, to be cancelled one by one
+     * @throws RefusedException if the request is wrong, asks for what is not served, or finds the queue full
+     */
+    public List<Generation> submit(GenerateRequest request, List<GenerationListener> listeners) {
+        List<Sequence> sequences = intake.accept(request, listeners.size(), nanoClock.getAsLong());
+        List<Generation> generations = new ArrayList<>();
+        for (int i = 0; i < listeners.size(); i++) {
+            generations.add(new Generation(sequences.get(i), listeners.get(i)));
+        }
+        loop.commands().submit(generations);
         LockSupport.unpark(thread);
-        return generation;
+        return generations;
     }
 
     /** Gives the generation's blocks back within a step or two. Its listener hears nothing more. Harmless twice. */

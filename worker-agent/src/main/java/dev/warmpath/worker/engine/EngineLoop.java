@@ -1,13 +1,12 @@
 package dev.warmpath.worker.engine;
 
+import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.worker.compute.ComputeException;
-import dev.warmpath.worker.compute.Sampling;
-import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.engine.CommandQueue.Command;
+import dev.warmpath.worker.kvcache.HitRateWindow;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixCacheStats;
-import dev.warmpath.worker.model.InputBatch;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Scheduler;
@@ -15,6 +14,7 @@ import dev.warmpath.worker.scheduler.Sequence;
 import dev.warmpath.worker.scheduler.SequenceState;
 import dev.warmpath.worker.scheduler.Submission;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -22,12 +22,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The worker's spine: each {@link #step} takes commands, schedules, computes, settles and publishes, in this order. It
- * owns scheduler, cache and model runner; one thread calls it, so nothing here is locked. Only the command queue and
- * the snapshot are for others.
+ * The worker's spine: each {@link #step} takes commands, schedules, copies, submits, settles, publishes and tells, in
+ * this order. It owns scheduler, cache and model runner; one thread calls it, so nothing here is locked. Only the
+ * command queue and the snapshot are for others.
  *
- * <p>What a step changed in the cache is published after it succeeded and before anybody hears of its tokens: an answer
- * that has ended can be found again at once, and the keys of a failed step are never announced.
+ * <p>If the scheduler works ahead, a turn settles the batch that the turn before submitted, while its own is computed.
+ * The steps of a batch are awaited one by one, so that tokens go out as they come.
+ *
+ * <p>What a batch changed in the cache is published after its last step succeeded, and before anybody hears of the
+ * tokens of that: an answer that has ended there can be found again at once, and the keys of a failed step are never
+ * announced.
  */
 public final class EngineLoop {
 
@@ -35,17 +39,17 @@ public final class EngineLoop {
     private static final int MAX_COMMANDS_PER_STEP = 256;
     /** The audit reads every block: once per lull, but not for each of a quick series of lulls. */
     private static final long AUDIT_INTERVAL_NANOS = 1_000_000_000;
+    private static final int HIT_RATE_REQUESTS = 1_000;
 
     private final Scheduler scheduler;
     private final KvCacheManager cache;
-    private final ModelRunner runner;
+    private final BatchComputation computation;
     private final CommandQueue commands;
     private final BlockChangeListener announcements;
     private final LongSupplier nanoClock;
     private final Map<Sequence, Generation> generations = new HashMap<>();
-    private final InputBatch input;
-    private final StepOutput output;
-    private final int[] drawnTokens;
+    private final HitRateWindow recentHits = new HitRateWindow(HIT_RATE_REQUESTS);
+    private PrefixCacheStats observed;
 
     private long steps;
     private long computedTokens;
@@ -65,13 +69,11 @@ public final class EngineLoop {
             BlockChangeListener announcements, LongSupplier nanoClock) {
         this.scheduler = scheduler;
         this.cache = cache;
-        this.runner = runner;
+        this.computation = new BatchComputation(runner, maxSequences);
         this.commands = new CommandQueue(maxAlive);
         this.announcements = announcements;
         this.nanoClock = nanoClock;
-        this.input = runner.newInputBatch();
-        this.output = new StepOutput(maxSequences);
-        this.drawnTokens = new int[maxSequences];
+        this.observed = cache.stats();
         this.snapshot = takeSnapshot();
     }
 
@@ -94,14 +96,15 @@ public final class EngineLoop {
         commands.drain(this::apply, MAX_COMMANDS_PER_STEP);
         ScheduledBatch batch = scheduler.schedule(nanoClock.getAsLong());
         batch.expired().forEach(this::tellEnd);
-        if (batch.isEmpty()) {
+        int drawn = 0;
+        if (scheduler.batchesInFlight() == 0) {
             audit();
             publish();
         } else {
-            compute(batch);
+            drawn = compute(batch);
         }
         snapshot = takeSnapshot();
-        return batch.sampleCount();
+        return drawn;
     }
 
     /** Takes no more commands, and ends everything that is alive with this reason. */
@@ -131,7 +134,7 @@ public final class EngineLoop {
     }
 
     private void submit(Generation generation) {
-        switch (scheduler.submit(generation.sequence())) {
+        switch (scheduler.submit(generation.sequence(), nanoClock.getAsLong())) {
             case Submission.Accepted() -> generations.put(generation.sequence(), generation);
             case Submission.Refused(FailureReason reason, String message) -> {
                 commands.release();
@@ -140,58 +143,80 @@ public final class EngineLoop {
         }
     }
 
-    private void compute(ScheduledBatch batch) {
+    /** Submits the batch, and settles the oldest unless there is room to schedule another one first. */
+    private int compute(ScheduledBatch batch) {
         long start = nanoClock.getAsLong();
-        fill(batch);
+        int drawn = 0;
         try {
-            runner.await(runner.submit(input), output);
-            for (int i = 0; i < output.count(); i++) {
-                drawnTokens[i] = output.token(i);
+            computation.copy(cache.copies());
+            if (!batch.isEmpty()) {
+                computation.submit(batch);
             }
-            scheduler.settle(batch, drawnTokens);
+            if (batch.isEmpty() || !scheduler.mayWorkAhead()) {
+                drawn = settle(scheduler.oldestInFlight());
+            }
         } catch (ComputeException e) {
-            scheduler.fail(batch, "the device failed: " + e.getMessage());
+            fail(e);
         }
-        publish();
-        tell(batch);
         auditDue = true;
-        steps++;
-        computedTokens += batch.totalTokens();
         stepNanos += nanoClock.getAsLong() - start;
+        return drawn;
     }
 
-    private void fill(ScheduledBatch batch) {
-        input.clear();
-        for (int entry = 0; entry < batch.size(); entry++) {
-            Sequence sequence = batch.sequence(entry);
-            var table = sequence.tokens().table();
-            input.add(sequence.tokens().tokens(), batch.firstPosition(entry), batch.tokenCount(entry),
-                    table.blocks(), table.blockCount(), batch.samples(entry) ? sampling(sequence) : null);
+    private int settle(ScheduledBatch batch) {
+        int drawn = 0;
+        for (int step = 0; step < batch.stepCount(); step++) {
+            scheduler.settle(batch, computation.await());
+            steps++;
+            computedTokens += batch.totalTokens(step);
+            if (step + 1 == batch.stepCount()) {
+                publish(batch);
+            }
+            tell(batch, step);
+            drawn += batch.sampleCount(step);
+        }
+        return drawn;
+    }
+
+    /** One failed step fails all in flight: those behind it read what it was to write. */
+    private void fail(ComputeException e) {
+        computation.discard();
+        List<Sequence> failed = scheduler.fail("the device failed: " + e.getMessage());
+        publish();
+        failed.forEach(this::tellEnd);
+    }
+
+    /** What was changed for batches that are still in flight is theirs to publish. */
+    private void publish(ScheduledBatch settled) {
+        if (scheduler.batchesInFlight() == 0) {
+            publish();
+        } else {
+            announce(cache.drainChanges(settled.eventCount()));
         }
     }
 
-    private static Sampling sampling(Sequence sequence) {
-        var asked = sequence.sampling();
-        return new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
+    /** Nothing is in flight: all that changed is so. */
+    private void publish() {
+        announce(cache.drainChanges());
     }
 
-    private void publish() {
-        var changes = cache.drainChanges();
+    private void announce(List<BlockChange> changes) {
         if (!changes.isEmpty()) {
             announcements.onBlockChanges(changes);
         }
     }
 
-    private void tell(ScheduledBatch batch) {
+    private void tell(ScheduledBatch batch, int step) {
         for (int entry = 0; entry < batch.size(); entry++) {
-            Sequence sequence = batch.sequence(entry);
-            if (batch.samples(entry) && !(sequence.state() instanceof SequenceState.Failed)) {
-                int drawn = batch.sampleIndex(entry);
+            if (batch.tookToken(entry)) {
+                Sequence sequence = batch.sequence(entry);
+                int drawn = batch.sampleIndex(entry, step);
                 generatedTokens++;
-                tellToken(generation(sequence), output.token(drawn), output.logprob(drawn));
-            }
-            if (sequence.isOver()) {
-                tellEnd(sequence);
+                tellToken(generation(sequence), sequence.tokens().token(sequence.tokens().tokenCount() - 1),
+                        computation.logprob(drawn));
+                if (sequence.isOver()) {
+                    tellEnd(sequence);
+                }
             }
         }
     }
@@ -252,9 +277,25 @@ public final class EngineLoop {
 
     private EngineSnapshot takeSnapshot() {
         PrefixCacheStats stats = cache.stats();
+        observe(stats);
+        int blockSize = cache.blockSize();
         return new EngineSnapshot(scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens(),
-                cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(), stats.queriedTokens(), stats.hitTokens(),
-                stats.evictedBlocks(), scheduler.preemptions(), steps,
-                computedTokens, generatedTokens, stepNanos);
+                cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
+                (long) (cache.usableBlocks() - cache.freeBlocks()) * blockSize, scheduler.unusedSlots(),
+                stats.queriedTokens(), stats.hitTokens(),
+                stats.queriedTokens() / blockSize, stats.hitTokens() / blockSize,
+                recentHits.hitRate(), stats.evictedBlocks(),
+                scheduler.recomputePreemptions(), scheduler.swapPreemptions(),
+                computation.swappedOutBlocks(), computation.swappedInBlocks(), cache.hostBlocks(), cache.freeHostBlocks(),
+                steps, computedTokens, generatedTokens, stepNanos);
+    }
+
+    private void observe(PrefixCacheStats stats) {
+        if (stats.resets() > observed.resets()) {
+            recentHits.clear();
+        }
+        recentHits.observe((int) (stats.requests() - observed.requests()),
+                stats.queriedTokens() - observed.queriedTokens(), stats.hitTokens() - observed.hitTokens());
+        observed = stats;
     }
 }

@@ -4,10 +4,14 @@ import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.RequestLimits;
+import dev.warmpath.worker.scheduler.SchedulingPolicy;
 import dev.warmpath.worker.scheduler.Sequence;
 import dev.warmpath.worker.scheduler.Submission;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -18,20 +22,39 @@ import java.util.concurrent.TimeUnit;
  * @param hashSettings how prompts are hashed
  * @param limits       what can be computed at all
  * @param eosTokenIds  the model's end-of-sequence tokens; never written
+ * @param policy       the scheduler's; a priority is refused where it would not count
  */
-public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits limits, int[] eosTokenIds) {
+public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits limits, int[] eosTokenIds,
+        SchedulingPolicy policy) {
 
-    /** @throws RefusedException naming the field and the value */
-    Sequence accept(GenerateRequest request, long nowNanos) {
+    /**
+     * @param choices how many answers are wanted, at least 1
+     * @return one sequence for each, the first leading the others
+     * @throws RefusedException naming the field and the value
+     */
+    List<Sequence> accept(GenerateRequest request, int choices, long nowNanos) {
+        Sequence leader = accept(request, nowNanos);
+        List<Sequence> sequences = new ArrayList<>();
+        sequences.add(leader);
+        for (int i = 1; i < choices; i++) {
+            sequences.add(leader.follower(withSeed(request.sampling(), request.sampling().seed() + i)));
+        }
+        return sequences;
+    }
+
+    private Sequence accept(GenerateRequest request, long nowNanos) {
         if (request.workerEpoch() != 0 && request.workerEpoch() != epoch) {
             throw new RefusedException(FailureReason.WRONG_EPOCH,
                     "the request is for epoch " + request.workerEpoch() + ", this worker lives in " + epoch);
         }
         refuse(request.adapter() != null, "adapter", request.adapter());
-        refuse(request.priority() != 0, "priority", request.priority());
+        if (request.priority() != 0 && policy != SchedulingPolicy.PRIORITY) {
+            throw new RefusedException(FailureReason.UNSUPPORTED, "priority '" + request.priority()
+                    + "' is not served: this worker serves requests in order of arrival");
+        }
         var tokens = new TokenSequence(hashSettings, ExtraKeys.ofSalt(request.salt()), request.promptTokens());
         var sequence = new Sequence(request.requestId(), tokens, request.sampling(), request.stop(), eosTokenIds,
-                request.logprobs(), deadline(request, nowNanos));
+                request.logprobs(), request.priority(), deadline(request, nowNanos));
         if (limits.check(sequence) instanceof Submission.Refused(FailureReason reason, String message)) {
             throw new RefusedException(reason, message);
         }
@@ -43,6 +66,10 @@ public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits
         if (asked) {
             throw new RefusedException(FailureReason.UNSUPPORTED, field + " '" + value + "' is not served yet");
         }
+    }
+
+    private static SamplingParameters withSeed(SamplingParameters sampling, long seed) {
+        return new SamplingParameters(sampling.temperature(), sampling.topK(), sampling.topP(), seed);
     }
 
     private static long deadline(GenerateRequest request, long nowNanos) {

@@ -1,14 +1,33 @@
 package dev.warmpath.worker.scheduler;
 
-/** The batches that are computed, oldest first, and the objects that take turns in being one. */
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.kvcache.TokenSequence;
+import dev.warmpath.worker.scheduler.SequenceState.Failed;
+import dev.warmpath.worker.scheduler.SequenceState.Finished;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The batches that are being computed, oldest first, and the objects that take turns in being one.
+ *
+ * <p>Keeps the fence: blocks of a sequence that is over are given back only when no step in flight writes to them, for
+ * whoever got them next would find them overwritten.
+ */
 final class Flight {
 
+    private final KvCacheManager cache;
+    private final int contextLength;
     private final ScheduledBatch[] batches;
-    /** Of the oldest in flight; the one to be written next is {@code count} behind it. */
+    /** Index of the oldest in flight; the one to be written next is {@code count} behind it. */
     private int oldest;
     private int count;
+    /** Since the last batch settled: whether the copies were made is not known yet. */
+    private final ArrayList<Sequence> swappedOut = new ArrayList<>();
 
-    Flight(SchedulerSettings settings) {
+    Flight(SchedulerSettings settings, KvCacheManager cache, int contextLength) {
+        this.cache = cache;
+        this.contextLength = contextLength;
         batches = new ScheduledBatch[settings.maxBatchesInFlight()];
         for (int i = 0; i < batches.length; i++) {
             batches[i] = new ScheduledBatch(settings.maxSequences(), settings.steps());
@@ -24,9 +43,17 @@ final class Flight {
         return count == 0;
     }
 
-    /** @param age 0 for the oldest, up to {@link #count()} - 1 */
-    ScheduledBatch get(int age) {
-        return batches[(oldest + age) % batches.length];
+    /** True if as many are in flight as may be. */
+    boolean isFull() {
+        return count == batches.length;
+    }
+
+    /** @throws IllegalStateException if nothing is in flight */
+    ScheduledBatch oldest() {
+        if (count == 0) {
+            throw new IllegalStateException("no batch is in flight");
+        }
+        return get(0);
     }
 
     /**
@@ -35,7 +62,7 @@ final class Flight {
      * @throws IllegalStateException if as many are in flight as may be
      */
     ScheduledBatch begin() {
-        if (count == batches.length) {
+        if (isFull()) {
             throw new IllegalStateException(count == 1
                     ? "a batch of " + get(0).size() + " sequences is neither settled nor failed"
                     : count + " batches are neither settled nor failed");
@@ -45,18 +72,146 @@ final class Flight {
         return batch;
     }
 
-    /** The batch that was begun last sets off. */
+    /**
+     * The batch begun last is complete and sets off. What it draws counts as pending from here on, and all that it draws
+     * but the last as computed.
+     */
     void depart() {
+        ScheduledBatch batch = get(count);
+        for (int entry = 0; entry < batch.size(); entry++) {
+            int draws = batch.drawCount(entry);
+            TokenSequence tokens = batch.sequence(entry).tokens();
+            tokens.expect(draws);
+            if (draws > 1 && !cache.extend(tokens, draws - 1)) {
+                throw new IllegalStateException(batch.sequence(entry) + " finds no block to draw ahead, "
+                        + cache.freeBlocks() + " are free");
+            }
+        }
+        batch.complete(cache.eventCount());
         count++;
     }
 
-    /** The oldest is back. */
-    void land() {
+    /**
+     * Settles the next step of the oldest batch, and with its last step the batch.
+     *
+     * @return true if a sequence ended with the token that was drawn for it
+     */
+    boolean settle(ScheduledBatch batch, int[] sampledTokens) {
+        requireOldest(batch);
+        int step = batch.settledSteps();
+        if (sampledTokens.length < batch.sampleCount(step)) {
+            throw new IllegalArgumentException(
+                    sampledTokens.length + " tokens drawn, the batch asked for " + batch.sampleCount(step));
+        }
+        boolean anyOver = false;
+        for (int entry = 0; entry < batch.size(); entry++) {
+            Sequence sequence = batch.sequence(entry);
+            int sample = batch.sampleIndex(entry, step);
+            boolean takes = sample != ScheduledBatch.NO_SAMPLE && !sequence.isOver();
+            batch.setTaken(entry, takes);
+            anyOver |= takes && append(sequence, sampledTokens[sample]);
+        }
+        if (batch.stepSettled()) {
+            land(batch);
+        }
+        return anyOver;
+    }
+
+    private boolean append(Sequence sequence, int token) {
+        FinishReason reason = sequence.append(token, contextLength);
+        if (reason == null) {
+            return false;
+        }
+        sequence.become(new Finished(reason));
+        return true;
+    }
+
+    private void land(ScheduledBatch batch) {
+        for (int entry = 0; entry < batch.size(); entry++) {
+            Sequence sequence = batch.sequence(entry);
+            cache.settle(sequence.tokens(), batch.computedTokens(entry), batch.keyedBlocks(entry));
+            sequence.batchesInFlight--;
+            if (sequence.isOver()) {
+                releaseIfUnused(sequence);
+            }
+        }
+        swappedOut.clear();
+        removeOldest();
+    }
+
+    /** A step failed, and with it all that is in flight. @return the sequences that ended by this */
+    List<Sequence> fail(Failed failure) {
+        oldest();
+        withdrawKeys();
+        List<Sequence> failed = new ArrayList<>();
+        for (; count > 0; removeOldest()) {
+            ScheduledBatch batch = get(0);
+            for (int entry = 0; entry < batch.size(); entry++) {
+                Sequence sequence = batch.sequence(entry);
+                sequence.batchesInFlight--;
+                if (!sequence.isOver()) {
+                    sequence.become(failure);
+                    failed.add(sequence);
+                }
+                releaseIfUnused(sequence);
+            }
+        }
+        for (Sequence sequence : swappedOut) {
+            cache.dropSwapped(sequence.tokens());
+        }
+        swappedOut.clear();
+        return failed;
+    }
+
+    /** All of them before any block is released: without a key it is reused first. The last ones given go first. */
+    private void withdrawKeys() {
+        for (int age = count - 1; age >= 0; age--) {
+            ScheduledBatch batch = get(age);
+            for (int entry = batch.size() - 1; entry >= 0; entry--) {
+                cache.withdraw(batch.sequence(entry).tokens());
+            }
+        }
+    }
+
+    /** A sequence is over; its blocks are given back now, or when the last step that writes to them has settled. */
+    void end(Sequence sequence, SequenceState last) {
+        sequence.become(last);
+        releaseIfUnused(sequence);
+    }
+
+    private void releaseIfUnused(Sequence sequence) {
+        if (sequence.batchesInFlight == 0) {
+            cache.release(sequence.tokens());
+        }
+    }
+
+    /** Its blocks were moved to swap space; if the next batch fails, the copies there may not have been made. */
+    void addSwappedOut(Sequence sequence) {
+        swappedOut.add(sequence);
+    }
+
+    /** Adds the sequences that are over and still hold blocks. */
+    void addLeaving(List<TokenSequence> holders) {
+        for (int age = 0; age < count; age++) {
+            for (int entry = 0; entry < get(age).size(); entry++) {
+                Sequence sequence = get(age).sequence(entry);
+                if (sequence.isOver() && !holders.contains(sequence.tokens())) {
+                    holders.add(sequence.tokens());
+                }
+            }
+        }
+    }
+
+    private ScheduledBatch get(int age) {
+        return batches[(oldest + age) % batches.length];
+    }
+
+    private void removeOldest() {
         oldest = (oldest + 1) % batches.length;
         count--;
     }
 
-    void requireOldest(ScheduledBatch batch) {
+    private void requireOldest(ScheduledBatch batch) {
         if (count == 0 || batch != get(0)) {
             throw new IllegalStateException("the batch is not the oldest one in flight");
         }

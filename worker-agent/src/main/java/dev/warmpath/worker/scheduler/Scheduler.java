@@ -1,7 +1,6 @@
 package dev.warmpath.worker.scheduler;
 
 import dev.warmpath.protocol.generate.FailureReason;
-import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.kvcache.Admission;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixHit;
@@ -42,14 +41,13 @@ public final class Scheduler {
     private final AdmissionOrder order;
     /** In order of admission. */
     private final ArrayList<Sequence> running;
+    private final DrawAhead drawAhead;
     private final Flight flight;
     private ScheduledBatch batch;
     /** The place in {@link #running} of the one being served. */
     private int cursor;
     /** Somebody lacks blocks and waits until nothing is in flight. */
     private boolean drains;
-    /** Swapped out since the last batch settled: whether their copies were made is not known yet. */
-    private final ArrayList<Sequence> swappedOut = new ArrayList<>();
     private long arrivals;
     private long recomputePreemptions;
     private long swapPreemptions;
@@ -76,7 +74,8 @@ public final class Scheduler {
         this.cache = cache;
         this.order = new AdmissionOrder(waiting, cache, settings);
         this.running = new ArrayList<>(settings.maxSequences());
-        this.flight = new Flight(settings);
+        this.drawAhead = new DrawAhead(settings, limits, cache);
+        this.flight = new Flight(settings, cache, limits.contextLength());
         this.batch = flight.begin();
     }
 
@@ -122,12 +121,12 @@ public final class Scheduler {
             serveRunning();
             if (preemptions() == preemptionsBefore && !drains) {
                 admitWaiting(nowNanos);
-                drawAhead();
+                if (waiting.isEmpty()) {
+                    drawAhead.lengthen(batch);
+                }
             }
         }
         if (!batch.isEmpty()) {
-            expectDraws();
-            batch.complete(cache.eventCount());
             flight.depart();
         } else if (flight.isEmpty() && !isIdle()) {
             throw new IllegalStateException(running.size() + " running and " + waiting.size()
@@ -144,24 +143,7 @@ public final class Scheduler {
      * @param sampledTokens as many as the step draws, or more, by {@link ScheduledBatch#sampleIndex(int, int)}
      */
     public void settle(ScheduledBatch batch, int[] sampledTokens) {
-        flight.requireOldest(batch);
-        int step = batch.settledSteps();
-        if (sampledTokens.length < batch.sampleCount(step)) {
-            throw new IllegalArgumentException(
-                    sampledTokens.length + " tokens drawn, the batch asked for " + batch.sampleCount(step));
-        }
-        boolean anyOver = false;
-        for (int entry = 0; entry < batch.size(); entry++) {
-            Sequence sequence = batch.sequence(entry);
-            int sample = batch.sampleIndex(entry, step);
-            boolean takes = sample != ScheduledBatch.NO_SAMPLE && !sequence.isOver();
-            batch.setTaken(entry, takes);
-            anyOver |= takes && append(sequence, sampledTokens[sample]);
-        }
-        if (batch.stepSettled()) {
-            land(batch);
-        }
-        if (anyOver) {
+        if (flight.settle(batch, sampledTokens)) {
             removeOver();
         }
     }
@@ -171,31 +153,10 @@ public final class Scheduler {
      * they were to fill. Sequences that were in none of them go on.
      *
      * @return those that ended by this
+     * @throws IllegalStateException if nothing is in flight
      */
     public List<Sequence> fail(String message) {
-        if (flight.isEmpty()) {
-            throw new IllegalStateException("no batch is in flight that could fail");
-        }
-        withdrawKeys();
-        var failure = new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message);
-        List<Sequence> failed = new ArrayList<>();
-        while (!flight.isEmpty()) {
-            ScheduledBatch oldest = flight.get(0);
-            for (int entry = 0; entry < oldest.size(); entry++) {
-                Sequence sequence = oldest.sequence(entry);
-                sequence.batchesInFlight--;
-                if (!sequence.isOver()) {
-                    sequence.become(failure);
-                    failed.add(sequence);
-                }
-                releaseIfUnused(sequence);
-            }
-            flight.land();
-        }
-        for (Sequence sequence : swappedOut) {
-            cache.dropSwapped(sequence.tokens());
-        }
-        swappedOut.clear();
+        List<Sequence> failed = flight.fail(new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message));
         removeOver();
         return failed;
     }
@@ -208,7 +169,7 @@ public final class Scheduler {
         if (!running.remove(sequence)) {
             waiting.remove(sequence);
         }
-        end(sequence, new SequenceState.Cancelled());
+        flight.end(sequence, new SequenceState.Cancelled());
         return true;
     }
 
@@ -222,12 +183,14 @@ public final class Scheduler {
         return flight.count();
     }
 
+    /** True if another batch may be scheduled before the oldest one settles. */
+    public boolean mayWorkAhead() {
+        return !flight.isFull();
+    }
+
     /** The batch to settle next. @throws IllegalStateException if none is in flight */
     public ScheduledBatch oldestInFlight() {
-        if (flight.isEmpty()) {
-            throw new IllegalStateException("no batch is in flight");
-        }
-        return flight.get(0);
+        return flight.oldest();
     }
 
     public int runningCount() {
@@ -258,7 +221,7 @@ public final class Scheduler {
             TokenSequence tokens = running.get(i).tokens();
             unused += (long) tokens.table().blockCount() * cache.blockSize() - tokens.computedTokens();
         }
-        return unused * groupCount();
+        return unused * limits.cache().groups().size();
     }
 
     /** How often a sequence had to give its blocks up, since the start. */
@@ -293,14 +256,7 @@ public final class Scheduler {
             requireState(sequence, waits && sequence.tokens().table().blockCount() == 0);
             requireState(sequence, i == 0 || waiting.get(i - 1).isBefore(sequence));
         }
-        for (int age = 0; age < flight.count(); age++) {
-            for (int entry = 0; entry < flight.get(age).size(); entry++) {
-                TokenSequence tokens = flight.get(age).sequence(entry).tokens();
-                if (flight.get(age).sequence(entry).isOver() && !holders.contains(tokens)) {
-                    holders.add(tokens);
-                }
-            }
-        }
+        flight.addLeaving(holders);
         cache.checkIntegrity(holders);
     }
 
@@ -318,7 +274,7 @@ public final class Scheduler {
     }
 
     private void expire(Sequence sequence) {
-        end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
+        flight.end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
                 "the deadline passed after " + sequence.completionTokens() + " of at most "
                         + sequence.stop().maxTokens() + " tokens"));
         batch.addExpired(sequence);
@@ -380,7 +336,7 @@ public final class Scheduler {
         }
         if (cache.swapOut(victim.tokens())) {
             swapPreemptions++;
-            swappedOut.add(victim);
+            flight.addSwappedOut(victim);
         } else {
             cache.release(victim.tokens());
             recomputePreemptions++;
@@ -447,59 +403,6 @@ public final class Scheduler {
         return Verdict.ADMITTED;
     }
 
-    /** More steps at once, if all that this would delay are the ones who gain by it, and their blocks are there. */
-    private void drawAhead() {
-        if (settings.steps() == 1 || batch.isEmpty() || !waiting.isEmpty() || !allDecode()) {
-            return;
-        }
-        if (blocksForDrawingAhead() > cache.freeBlocks()) {
-            return;
-        }
-        int most = 1;
-        for (int entry = 0; entry < batch.size(); entry++) {
-            int draws = drawsAhead(entry);
-            batch.setDrawCount(entry, draws);
-            most = Math.max(most, draws);
-        }
-        batch.setStepCount(most);
-    }
-
-    private boolean allDecode() {
-        for (int entry = 0; entry < batch.size(); entry++) {
-            if (batch.tokenCount(entry) != 1 || !batch.samples(entry)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private int blocksForDrawingAhead() {
-        int blocks = 0;
-        for (int entry = 0; entry < batch.size(); entry++) {
-            TokenSequence tokens = batch.sequence(entry).tokens();
-            int computed = tokens.computedTokens() + drawsAhead(entry) - 1;
-            blocks += Math.ceilDiv(computed, cache.blockSize()) - tokens.table().blockCount();
-        }
-        return blocks * groupCount();
-    }
-
-    private int drawsAhead(int entry) {
-        return Math.min(settings.steps(), batch.sequence(entry).drawsLeft(limits.contextLength()));
-    }
-
-    /** From here on the batch is certain: what it draws counts as pending, and all but the last draw is computed, too. */
-    private void expectDraws() {
-        for (int entry = 0; entry < batch.size(); entry++) {
-            int draws = batch.drawCount(entry);
-            TokenSequence tokens = batch.sequence(entry).tokens();
-            tokens.expect(draws);
-            if (draws > 1 && !cache.extend(tokens, draws - 1)) {
-                throw new IllegalStateException(batch.sequence(entry) + " finds no block to draw ahead, "
-                        + cache.freeBlocks() + " are free");
-            }
-        }
-    }
-
     /** Tokens that the step may still take on. */
     private int budget() {
         return settings.maxBatchedTokens() - batch.totalTokens();
@@ -508,51 +411,6 @@ public final class Scheduler {
     private int chunk(int tokenCount) {
         int threshold = settings.longPrefillThreshold();
         return threshold == 0 ? tokenCount : Math.min(tokenCount, threshold);
-    }
-
-    /** @return true if the sequence ended with this token */
-    private boolean append(Sequence sequence, int token) {
-        FinishReason reason = sequence.append(token, limits.contextLength());
-        if (reason == null) {
-            return false;
-        }
-        sequence.become(new SequenceState.Finished(reason));
-        return true;
-    }
-
-    private void land(ScheduledBatch batch) {
-        for (int entry = 0; entry < batch.size(); entry++) {
-            Sequence sequence = batch.sequence(entry);
-            cache.settle(sequence.tokens(), batch.computedTokens(entry), batch.keyedBlocks(entry));
-            sequence.batchesInFlight--;
-            if (sequence.isOver()) {
-                releaseIfUnused(sequence);
-            }
-        }
-        swappedOut.clear();
-        flight.land();
-    }
-
-    /** The last keys first: a block loses its key before the one in front of it does. */
-    private void withdrawKeys() {
-        for (int age = flight.count() - 1; age >= 0; age--) {
-            ScheduledBatch failed = flight.get(age);
-            for (int entry = failed.size() - 1; entry >= 0; entry--) {
-                cache.withdraw(failed.sequence(entry).tokens());
-            }
-        }
-    }
-
-    private void end(Sequence sequence, SequenceState last) {
-        sequence.become(last);
-        releaseIfUnused(sequence);
-    }
-
-    /** A step in flight still writes to the blocks; they are given back when it settles. */
-    private void releaseIfUnused(Sequence sequence) {
-        if (sequence.batchesInFlight == 0) {
-            cache.release(sequence.tokens());
-        }
     }
 
     private void removeOver() {
@@ -566,10 +424,6 @@ public final class Scheduler {
         while (running.size() > kept) {
             running.removeLast();
         }
-    }
-
-    private int groupCount() {
-        return limits.cache().groups().size();
     }
 
     private static void requireState(Sequence sequence, boolean condition) {

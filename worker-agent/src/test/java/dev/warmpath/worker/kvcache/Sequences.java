@@ -40,6 +40,11 @@ final class Sequences {
         return hitTokens;
     }
 
+    /** The step that was made for a sequence has succeeded. */
+    static void settle(KvCacheManager cache, TokenSequence sequence) {
+        cache.settle(sequence, sequence.computedTokens(), sequence.keyedBlocks());
+    }
+
     static void grow(KvCacheManager cache, TokenSequence sequence, int... tokens) {
         for (int token : tokens) {
             sequence.append(token);

@@ -1,0 +1,155 @@
+package dev.warmpath.worker.engine;
+
+import dev.warmpath.worker.compute.BlockMapping;
+import dev.warmpath.worker.compute.ComputeException;
+import dev.warmpath.worker.compute.CopyDirection;
+import dev.warmpath.worker.compute.Sampling;
+import dev.warmpath.worker.compute.StepOutput;
+import dev.warmpath.worker.kvcache.BlockCopies;
+import dev.warmpath.worker.kvcache.BlockTable;
+import dev.warmpath.worker.model.InputBatch;
+import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.model.PendingStep;
+import dev.warmpath.worker.scheduler.ScheduledBatch;
+import dev.warmpath.worker.scheduler.Sequence;
+import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Carries scheduled batches to the model runner: the copies first, then a device step for each step of the batch, and
+ * the drawn tokens back in the same order. Whatever is submitted runs in the order of submission.
+ */
+final class BatchComputation {
+
+    private static final Logger log = LoggerFactory.getLogger(BatchComputation.class);
+    private static final int COPIES_AT_ONCE = 256;
+
+    private final ModelRunner runner;
+    private final InputBatch input;
+    private final StepOutput output;
+    private final int[] drawnTokens;
+    private final BlockMapping mapping = new BlockMapping(COPIES_AT_ONCE);
+    private final ArrayDeque<PendingStep> pending = new ArrayDeque<>();
+    private long swappedOutBlocks;
+    private long swappedInBlocks;
+
+    BatchComputation(ModelRunner runner, int maxSequences) {
+        this.runner = runner;
+        this.input = runner.newInputBatch();
+        this.output = new StepOutput(maxSequences);
+        this.drawnTokens = new int[maxSequences];
+    }
+
+    /**
+     * Enqueues block copies, in order, and empties the list: whether they are made or not, they are not made again.
+     *
+     * @throws ComputeException if the device refuses
+     */
+    void copy(BlockCopies copies) {
+        try {
+            for (int i = 0; i < copies.size(); i++) {
+                mapping.add(copies.source(i), copies.target(i));
+                boolean last = i + 1 == copies.size() || copies.direction(i + 1) != copies.direction(i);
+                if (last || mapping.count() == COPIES_AT_ONCE) {
+                    runner.copyBlocks(mapping, direction(copies.direction(i)));
+                    mapping.clear();
+                }
+            }
+        } finally {
+            mapping.clear();
+            copies.clear();
+        }
+    }
+
+    private CopyDirection direction(BlockCopies.Direction direction) {
+        return switch (direction) {
+            case WITHIN_DEVICE -> CopyDirection.DEVICE_TO_DEVICE;
+            case TO_HOST -> {
+                swappedOutBlocks += mapping.count();
+                yield CopyDirection.DEVICE_TO_HOST;
+            }
+            case TO_DEVICE -> {
+                swappedInBlocks += mapping.count();
+                yield CopyDirection.HOST_TO_DEVICE;
+            }
+        };
+    }
+
+    /** Enqueues all steps of a batch. @throws ComputeException if the device refuses one; those before are in flight */
+    void submit(ScheduledBatch batch) {
+        for (int step = 0; step < batch.stepCount(); step++) {
+            fill(batch, step);
+            pending.addLast(runner.submit(input));
+        }
+    }
+
+    private void fill(ScheduledBatch batch, int step) {
+        input.clear();
+        for (int entry = 0; entry < batch.size(); entry++) {
+            Sequence sequence = batch.sequence(entry);
+            BlockTable table = sequence.tokens().table();
+            Sampling sampling = batch.sampleIndex(entry, step) == ScheduledBatch.NO_SAMPLE ? null : sampling(sequence);
+            if (batch.feedIndex(entry, step) != ScheduledBatch.NO_SAMPLE) {
+                addFed(batch, entry, step, table, sampling);
+            } else if (step == 0) {
+                input.add(sequence.tokens().tokens(), batch.firstPosition(entry), batch.tokenCount(entry),
+                        table.blocks(), table.blockCount(), sampling);
+            }
+        }
+    }
+
+    /** An entry that draws nothing in a later step has no part in it. */
+    private void addFed(ScheduledBatch batch, int entry, int step, BlockTable table, @Nullable Sampling sampling) {
+        if (step == 0 || sampling != null) {
+            input.addFed(batch.feedIndex(entry, step), batch.firstPosition(entry) + step,
+                    table.blocks(), table.blockCount(), sampling);
+        }
+    }
+
+    private static Sampling sampling(Sequence sequence) {
+        var asked = sequence.sampling();
+        return new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
+    }
+
+    /**
+     * Waits for the oldest step.
+     *
+     * @return the drawn tokens by their sample index, valid until the next call; see {@link #logprob}
+     * @throws ComputeException if the step failed; later ones are still in flight
+     */
+    int[] await() {
+        runner.await(pending.removeFirst(), output);
+        for (int i = 0; i < output.count(); i++) {
+            drawnTokens[i] = output.token(i);
+        }
+        return drawnTokens;
+    }
+
+    /** Log-probability of a token drawn by the step awaited last; NaN where it was not asked for. */
+    float logprob(int sampleIndex) {
+        return output.logprob(sampleIndex);
+    }
+
+    /** Waits for all steps in flight, whatever becomes of them. */
+    void discard() {
+        while (!pending.isEmpty()) {
+            try {
+                await();
+            } catch (ComputeException e) {
+                log.debug("a step failed behind another that had failed", e);
+            }
+        }
+    }
+
+    /** Blocks copied to swap space, since the start. */
+    long swappedOutBlocks() {
+        return swappedOutBlocks;
+    }
+
+    /** Blocks copied back, since the start. */
+    long swappedInBlocks() {
+        return swappedInBlocks;
+    }
+}
