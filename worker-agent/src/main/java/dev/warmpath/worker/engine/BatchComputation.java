@@ -32,8 +32,6 @@ final class BatchComputation {
     private final int[] drawnTokens;
     private final BlockMapping mapping = new BlockMapping(COPIES_AT_ONCE);
     private final ArrayDeque<PendingStep> pending = new ArrayDeque<>();
-    private long swappedOutBlocks;
-    private long swappedInBlocks;
 
     BatchComputation(ModelRunner runner, int maxSequences) {
         this.runner = runner;
@@ -63,17 +61,11 @@ final class BatchComputation {
         }
     }
 
-    private CopyDirection direction(BlockCopies.Direction direction) {
+    private static CopyDirection direction(BlockCopies.Direction direction) {
         return switch (direction) {
             case WITHIN_DEVICE -> CopyDirection.DEVICE_TO_DEVICE;
-            case TO_HOST -> {
-                swappedOutBlocks += mapping.count();
-                yield CopyDirection.DEVICE_TO_HOST;
-            }
-            case TO_DEVICE -> {
-                swappedInBlocks += mapping.count();
-                yield CopyDirection.HOST_TO_DEVICE;
-            }
+            case TO_HOST -> CopyDirection.DEVICE_TO_HOST;
+            case TO_DEVICE -> CopyDirection.HOST_TO_DEVICE;
         };
     }
 
@@ -141,15 +133,5 @@ final class BatchComputation {
                 log.debug("a step failed behind another that had failed", e);
             }
         }
-    }
-
-    /** Blocks copied to swap space, since the start. */
-    long swappedOutBlocks() {
-        return swappedOutBlocks;
-    }
-
-    /** Blocks copied back, since the start. */
-    long swappedInBlocks() {
-        return swappedInBlocks;
     }
 }

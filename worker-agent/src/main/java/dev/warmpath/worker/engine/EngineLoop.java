@@ -4,7 +4,6 @@ import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.engine.CommandQueue.Command;
-import dev.warmpath.worker.kvcache.HitRateWindow;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixCacheStats;
 import dev.warmpath.worker.model.ModelRunner;
@@ -39,7 +38,6 @@ public final class EngineLoop {
     private static final int MAX_COMMANDS_PER_STEP = 256;
     /** The audit reads every block: once per lull, but not for each of a quick series of lulls. */
     private static final long AUDIT_INTERVAL_NANOS = 1_000_000_000;
-    private static final int HIT_RATE_REQUESTS = 1_000;
 
     private final Scheduler scheduler;
     private final KvCacheManager cache;
@@ -48,8 +46,6 @@ public final class EngineLoop {
     private final BlockChangeListener announcements;
     private final LongSupplier nanoClock;
     private final Map<Sequence, Generation> generations = new HashMap<>();
-    private final HitRateWindow recentHits = new HitRateWindow(HIT_RATE_REQUESTS);
-    private PrefixCacheStats observed;
 
     private long steps;
     private long computedTokens;
@@ -73,7 +69,6 @@ public final class EngineLoop {
         this.commands = new CommandQueue(maxAlive);
         this.announcements = announcements;
         this.nanoClock = nanoClock;
-        this.observed = cache.stats();
         this.snapshot = takeSnapshot();
     }
 
@@ -277,25 +272,14 @@ public final class EngineLoop {
 
     private EngineSnapshot takeSnapshot() {
         PrefixCacheStats stats = cache.stats();
-        observe(stats);
-        int blockSize = cache.blockSize();
         return new EngineSnapshot(scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens(),
                 cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
-                (long) (cache.usableBlocks() - cache.freeBlocks()) * blockSize, scheduler.unusedSlots(),
-                stats.queriedTokens(), stats.hitTokens(),
-                stats.queriedTokens() / blockSize, stats.hitTokens() / blockSize,
-                recentHits.hitRate(), stats.evictedBlocks(),
+                (long) (cache.usableBlocks() - cache.freeBlocks()) * cache.blockSize(),
+                scheduler.unusedSlots(),
+                stats.queriedTokens(), stats.hitTokens(), stats.queriedBlocks(), stats.hitBlocks(),
+                cache.recentHitRate(), stats.evictedBlocks(),
                 scheduler.recomputePreemptions(), scheduler.swapPreemptions(),
-                computation.swappedOutBlocks(), computation.swappedInBlocks(), cache.hostBlocks(), cache.freeHostBlocks(),
+                cache.swappedOutBlocks(), cache.swappedInBlocks(), cache.hostBlocks(), cache.freeHostBlocks(),
                 steps, computedTokens, generatedTokens, stepNanos);
-    }
-
-    private void observe(PrefixCacheStats stats) {
-        if (stats.resets() > observed.resets()) {
-            recentHits.clear();
-        }
-        recentHits.observe((int) (stats.requests() - observed.requests()),
-                stats.queriedTokens() - observed.queriedTokens(), stats.hitTokens() - observed.hitTokens());
-        observed = stats;
     }
 }

@@ -16,7 +16,8 @@ final class Requests {
 
     static Sequence request(String id, int blockSize, int[] prompt, StopConditions stop, long deadlineNanos) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(blockSize), ExtraKeys.NONE, prompt);
-        return new Sequence(id, tokens, SamplingParameters.GREEDY, stop, new int[] {EOS}, false, deadlineNanos);
+        return new Sequence(id, tokens, SamplingParameters.GREEDY, stop, new int[] {EOS}, false, /* priority */ 0,
+                deadlineNanos);
     }
 
     static Sequence request(String id, int blockSize, int[] prompt, int maxTokens) {

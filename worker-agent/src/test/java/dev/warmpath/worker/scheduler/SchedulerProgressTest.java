@@ -108,7 +108,7 @@ class SchedulerProgressTest {
             long deadline = mishaps && random.nextInt(6) == 0 ? step + random.nextInt(60) : Sequence.NO_DEADLINE;
             Sequence sequence = request("r" + step, blockSize, prompt,
                     StopConditions.maxTokens(1 + random.nextInt(25)), deadline);
-            switch (scheduler.submit(sequence)) {
+            switch (scheduler.submit(sequence, step)) {
                 case Submission.Accepted() -> accepted.add(sequence);
                 case Submission.Refused(var reason, var message) -> refused++;
             }

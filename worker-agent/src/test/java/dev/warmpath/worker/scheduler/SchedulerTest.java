@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** The figures of every numbered scenario were produced by vLLM's own code, or follow from them by hand. */
 class SchedulerTest {
 
-    private static final SchedulerSettings ROOMY = new SchedulerSettings(2048, 64, 512, true, 0);
+    private static final SchedulerSettings ROOMY = SchedulerSettings.of(2048, 64, 512);
 
     private static final int VOCABULARY = 10_000;
     private static final int ANY_TOKEN = 9_000;
@@ -33,7 +33,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K32: budget 1024, long-prefill threshold 400")
     void long_prompts_are_cut_at_the_threshold_and_at_the_budget() {
-        var world = new World(new SchedulerSettings(1024, 64, 8, true, 400), 400, 16, 1024);
+        var world = new World(SchedulerSettings.of(1024, 64, 8).withLongPrefillThreshold(400), 400, 16, 1024);
         world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 800));
 
         assertThat(world.step()).containsExactly(400, 400, 224);
@@ -44,7 +44,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K32: chunked prefill fills the budget")
     void the_prompt_that_exceeds_the_budget_is_computed_in_part() {
-        var world = new World(new SchedulerSettings(1024, 3, 8, true, 0), 400, 16, 1024);
+        var world = new World(SchedulerSettings.of(1024, 3, 8), 400, 16, 1024);
         world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 10), prompt(3000, 10));
 
         assertThat(world.step()).containsExactly(800, 224);
@@ -54,7 +54,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K32: chunked prefill off")
     void without_chunks_a_prompt_that_does_not_fit_waits_and_nobody_overtakes_it() {
-        var world = new World(new SchedulerSettings(1024, 3, 8, false, 0), 400, 16, 1024);
+        var world = new World(SchedulerSettings.of(1024, 3, 8).withChunkedPrefill(false), 400, 16, 1024);
         world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 10), prompt(3000, 10));
 
         assertThat(world.step()).containsExactly(800);
@@ -116,7 +116,7 @@ class SchedulerTest {
 
     @Test
     void even_what_would_fit_is_not_admitted_in_a_step_that_preempted() {
-        var settings = new SchedulerSettings(64, 4, 8, true, /* longPrefillThreshold */ 8);
+        var settings = SchedulerSettings.of(64, 4, 8).withLongPrefillThreshold(8);
         var world = new World(settings, KvCacheSettings.of(6, 4).withPrefixCaching(false), 20);
         Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 12));
         assertThat(world.step()).containsExactly(8, 8);
@@ -129,7 +129,7 @@ class SchedulerTest {
 
     @Test
     void a_batch_says_where_each_entry_starts_and_which_entries_draw_a_token() {
-        var world = new World(new SchedulerSettings(12, 4, 8, true, 0), 20, 4, 64);
+        var world = new World(SchedulerSettings.of(12, 4, 8), 20, 4, 64);
         Sequence[] ab = world.submit(prompt(0, 5), prompt(1000, 10));
 
         ScheduledBatch batch = world.scheduler.schedule(0);
@@ -213,39 +213,39 @@ class SchedulerTest {
     void what_can_never_be_computed_is_refused_with_both_numbers() {
         var world = new World(ROOMY, 6, 16, 100);
 
-        assertThat(world.scheduler.submit(request("a", 16, prompt(0, 100), 1))).isEqualTo(refused(
+        assertThat(world.scheduler.submit(request("a", 16, prompt(0, 100), 1), 0)).isEqualTo(refused(
                 "prompt has 100 tokens, the model's context of 100 takes 99 beside one generated token"));
-        assertThat(world.scheduler.submit(request("b", 16, new int[] {1, VOCABULARY}, 1))).isEqualTo(refused(
+        assertThat(world.scheduler.submit(request("b", 16, new int[] {1, VOCABULARY}, 1), 0)).isEqualTo(refused(
                 "token id 10000 at position 1 is outside the vocabulary of 10000"));
-        assertThat(world.scheduler.submit(request("c", 16, new int[] {-1}, 1))).isEqualTo(refused(
+        assertThat(world.scheduler.submit(request("c", 16, new int[] {-1}, 1), 0)).isEqualTo(refused(
                 "token id -1 at position 0 is outside the vocabulary of 10000"));
-        assertThat(world.scheduler.submit(request("d", 16, prompt(0, 70), 12))).isEqualTo(refused(
+        assertThat(world.scheduler.submit(request("d", 16, prompt(0, 70), 12), 0)).isEqualTo(refused(
                 "prompt of 70 tokens with up to 12 generated ones needs 6 cache blocks of 16 tokens, "
                         + "this worker has 5"));
         assertThat(world.scheduler.isIdle()).isTrue();
 
-        assertThat(world.scheduler.submit(request("e", 16, prompt(0, 70), 11))).isEqualTo(new Submission.Accepted());
+        assertThat(world.scheduler.submit(request("e", 16, prompt(0, 70), 11), 0)).isEqualTo(new Submission.Accepted());
     }
 
     @Test
     void a_full_queue_refuses_and_the_same_sequence_may_try_again() {
-        var world = new World(new SchedulerSettings(64, 1, 1, true, 0), 10, 4, 32);
+        var world = new World(SchedulerSettings.of(64, 1, 1), 10, 4, 32);
         world.submit(prompt(0, 4));
         Sequence next = request("next", 4, prompt(0, 4), 1);
 
-        assertThat(world.scheduler.submit(next)).isEqualTo(new Submission.Refused(
+        assertThat(world.scheduler.submit(next, 0)).isEqualTo(new Submission.Refused(
                 FailureReason.QUEUE_FULL, "1 requests are waiting, at most 1 may"));
         world.step();
-        assertThat(world.scheduler.submit(next)).isEqualTo(new Submission.Accepted());
+        assertThat(world.scheduler.submit(next, 0)).isEqualTo(new Submission.Accepted());
     }
 
     @Test
     void a_deadline_ends_running_and_waiting_sequences_alike() {
-        var world = new World(new SchedulerSettings(64, 1, 8, true, 0), 10, 4, 32);
+        var world = new World(SchedulerSettings.of(64, 1, 8), 10, 4, 32);
         Sequence runs = request("runs", 4, prompt(0, 4), StopConditions.maxTokens(9), 1_000);
         Sequence waits = request("waits", 4, prompt(0, 4), StopConditions.maxTokens(9), 999);
-        world.scheduler.submit(runs);
-        world.scheduler.submit(waits);
+        world.scheduler.submit(runs, 0);
+        world.scheduler.submit(waits, 0);
         world.scheduler.settle(world.scheduler.schedule(998), new int[] {ANY_TOKEN});
 
         assertThat(world.scheduler.schedule(1_000).expired()).containsExactly(runs, waits);
@@ -268,7 +268,7 @@ class SchedulerTest {
 
     @Test
     void a_failed_step_ends_its_sequences_and_leaves_neither_keys_nor_blocks_behind() {
-        var world = new World(new SchedulerSettings(10, 2, 8, true, 0), 20, 4, 32);
+        var world = new World(SchedulerSettings.of(10, 2, 8), 20, 4, 32);
         Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 4));
         world.step();
         world.cache.drainChanges();
@@ -288,7 +288,7 @@ class SchedulerTest {
 
     @Test
     void cancelling_frees_the_blocks_at_once_wherever_the_sequence_stands() {
-        var world = new World(new SchedulerSettings(64, 1, 8, true, 0), 10, 4, 32);
+        var world = new World(SchedulerSettings.of(64, 1, 8), 10, 4, 32);
         Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 8));
         world.step();
 
@@ -304,7 +304,7 @@ class SchedulerTest {
 
     @Test
     void pending_prompt_tokens_are_those_of_running_and_waiting_prompts_not_yet_computed() {
-        var world = new World(new SchedulerSettings(12, 1, 8, true, 0), 20, 4, 64);
+        var world = new World(SchedulerSettings.of(12, 1, 8), 20, 4, 64);
         world.submit(prompt(0, 20), prompt(1000, 7));
         assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(27);
 
@@ -325,7 +325,7 @@ class SchedulerTest {
 
         assertThatIllegalStateException().isThrownBy(() -> world.scheduler.schedule(0));
         assertThatIllegalStateException().isThrownBy(() -> world.scheduler.cancel(one[0]));
-        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.submit(one[0]));
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.submit(one[0], 0));
         assertThatIllegalArgumentException().isThrownBy(() -> world.scheduler.settle(batch, new int[0]))
                 .withMessage("0 tokens drawn, the batch asked for 1");
         world.scheduler.settle(batch, new int[] {ANY_TOKEN});
@@ -334,13 +334,13 @@ class SchedulerTest {
 
     @Test
     void settings_that_could_starve_somebody_are_refused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> new SchedulerSettings(63, 64, 1, true, 0))
+        assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(63, 64, 1))
                 .withMessageContaining("63").withMessageContaining("64");
-        assertThatIllegalArgumentException().isThrownBy(() -> new SchedulerSettings(64, 64, 1, false, 5));
+        assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(64, 64, 1).withChunkedPrefill(false).withLongPrefillThreshold(5));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new World(new SchedulerSettings(64, 4, 1, false, 0), 100, 4, 65))
+                .isThrownBy(() -> new World(SchedulerSettings.of(64, 4, 1).withChunkedPrefill(false), 100, 4, 65))
                 .withMessageContaining("64").withMessageContaining("65");
-        var limits = new RequestLimits(VOCABULARY, 32, 4, 10);
+        var limits = new RequestLimits(VOCABULARY, 32, KvCacheSettings.of(11, 4), 2048);
         var cache = new KvCacheManager(KvCacheSettings.of(10, 4));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Scheduler(ROOMY, limits, cache))
@@ -359,7 +359,7 @@ class SchedulerTest {
     private static FinishReason end(int[] prompt, StopConditions stop, int contextLength, int... drawn) {
         var world = new World(ROOMY, 20, 4, contextLength);
         Sequence sequence = request("a", 4, prompt, stop, Sequence.NO_DEADLINE);
-        world.scheduler.submit(sequence);
+        world.scheduler.submit(sequence, 0);
         for (int token : drawn) {
             assertThat(sequence.isOver()).isFalse();
             world.scheduler.settle(world.scheduler.schedule(0), new int[] {token});
@@ -384,7 +384,8 @@ class SchedulerTest {
         World(SchedulerSettings settings, KvCacheSettings cacheSettings, int contextLength) {
             blockSize = cacheSettings.blockSize();
             cache = new KvCacheManager(cacheSettings);
-            var limits = new RequestLimits(VOCABULARY, contextLength, blockSize, cache.usableBlocks());
+            var limits = new RequestLimits(
+                    VOCABULARY, contextLength, cacheSettings, settings.mostTokensInFlight());
             scheduler = new Scheduler(settings, limits, cache);
         }
 
@@ -396,7 +397,7 @@ class SchedulerTest {
             var sequences = new Sequence[prompts.length];
             for (int i = 0; i < prompts.length; i++) {
                 sequences[i] = request("r" + i, blockSize, prompts[i], maxTokens);
-                assertThat(scheduler.submit(sequences[i])).isEqualTo(new Submission.Accepted());
+                assertThat(scheduler.submit(sequences[i], 0)).isEqualTo(new Submission.Accepted());
             }
             return sequences;
         }
