@@ -395,11 +395,12 @@ public final class Scheduler {
 
     /** What is left of the shared prompt is its last token: the first answer token is drawn from its logits. */
     private Verdict extendFork(Sequence sequence) {
-        if (!cache.extend(sequence.tokens(), sequence.tokens().uncomputedTokens())) {
+        int tokenCount = sequence.tokens().uncomputedTokens();
+        if (!cache.extend(sequence.tokens(), tokenCount)) {
             cache.release(sequence.tokens());
             return Verdict.LACKS_BLOCKS;
         }
-        batch.add(sequence, sequence.tokens().uncomputedTokens());
+        batch.add(sequence, tokenCount);
         return Verdict.ADMITTED;
     }
 

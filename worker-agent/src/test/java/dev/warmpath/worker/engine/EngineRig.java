@@ -55,19 +55,31 @@ final class EngineRig implements AutoCloseable {
 
     EngineRig(ComputeBackend backend, int blockSize, int blockCount, int maxBatchedTokens, int maxSequences,
             int maxAlive) {
+        this(backend, KvCacheSettings.of(blockCount, blockSize),
+                SchedulerSettings.of(maxBatchedTokens, maxSequences, maxAlive));
+    }
+
+    /** As many may be alive as may wait. */
+    EngineRig(KvCacheSettings cacheSettings, SchedulerSettings settings) {
+        this(new VectorBackend(1), cacheSettings, settings);
+    }
+
+    private EngineRig(ComputeBackend backend, KvCacheSettings cacheSettings, SchedulerSettings settings) {
         try {
-            runner = ModelRunner.load(Golden.MODEL, faulty(backend),
-                    RunnerSettings.of(blockCount, blockSize, maxBatchedTokens, maxSequences));
+            var runnerSettings = RunnerSettings.of(cacheSettings.blockCount(), cacheSettings.blockSize(),
+                            settings.maxBatchedTokens(), settings.maxSequences())
+                    .withHostBlockCount(cacheSettings.hostBlockCount())
+                    .withMaxStepsInFlight(settings.maxStepsInFlight());
+            runner = ModelRunner.load(Golden.MODEL, faulty(backend), runnerSettings);
             model = runner.config();
-            cache = new KvCacheManager(KvCacheSettings.of(blockCount, blockSize));
+            cache = new KvCacheManager(cacheSettings);
             var limits = new RequestLimits(
-                    model.vocabularySize(), model.contextLength(), blockSize, cache.usableBlocks());
-            var settings = new SchedulerSettings(maxBatchedTokens, maxSequences, maxAlive, true, 0);
+                    model.vocabularySize(), model.contextLength(), cacheSettings, settings.mostTokensInFlight());
             scheduler = new Scheduler(settings, limits, cache);
-            loop = new EngineLoop(scheduler, cache, runner, maxSequences, maxAlive,
+            loop = new EngineLoop(scheduler, cache, runner, settings.maxSequences(), settings.maxWaiting(),
                     changes -> changes.forEach(this::apply), () -> nowNanos);
-            intake = new RequestIntake(
-                    EPOCH, HashSettings.ofBlockSize(blockSize), limits, EosTokens.read(Golden.MODEL));
+            intake = new RequestIntake(EPOCH, HashSettings.ofBlockSize(cacheSettings.blockSize()), limits,
+                    EosTokens.read(Golden.MODEL), settings.policy());
             engine = new Engine(loop, intake, () -> nowNanos, death -> { });
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -14,10 +14,15 @@ final class Requests {
 
     private Requests() {}
 
-    static Sequence request(String id, int blockSize, int[] prompt, StopConditions stop, long deadlineNanos) {
+    static Sequence request(String id, int blockSize, int[] prompt, StopConditions stop, int priority,
+            long deadlineNanos) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(blockSize), ExtraKeys.NONE, prompt);
-        return new Sequence(id, tokens, SamplingParameters.GREEDY, stop, new int[] {EOS}, false, /* priority */ 0,
+        return new Sequence(id, tokens, SamplingParameters.GREEDY, stop, new int[] {EOS}, false, priority,
                 deadlineNanos);
+    }
+
+    static Sequence request(String id, int blockSize, int[] prompt, StopConditions stop, long deadlineNanos) {
+        return request(id, blockSize, prompt, stop, /* priority */ 0, deadlineNanos);
     }
 
     static Sequence request(String id, int blockSize, int[] prompt, int maxTokens) {

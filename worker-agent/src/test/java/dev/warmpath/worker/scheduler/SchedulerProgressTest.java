@@ -3,23 +3,20 @@ package dev.warmpath.worker.scheduler;
 import static dev.warmpath.worker.scheduler.Requests.request;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.CacheGroup;
+import dev.warmpath.worker.kvcache.FreeOrder;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
-import dev.warmpath.worker.kvcache.TokenSequence;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * Random mixes of requests on pools far too small for them. The "device" keeps in every slot a fingerprint of all
- * tokens up to that position; before a token is drawn, every slot of its sequence has to hold the right one. So a block
- * that is shared too early, freed too early, hit wrongly or kept after a failed step shows at once, whatever the books
- * say.
- */
+/** Random mixes of requests and settings on pools far too small for them, computed by a {@link FakeDevice}. */
 class SchedulerProgressTest {
 
     private static final int VOCABULARY = 50;
@@ -30,20 +27,23 @@ class SchedulerProgressTest {
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4})
     void every_request_ends_and_no_block_stays_held(long seed) {
-        var random = new Random(seed);
-        long preemptions = 0;
+        long recomputed = 0;
+        long swapped = 0;
         long hitTokens = 0;
         for (int i = 0; i < WORLDS_PER_SEED; i++) {
-            var world = new World(random);
+            var world = new World(new Random(seed * WORLDS_PER_SEED + i));
             try {
                 world.run();
             } catch (AssertionError | RuntimeException e) {
-                throw new AssertionError("seed " + seed + ", world " + i + ": " + world.settings, e);
+                throw new AssertionError("seed " + seed + ", world " + i + ": " + world.settings + ", "
+                        + world.cacheSettings, e);
             }
-            preemptions += world.scheduler.preemptions();
+            recomputed += world.scheduler.recomputePreemptions();
+            swapped += world.scheduler.swapPreemptions();
             hitTokens += world.cache.stats().hitTokens();
         }
-        assertThat(preemptions).as("pools were tight").isGreaterThan(WORLDS_PER_SEED);
+        assertThat(recomputed).as("pools were tight").isGreaterThan(WORLDS_PER_SEED);
+        assertThat(swapped).as("swap space was used").isGreaterThan(WORLDS_PER_SEED / 2);
         assertThat(hitTokens).as("prefixes were shared").isGreaterThan(WORLDS_PER_SEED);
     }
 
@@ -51,32 +51,68 @@ class SchedulerProgressTest {
         private final Random random;
         private final boolean mishaps;
         private final int blockSize;
+        private final KvCacheSettings cacheSettings;
         private final KvCacheManager cache;
         private final SchedulerSettings settings;
         private final Scheduler scheduler;
-        private final int[] device;
+        private final FakeDevice device;
+        private final ArrayDeque<Flying> flying = new ArrayDeque<>();
         private final List<Sequence> accepted = new ArrayList<>();
         private int refused;
+
+        private record Flying(ScheduledBatch batch, int[][] drawn) {}
 
         World(Random random) {
             this.random = random;
             this.mishaps = random.nextBoolean();
             this.blockSize = 1 + random.nextInt(4);
             int contextLength = 8 + random.nextInt(24);
-            int mostBlocks = (contextLength - 1) / blockSize + 1;
-            int blockCount = 1 + mostBlocks + random.nextInt(2 * mostBlocks);
-            boolean caching = random.nextInt(5) > 0;
+            this.settings = schedulerSettings(contextLength);
+            this.cacheSettings = cacheSettings(contextLength);
+            cache = new KvCacheManager(cacheSettings);
+            scheduler = new Scheduler(settings, new RequestLimits(
+                    VOCABULARY, contextLength, cacheSettings, settings.mostTokensInFlight()), cache);
+            device = new FakeDevice(cacheSettings, this::draw);
+        }
+
+        private SchedulerSettings schedulerSettings(int contextLength) {
             boolean chunked = random.nextInt(4) > 0;
             int maxSequences = 1 + random.nextInt(6);
             int maxBatchedTokens = chunked ? maxSequences + random.nextInt(20) : contextLength + random.nextInt(20);
-            int threshold = chunked && random.nextBoolean() ? 1 + random.nextInt(6) : 0;
-            settings = new SchedulerSettings(
-                    Math.max(maxBatchedTokens, maxSequences), maxSequences, REQUESTS_PER_WORLD / 2, chunked, threshold);
-            cache = new KvCacheManager(KvCacheSettings.of(blockCount, blockSize)
-                    .withPrefixCaching(caching).withVerifyTokens(random.nextBoolean()));
-            var limits = new RequestLimits(VOCABULARY, contextLength, blockSize, cache.usableBlocks());
-            scheduler = new Scheduler(settings, limits, cache);
-            device = new int[blockCount * blockSize];
+            boolean strict = random.nextInt(4) == 0;
+            return SchedulerSettings
+                    .of(Math.max(maxBatchedTokens, maxSequences), maxSequences, REQUESTS_PER_WORLD / 2)
+                    .withChunkedPrefill(chunked)
+                    .withLongPrefillThreshold(chunked && random.nextBoolean() ? 1 + random.nextInt(6) : 0)
+                    .withPolicy(random.nextBoolean() ? SchedulingPolicy.FCFS : SchedulingPolicy.PRIORITY)
+                    .withSteps(random.nextBoolean() ? 1 : 2 + random.nextInt(4))
+                    .withAsyncScheduling(random.nextBoolean())
+                    .withReserveWholeSequence(random.nextBoolean())
+                    .withOvertakeLimitNanos(strict ? 0 : 1 + random.nextInt(100))
+                    .withCacheAwareWindow(strict || random.nextBoolean() ? 0 : 1 + random.nextInt(12));
+        }
+
+        private KvCacheSettings cacheSettings(int contextLength) {
+            var roomy = KvCacheSettings.of(1_000, blockSize).withMaxLength(contextLength).withGroups(groups());
+            int mostBlocks = roomy.mostBlocks(contextLength, settings.mostTokensInFlight());
+            return KvCacheSettings.of(1 + mostBlocks + random.nextInt(mostBlocks), blockSize)
+                    .withMaxLength(contextLength)
+                    .withGroups(roomy.groups())
+                    .withPrefixCaching(random.nextInt(5) > 0)
+                    .withVerifyTokens(random.nextBoolean())
+                    .withFreeOrder(FreeOrder.values()[random.nextInt(2)])
+                    .withWatermark(random.nextInt(3) * 0.15)
+                    .withHostBlockCount(random.nextBoolean() ? 0 : random.nextInt(2 * mostBlocks));
+        }
+
+        private List<CacheGroup> groups() {
+            var full = new CacheGroup.FullAttention();
+            var window = new CacheGroup.SlidingWindow(1 + random.nextInt(10));
+            return switch (random.nextInt(4)) {
+                case 0 -> List.of(full, window);
+                case 1 -> List.of(window);
+                default -> List.of(full);
+            };
         }
 
         void run() {
@@ -100,17 +136,25 @@ class SchedulerProgressTest {
                 assertThat(accepted).extracting(Sequence::state).hasOnlyElementsOfType(SequenceState.Finished.class);
             }
             assertThat(cache.freeBlocks()).isEqualTo(cache.usableBlocks());
+            assertThat(cache.freeHostBlocks()).isEqualTo(cache.hostBlocks());
             assertThat(cache.resetPrefixCache()).isTrue();
         }
 
         private void submit(int step) {
             int[] prompt = random.ints(1 + random.nextInt(20), 3, 5).toArray();
             long deadline = mishaps && random.nextInt(6) == 0 ? step + random.nextInt(60) : Sequence.NO_DEADLINE;
-            Sequence sequence = request("r" + step, blockSize, prompt,
-                    StopConditions.maxTokens(1 + random.nextInt(25)), deadline);
-            switch (scheduler.submit(sequence, step)) {
-                case Submission.Accepted() -> accepted.add(sequence);
-                case Submission.Refused(var reason, var message) -> refused++;
+            int maxTokens = 1 + random.nextInt(25);
+            var stop = StopConditions.maxTokens(maxTokens).withMinTokens(random.nextInt(Math.min(4, maxTokens) + 1));
+            Sequence leader = request("r" + step, blockSize, prompt, stop, random.nextInt(3), deadline);
+            List<Sequence> group = new ArrayList<>(List.of(leader));
+            for (int followers = random.nextInt(4) == 0 ? 1 + random.nextInt(3) : 0; followers > 0; followers--) {
+                group.add(leader.follower(SamplingParameters.GREEDY));
+            }
+            for (Sequence sequence : group) {
+                switch (scheduler.submit(sequence, step)) {
+                    case Submission.Accepted() -> accepted.add(sequence);
+                    case Submission.Refused(var reason, var message) -> refused++;
+                }
             }
         }
 
@@ -118,66 +162,35 @@ class SchedulerProgressTest {
             ScheduledBatch batch = scheduler.schedule(step);
             assertThat(batch.totalTokens()).isLessThanOrEqualTo(settings.maxBatchedTokens());
             assertThat(scheduler.runningCount()).isLessThanOrEqualTo(settings.maxSequences());
-            if (batch.isEmpty()) {
-                return;
+            device.copy(cache.copies());
+            if (!batch.isEmpty()) {
+                flying.addLast(new Flying(batch, device.run(batch)));
             }
-            if (mishaps && random.nextInt(25) == 0) {
-                storeGarbage(batch);
-                scheduler.fail(batch, "by chance");
-                return;
-            }
-            store(batch);
-            int[] drawn = new int[batch.sampleCount()];
-            for (int entry = 0; entry < batch.size(); entry++) {
-                verify(batch.sequence(entry).tokens(), batch.firstPosition(entry) + batch.tokenCount(entry));
-                if (batch.samples(entry)) {
-                    drawn[batch.sampleIndex(entry)] = draw(batch.sequence(entry).tokens());
-                }
-            }
-            scheduler.settle(batch, drawn);
-        }
-
-        private void store(ScheduledBatch batch) {
-            for (int entry = 0; entry < batch.size(); entry++) {
-                TokenSequence tokens = batch.sequence(entry).tokens();
-                int end = batch.firstPosition(entry) + batch.tokenCount(entry);
-                int fingerprint = 1;
-                for (int position = 0; position < end; position++) {
-                    fingerprint = 31 * fingerprint + tokens.token(position);
-                    if (position >= batch.firstPosition(entry)) {
-                        device[tokens.table().slot(position)] = fingerprint;
-                    }
-                }
+            if (!flying.isEmpty() && (batch.isEmpty() || !scheduler.mayWorkAhead())) {
+                settle(flying.getFirst());
             }
         }
 
-        private void storeGarbage(ScheduledBatch batch) {
-            for (int entry = 0; entry < batch.size(); entry++) {
-                TokenSequence tokens = batch.sequence(entry).tokens();
-                for (int i = 0; i < batch.tokenCount(entry); i++) {
-                    device[tokens.table().slot(batch.firstPosition(entry) + i)] = -1;
+        private void settle(Flying oldest) {
+            for (int[] drawn : oldest.drawn) {
+                if (mishaps && random.nextInt(25) == 0) {
+                    device.fail(flying.stream().map(Flying::batch).toList());
+                    flying.clear();
+                    scheduler.fail("by chance");
+                    return;
+                }
+                scheduler.settle(oldest.batch, drawn);
+                if (mishaps && random.nextInt(20) == 0) {
+                    scheduler.cancel(accepted.get(random.nextInt(accepted.size())));
                 }
             }
-        }
-
-        private void verify(TokenSequence tokens, int end) {
-            int fingerprint = 1;
-            for (int position = 0; position < end; position++) {
-                fingerprint = 31 * fingerprint + tokens.token(position);
-                if (device[tokens.table().slot(position)] != fingerprint) {
-                    throw new AssertionError("position " + position + " of " + end + " is not in its slot, table "
-                            + Arrays.toString(tokens.table().toArray()));
-                }
-            }
+            device.settled();
+            flying.removeFirst();
         }
 
         /** Sometimes the end of the sequence; otherwise a function of all tokens, as with a greedy model. */
-        private int draw(TokenSequence tokens) {
-            int fingerprint = 7;
-            for (int position = 0; position < tokens.tokenCount(); position++) {
-                fingerprint = 17 * fingerprint + tokens.token(position);
-            }
-            return random.nextInt(30) == 0 ? Requests.EOS : 3 + Math.floorMod(fingerprint, 2);
+        private int draw(List<Integer> tokens) {
+            return random.nextInt(30) == 0 ? Requests.EOS : 3 + Math.floorMod(tokens.hashCode(), 2);
         }
     }
 }
