@@ -1,5 +1,8 @@
 package dev.warmpath.worker.engine;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.worker.engine.Crowd.Seen;
 import dev.warmpath.worker.engine.RequestMix.Ask;
 import dev.warmpath.worker.engine.RequestMix.Device;
 import dev.warmpath.worker.model.ModelRunner;
@@ -10,6 +13,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,9 +37,13 @@ class AloneEqualsCrowdTest {
     private static final String REPLAY = "mvn -B -pl worker-agent -am test "
             + "-Dtest=AloneEqualsCrowdTest#mixes_of_the_gate -Dwarmpath.mix=%d -Dsurefire.failIfNoSpecifiedTests=false";
 
+    private static final @Nullable Long REPLAYED = Long.getLong("warmpath.mix");
+
     @TempDir
     private static Path directory;
     private static RandomLlama model;
+    /** In all mixes so far. */
+    private static Seen seen = Seen.NOTHING;
 
     @BeforeAll
     static void writeModel() throws IOException {
@@ -42,9 +51,20 @@ class AloneEqualsCrowdTest {
         model.write(directory);
     }
 
+    /** One mix need not have it all, but what no mix has would not be tested. */
+    @AfterAll
+    static void requireVariety() {
+        if (REPLAYED == null) {
+            assertThat(seen.hitTokens()).as("prefix hits").isPositive();
+            assertThat(seen.blocksCopiedOnWrite()).as("forks that wrote").isPositive();
+            assertThat(seen.feedingSteps()).as("steps ahead").isPositive();
+            assertThat(seen.cancelled()).as("cancelled requests").isPositive();
+            assertThat(seen.failed()).as("requests of failed steps").isPositive();
+        }
+    }
+
     static LongStream gate() {
-        Long replayed = Long.getLong("warmpath.mix");
-        return replayed != null ? LongStream.of(replayed) : LongStream.range(0, GATE_MIXES);
+        return REPLAYED != null ? LongStream.of(REPLAYED) : LongStream.range(0, GATE_MIXES);
     }
 
     static LongStream rest() {
@@ -72,7 +92,8 @@ class AloneEqualsCrowdTest {
             try (var crowd = new Crowd(directory, mix, alone)) {
                 crowd.run();
                 crowd.requireEqual();
-                crowd.requirePreempted();
+                crowd.requirePressed();
+                seen = seen.plus(crowd.seen());
             }
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError("%s%n  %s%n  replay: %s".formatted(e.getMessage(), mix, REPLAY.formatted(seed)),

@@ -28,6 +28,21 @@ import java.util.List;
 /** The engine with all requests of a mix, turned by hand; each row of logits is held to the request's run alone. */
 final class Crowd implements AutoCloseable {
 
+    /** What happened on the way. */
+    record Seen(long hitTokens, long blocksCopiedOnWrite, long feedingSteps, long cancelled, long failed) {
+
+        static final Seen NOTHING = new Seen(0, 0, 0, 0, 0);
+
+        Seen plus(Seen other) {
+            return new Seen(hitTokens + other.hitTokens, blocksCopiedOnWrite + other.blocksCopiedOnWrite,
+                    feedingSteps + other.feedingSteps, cancelled + other.cancelled, failed + other.failed);
+        }
+    }
+
+    private static final int MOST_TURNS = 20_000;
+    private static final long TURN_NANOS = 1_000_000;
+    private static final int OVERTAKE_LIMIT_TURNS = 50;
+
     private final RequestMix mix;
     private final List<AloneRun> alone;
     private final WatchedBackend backend;
@@ -39,35 +54,53 @@ final class Crowd implements AutoCloseable {
     private final List<Recording> recordings = new ArrayList<>();
     /** For each request, of which generated tokens the logits were seen. */
     private final List<BitSet> seenRows = new ArrayList<>();
+    private int turn;
     private boolean failed;
 
     Crowd(Path model, RequestMix mix, List<AloneRun> alone) throws IOException {
         this.mix = mix;
         this.alone = alone;
         backend = new WatchedBackend(mix.device().create(), this::compare);
-        runner = ModelRunner.load(model, backend.watched(), RunnerSettings
-                .of(mix.blockCount(), mix.blockSize(), mix.maxBatchedTokens(), mix.maxSequences())
-                .withKernelBlockSize(mix.kernelBlockSize()).withHostBlockCount(mix.hostBlockCount()));
+        var settings = schedulerSettings();
+        runner = ModelRunner.load(model, backend.watched(),
+                new RunnerSettings(mix.blockCount(), mix.hostBlockCount(), mix.blockSize(), mix.kernelBlockSize(),
+                        mix.maxBatchedTokens(), mix.maxSequences(), settings.maxStepsInFlight()));
         var config = runner.config();
-        cache = new KvCacheManager(
-                new KvCacheSettings(mix.blockCount(), mix.blockSize(), mix.prefixCaching(), true));
-        var limits = new RequestLimits(
-                config.vocabularySize(), config.contextLength(), mix.blockSize(), cache.usableBlocks());
-        scheduler = new Scheduler(new SchedulerSettings(mix.maxBatchedTokens(), mix.maxSequences(), mix.asks().size(),
-                mix.chunkedPrefill(), mix.longPrefillThreshold()), limits, cache);
-        loop = new EngineLoop(scheduler, cache, runner, mix.maxSequences(), mix.asks().size(), _ -> { }, () -> 0);
+        var cacheSettings = KvCacheSettings.of(mix.blockCount(), mix.blockSize()).withMaxLength(config.contextLength())
+                .withPrefixCaching(mix.prefixCaching()).withFreeOrder(mix.freeOrder()).withWatermark(mix.watermark())
+                .withHostBlockCount(mix.hostBlockCount());
+        cache = new KvCacheManager(cacheSettings);
+        var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), cacheSettings,
+                settings.mostTokensInFlight());
+        scheduler = new Scheduler(settings, limits, cache);
+        loop = new EngineLoop(scheduler, cache, runner, mix.maxSequences(), mix.asks().size(), _ -> { },
+                () -> turn * TURN_NANOS);
         mix.asks().forEach(this::prepare);
     }
 
+    private SchedulerSettings schedulerSettings() {
+        return SchedulerSettings.of(mix.maxBatchedTokens(), mix.maxSequences(), mix.asks().size())
+                .withChunkedPrefill(mix.chunkedPrefill()).withLongPrefillThreshold(mix.longPrefillThreshold())
+                .withPolicy(mix.policy()).withSteps(mix.steps()).withAsyncScheduling(mix.async())
+                .withReserveWholeSequence(mix.reserveWholeSequence()).withCacheAwareWindow(mix.cacheAwareWindow())
+                .withOvertakeLimitNanos(OVERTAKE_LIMIT_TURNS * TURN_NANOS);
+    }
+
     private void prepare(Ask ask) {
-        var hashSettings = HashSettings.ofBlockSize(mix.blockSize());
-        var tokens = new TokenSequence(hashSettings, ExtraKeys.ofSalt(null), ask.prompt().clone());
-        var sequence = new Sequence("request " + ask.index(), tokens, ask.sampling(), stop(ask), new int[0], false,
-                Sequence.NO_DEADLINE);
         var recording = new Recording();
         recordings.add(recording);
-        generations.add(new Generation(sequence, recording));
+        generations.add(new Generation(sequence(ask), recording));
         seenRows.add(new BitSet());
+    }
+
+    private Sequence sequence(Ask ask) {
+        if (ask.leader() != RequestMix.NO_LEADER) {
+            return generations.get(ask.leader()).sequence().follower(ask.sampling());
+        }
+        var tokens = new TokenSequence(HashSettings.ofBlockSize(mix.blockSize()), ExtraKeys.ofSalt(null),
+                ask.prompt().clone());
+        return new Sequence("request " + ask.index(), tokens, ask.sampling(), stop(ask), new int[0], false,
+                ask.priority(), Sequence.NO_DEADLINE);
     }
 
     private StopConditions stop(Ask ask) {
@@ -87,31 +120,41 @@ final class Crowd implements AutoCloseable {
 
     /** Turns until all have come and gone. */
     void run() {
-        int turnsSincePreemption = 0;
-        for (int turn = 0; turn < mix.asks().size() * 1000; turn++) {
-            for (Ask ask : mix.asks()) {
-                if (ask.turn() == turn) {
-                    loop.commands().submit(generations.get(ask.index()));
-                }
-                if (ask.cancelTurn() == turn) {
-                    loop.commands().add(new Command.Cancel(generations.get(ask.index())));
-                }
-            }
-            if (isPreempted() && !failed && turnsSincePreemption++ == mix.failure()) {
+        int turnsSincePressed = 0;
+        for (; turn <= RequestMix.LAST_ARRIVAL || loop.hasWork(); turn++) {
+            comeAndGo();
+            if (isPressed() && !failed && turnsSincePressed++ == mix.failure()) {
                 backend.failNextStep();
                 failed = true;
             }
             loop.step();
             scheduler.checkIntegrity();
-            if (!loop.hasWork() && turn > 100) {
-                return;
+            if (turn == MOST_TURNS) {
+                throw new AssertionError("the engine does not come to an end");
             }
         }
-        throw new AssertionError("the engine does not come to an end");
     }
 
-    private boolean isPreempted() {
-        return loop.snapshot().preemptions() > 0;
+    private void comeAndGo() {
+        for (Ask ask : mix.asks()) {
+            if (ask.turn() == turn && ask.leader() == RequestMix.NO_LEADER) {
+                loop.commands().submit(mix.asks().stream()
+                        .filter(other -> other == ask || other.leader() == ask.index())
+                        .map(other -> generations.get(other.index())).toList());
+            }
+            if (ask.cancelTurn() == turn) {
+                loop.commands().add(new Command.Cancel(generations.get(ask.index())));
+            }
+        }
+    }
+
+    /** True once the pool was too small in the way that the mix wants it. */
+    private boolean isPressed() {
+        EngineSnapshot now = loop.snapshot();
+        return switch (mix.swapSpace()) {
+            case NONE, TIGHT -> now.recomputePreemptions() > 0;
+            case AMPLE -> now.swapPreemptions() > 0 && now.swappedOutBlocks() > 0 && now.swappedInBlocks() > 0;
+        };
     }
 
     void requireEqual() {
@@ -150,8 +193,21 @@ final class Crowd implements AutoCloseable {
         assertThat(tokens).as("%s", ask).isEqualTo(Arrays.copyOf(expected, tokens.length));
     }
 
-    void requirePreempted() {
-        assertThat(loop.snapshot().preemptions()).as("preemptions").isPositive();
+    void requirePressed() {
+        EngineSnapshot end = loop.snapshot();
+        assertThat(isPressed()).as("recomputed %d, swapped %d times, %d blocks out, %d in", end.recomputePreemptions(),
+                end.swapPreemptions(), end.swappedOutBlocks(), end.swappedInBlocks()).isTrue();
+        assertThat(mix.swapSpace() == RequestMix.SwapSpace.NONE && end.swapPreemptions() > 0).isFalse();
+        assertThat(end.freeHostBlocks()).as("free host blocks").isEqualTo(mix.hostBlockCount());
+    }
+
+    Seen seen() {
+        return new Seen(loop.snapshot().hitTokens(), backend.copiesWithinDevice(), backend.feedingSteps(),
+                count(SequenceState.Cancelled.class), count(SequenceState.Failed.class));
+    }
+
+    private long count(Class<? extends SequenceState> end) {
+        return generations.stream().filter(generation -> end.isInstance(generation.sequence().state())).count();
     }
 
     @Override

@@ -5,6 +5,8 @@ import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
+import dev.warmpath.worker.kvcache.FreeOrder;
+import dev.warmpath.worker.scheduler.SchedulingPolicy;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -16,17 +18,18 @@ import java.util.SplittableRandom;
  * @param blockCount      blocks of the pool, the null block included: the largest request and up to a third more
  * @param kernelBlockSize tokens in a block of the device
  * @param hostBlockCount  blocks of swap space
- * @param failure         when a step is to fail, or {@link #NEVER}: turns after the first preemption
+ * @param failure         when a step is to fail: turns after the pool was too small, or {@link #NEVER}
  */
 record RequestMix(
         long seed, Device device, int blockSize, int kernelBlockSize, int blockCount, SwapSpace swapSpace,
-        int hostBlockCount, boolean prefixCaching, boolean releaseOrder, double watermark, int maxBatchedTokens,
-        int maxSequences, boolean chunkedPrefill, int longPrefillThreshold, boolean byPriority, int steps,
+        int hostBlockCount, boolean prefixCaching, FreeOrder freeOrder, double watermark, int maxBatchedTokens,
+        int maxSequences, boolean chunkedPrefill, int longPrefillThreshold, SchedulingPolicy policy, int steps,
         boolean async, boolean reserveWholeSequence, int cacheAwareWindow, int failure, List<Ask> asks) {
 
     static final int NEVER = Integer.MAX_VALUE;
     static final int NO_LEADER = -1;
-    private static final int LAST_ARRIVAL = 60;
+    /** Turn before which everybody has come. */
+    static final int LAST_ARRIVAL = 60;
 
     enum Device {
         SCALAR, VECTOR, VECTOR_ON_TWO_THREADS;
@@ -94,9 +97,10 @@ record RequestMix(
             case AMPLE -> usable * asks.size();
         };
         return new RequestMix(seed, pick(random, Device.values()), blockSize, blockSize / pick(random, 1, 1, 2),
-                usable + 1, swapSpace, hostBlocks, random.nextInt(5) > 0, random.nextBoolean(),
+                usable + 1, swapSpace, hostBlocks, random.nextInt(5) > 0, pick(random, FreeOrder.values()),
                 pick(random, 0.0, 0.0, 0.1), chunked ? maxSequences + random.nextInt(80) : contextLength, maxSequences,
-                chunked, chunked ? pick(random, 0, 5, 17) : 0, random.nextBoolean(), pick(random, 1, 1, 2, 4),
+                chunked, chunked ? pick(random, 0, 5, 17) : 0, pick(random, SchedulingPolicy.values()),
+                pick(random, 1, 1, 2, 4),
                 random.nextBoolean(), random.nextBoolean(), pick(random, 0, 0, 4),
                 pick(random, NEVER, NEVER, 0, 7), asks);
     }
@@ -140,17 +144,17 @@ record RequestMix(
         return choices[random.nextInt(choices.length)];
     }
 
-    private static Device pick(SplittableRandom random, Device... choices) {
+    private static <T> T pick(SplittableRandom random, T[] choices) {
         return choices[random.nextInt(choices.length)];
     }
 
     @Override
     public String toString() {
-        return ("mix %d: %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, release order %s, "
-                + "watermark %s, %d tokens and %d sequences a step, chunked %s, threshold %d, by priority %s, steps %d, "
+        return ("mix %d: %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, %s, "
+                + "watermark %s, %d tokens and %d sequences a step, chunked %s, threshold %d, %s, steps %d, "
                 + "async %s, reserve %s, window %d, failure %d, %d requests").formatted(seed, device, blockCount,
-                blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, releaseOrder, watermark,
-                maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, byPriority, steps, async,
+                blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
+                maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, policy, steps, async,
                 reserveWholeSequence, cacheAwareWindow, failure, asks.size());
     }
 }

@@ -1,14 +1,17 @@
 package dev.warmpath.worker.engine;
 
+import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.Completion;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeException;
+import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import org.jspecify.annotations.Nullable;
 
@@ -35,44 +38,65 @@ final class WatchedBackend {
     private final Watcher watcher;
     private boolean failing;
     private @Nullable Completion failed;
+    private long copiesWithinDevice;
+    private long feedingSteps;
 
     WatchedBackend(ComputeBackend real, Watcher watcher) {
         this.real = real;
         this.watcher = watcher;
     }
 
-    /** The next step stores nothing and fails. Rows are not shown again before somebody was told. */
+    /** The next step stores nothing and fails. */
     void failNextStep() {
         failing = true;
     }
 
-    /** True from the failing step until it has been awaited: those in flight behind it compute nonsense. */
-    boolean isFailing() {
-        return failing;
+    long copiesWithinDevice() {
+        return copiesWithinDevice;
+    }
+
+    /** Steps that took tokens which the step before had just drawn. */
+    long feedingSteps() {
+        return feedingSteps;
     }
 
     /** The body to load the model on. */
     ComputeBackend watched() {
         return (ComputeBackend) Proxy.newProxyInstance(WatchedBackend.class.getClassLoader(),
-                new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> {
-                    boolean lost = failing && failed == null && method.getName().equals("rotateAndStoreKv");
-                    if (!failing && method.getName().equals("sample")) {
-                        show((Tensor) arguments[0], (SamplingInputs) arguments[1], (int) arguments[3]);
-                    }
-                    Object result = lost ? null : invoke(method, arguments);
-                    if (failing && failed == null && result instanceof Completion completion) {
-                        failed = completion;
-                    }
-                    if (method.getName().equals("await") && arguments[0].equals(failed)) {
-                        failing = false;
-                        failed = null;
-                        throw new ComputeException("as the mix wants it");
-                    }
-                    return result;
-                });
+                new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> call(method, arguments));
     }
 
-    private Object invoke(java.lang.reflect.Method method, Object[] arguments) throws Throwable {
+    private @Nullable Object call(Method method, Object[] arguments) throws Throwable {
+        switch (method.getName()) {
+            case "sample" -> show((Tensor) arguments[0], (SamplingInputs) arguments[1], (int) arguments[3]);
+            case "feedTokens" -> feedingSteps++;
+            case "copyBlocks" -> count((BlockMapping) arguments[1], (CopyDirection) arguments[2]);
+            case "rotateAndStoreKv" -> {
+                if (failing && failed == null) {
+                    return null;
+                }
+            }
+            default -> { }
+        }
+        Object result = invoke(method, arguments);
+        if (failing && failed == null && result instanceof Completion completion) {
+            failed = completion;
+        }
+        if (method.getName().equals("await") && arguments[0].equals(failed)) {
+            failing = false;
+            failed = null;
+            throw new ComputeException("as the mix wants it");
+        }
+        return result;
+    }
+
+    private void count(BlockMapping mapping, CopyDirection direction) {
+        if (direction == CopyDirection.DEVICE_TO_DEVICE) {
+            copiesWithinDevice += mapping.count();
+        }
+    }
+
+    private @Nullable Object invoke(Method method, Object[] arguments) throws Throwable {
         try {
             return method.invoke(real, arguments);
         } catch (InvocationTargetException e) {
@@ -80,7 +104,11 @@ final class WatchedBackend {
         }
     }
 
+    /** From a failing step until it has been awaited, the steps in flight compute nonsense: nobody is to see it. */
     private void show(Tensor logits, SamplingInputs inputs, int rowCount) {
+        if (failing) {
+            return;
+        }
         try (var arena = Arena.ofConfined()) {
             long rowBytes = 4L * logits.columns();
             var rows = arena.allocate(rowCount * rowBytes, Float.BYTES);
