@@ -82,8 +82,8 @@ class WorkerConfiguration {
     Engine engine(ModelProperties model, KvProperties kv, SchedulerProperties settings, ModelRunner runner,
             KvEventPublisher publisher) throws IOException {
         ModelConfig config = runner.config();
-        var cache = new KvCacheManager(
-                new KvCacheSettings(kv.blockCount(), kv.blockSize(), kv.prefixCaching(), kv.verifyTokens()));
+        var cache = new KvCacheManager(KvCacheSettings.of(kv.blockCount(), kv.blockSize())
+                .withPrefixCaching(kv.prefixCaching()).withVerifyTokens(kv.verifyTokens()));
         requireRoomForOne(kv, config);
         var limits = new RequestLimits(
                 config.vocabularySize(), config.contextLength(), kv.blockSize(), cache.usableBlocks());

@@ -39,6 +39,19 @@ public final class BlockHashChain {
         digestPreimageInto(root, 0);
     }
 
+    private BlockHashChain(BlockHashChain other) {
+        settings = other.settings;
+        extraKeys = other.extraKeys;
+        System.arraycopy(other.root, 0, root, 0, root.length);
+        words = Arrays.copyOf(other.words, Math.max(other.blockCount, 1) * WORDS_PER_HASH);
+        blockCount = other.blockCount;
+    }
+
+    /** A chain with the hashes found so far, which may go on differently. */
+    public BlockHashChain fork() {
+        return new BlockHashChain(this);
+    }
+
     /** The chain of a whole prompt. */
     public static BlockHashChain of(HashSettings settings, ExtraKeys extraKeys, int[] tokens) {
         var chain = new BlockHashChain(settings, extraKeys);

@@ -35,6 +35,7 @@ public final class KvCacheManager {
     private final KvEventLog log = new KvEventLog(0);
     private final BlockPool pool;
     private final PrefixHit hit;
+    private final BlockCopies copies = new BlockCopies();
     /** Counts changes, so that a hit from before one is not used after it. */
     private long version;
 
@@ -84,6 +85,14 @@ public final class KvCacheManager {
      * @return false if there are not enough free blocks
      */
     public boolean admit(TokenSequence sequence, PrefixHit hit, int tokenCount) {
+        return admit(sequence, hit, Admission.of(tokenCount));
+    }
+
+    public boolean admit(TokenSequence sequence, PrefixHit hit, Admission admission) {
+        if (!admission.equals(Admission.of(admission.tokenCount()))) {
+            throw new UnsupportedOperationException();
+        }
+        int tokenCount = admission.tokenCount();
         requireFresh(sequence, hit);
         requireTokens(sequence, hit.tokenCount(), tokenCount);
         int newBlocks = blocksFor(hit.tokenCount() + tokenCount) - hit.blockCount();
@@ -121,6 +130,65 @@ public final class KvCacheManager {
         return true;
     }
 
+    public boolean extend(TokenSequence sequence, int tokenCount, int lookahead) {
+        if (lookahead > 0) {
+            throw new UnsupportedOperationException();
+        }
+        return extend(sequence, tokenCount);
+    }
+
+    public int resumableTokens(TokenSequence sequence, PrefixHit hit) {
+        return hit.tokenCount();
+    }
+
+    public void loaded(TokenSequence sequence, int externalTokens) {
+        throw new UnsupportedOperationException();
+    }
+
+    public void settle(TokenSequence sequence, int computedTokens, int keyedBlocks) {
+        sequence.settledTokens = computedTokens;
+        sequence.settledBlocks = keyedBlocks;
+    }
+
+    /** @return false, and nothing changes, if the parent has nothing to share; the child is then admitted as usual */
+    public boolean fork(TokenSequence parent, TokenSequence child) {
+        throw new UnsupportedOperationException();
+    }
+
+    public boolean swapOut(TokenSequence sequence) {
+        return false;
+    }
+
+    public void dropSwapped(TokenSequence sequence) {}
+
+    public BlockCopies copies() {
+        return copies;
+    }
+
+    public int commonPrefixBlocks(TokenSequence sequence) {
+        throw new UnsupportedOperationException();
+    }
+
+    public long eventCount() {
+        throw new UnsupportedOperationException();
+    }
+
+    public List<BlockChange> drainChanges(long upToEvent) {
+        throw new UnsupportedOperationException();
+    }
+
+    public int hostBlocks() {
+        return settings.hostBlockCount();
+    }
+
+    public int freeHostBlocks() {
+        return settings.hostBlockCount();
+    }
+
+    public int cachedBlocks() {
+        return pool.keyCount();
+    }
+
     /**
      * Gives all blocks of a sequence back, the last first. What carries a key can be hit until it is evicted. Does
      * nothing to a sequence that holds none.
@@ -129,7 +197,8 @@ public final class KvCacheManager {
         pool.release(sequence.table());
         sequence.computedTokens = 0;
         sequence.keyedBlocks = 0;
-        sequence.keyedBeforeStep = 0;
+        sequence.settledTokens = 0;
+        sequence.settledBlocks = 0;
         version++;
     }
 
@@ -138,10 +207,10 @@ public final class KvCacheManager {
      * nothing. To be called for every sequence of the step, and each of them then released.
      */
     public void withdraw(TokenSequence sequence) {
-        for (int index = sequence.keyedBlocks - 1; index >= sequence.keyedBeforeStep; index--) {
+        for (int index = sequence.keyedBlocks - 1; index >= sequence.settledBlocks; index--) {
             pool.unkey(sequence.table().block(index));
         }
-        sequence.keyedBlocks = sequence.keyedBeforeStep;
+        sequence.keyedBlocks = sequence.settledBlocks;
         version++;
     }
 
@@ -270,7 +339,7 @@ public final class KvCacheManager {
     private void take(TokenSequence sequence, int newBlocks, int tokenCount) {
         pool.allocate(newBlocks, sequence.table());
         sequence.computedTokens += tokenCount;
-        sequence.keyedBeforeStep = sequence.keyedBlocks;
+        sequence.settledBlocks = sequence.keyedBlocks;
         if (settings.prefixCaching()) {
             keyFullBlocks(sequence);
         }

@@ -1,17 +1,29 @@
 package dev.warmpath.worker.kvcache;
 
+import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
+import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
+import java.util.List;
+
 /**
  * Shape and habits of the KV cache.
  *
- * @param blockCount    blocks in all; block 0 is the null block, so one less can be used; at least 2
- * @param blockSize     tokens per block, at least 1
- * @param prefixCaching false: nothing is kept beyond its request, nothing announced
- * @param verifyTokens  true: a hit is confirmed by comparing token ids, beyond the 32-byte hash (D5);
- *                      costs 4 bytes per token of the cache
+ * @param blockCount     blocks in all; block 0 is the null block, so one less can be used; at least 2
+ * @param blockSize      tokens per block in every group, at least 1
+ * @param groups         at least one; at most the first has full attention; all take their blocks from one pool
+ * @param maxLength      no sequence gets slots beyond this position: the model's context; at least 1
+ * @param prefixCaching  false: nothing is kept beyond its request, nothing announced
+ * @param verifyTokens   true: a hit is confirmed by comparing token ids, beyond the 32-byte hash (D5);
+ *                       costs 4 bytes per token of the cache
+ * @param freeOrder      which free block is taken next
+ * @param watermark      share of {@code blockCount} that an admission leaves free while others run, 0 to below 1
+ * @param hostBlockCount blocks of swap space in host memory, 0 for none
  */
-public record KvCacheSettings(int blockCount, int blockSize, boolean prefixCaching, boolean verifyTokens) {
+public record KvCacheSettings(
+        int blockCount, int blockSize, List<CacheGroup> groups, int maxLength, boolean prefixCaching,
+        boolean verifyTokens, FreeOrder freeOrder, double watermark, int hostBlockCount) {
 
     public KvCacheSettings {
+        groups = List.copyOf(groups);
         if (blockCount < 2) {
             throw new IllegalArgumentException("block count " + blockCount
                     + " leaves nothing beside the null block, at least 2 are needed");
@@ -23,10 +35,88 @@ public record KvCacheSettings(int blockCount, int blockSize, boolean prefixCachi
             throw new IllegalArgumentException(blockCount + " blocks of " + blockSize + " tokens are "
                     + (long) blockCount * blockSize + " slots, at most " + Integer.MAX_VALUE + " can be numbered");
         }
+        if (groups.isEmpty() || groups.lastIndexOf(new FullAttention()) > 0) {
+            throw new IllegalArgumentException("groups " + groups
+                    + ": at least one is needed, and only the first may have full attention");
+        }
+        if (maxLength < 1) {
+            throw new IllegalArgumentException("maximum length " + maxLength + " is below 1");
+        }
+        if (!(watermark >= 0 && watermark < 1)) {
+            throw new IllegalArgumentException("watermark " + watermark + " is outside 0 to below 1");
+        }
+        if (hostBlockCount < 0) {
+            throw new IllegalArgumentException("host block count " + hostBlockCount + " is negative");
+        }
     }
 
-    /** Caching and token verification on. */
+    /** One group with full attention, caching and token verification on, no watermark, no swap space. */
     public static KvCacheSettings of(int blockCount, int blockSize) {
-        return new KvCacheSettings(blockCount, blockSize, true, true);
+        return new KvCacheSettings(blockCount, blockSize, List.of(new FullAttention()), Integer.MAX_VALUE,
+                true, true, FreeOrder.UNKEYED_FIRST, 0.0, 0);
+    }
+
+    public KvCacheSettings withGroups(CacheGroup... groups) {
+        return withGroups(List.of(groups));
+    }
+
+    public KvCacheSettings withGroups(List<CacheGroup> groups) {
+        return new KvCacheSettings(blockCount, blockSize, groups, maxLength, prefixCaching, verifyTokens, freeOrder,
+                watermark, hostBlockCount);
+    }
+
+    public KvCacheSettings withMaxLength(int maxLength) {
+        return new KvCacheSettings(blockCount, blockSize, groups, maxLength, prefixCaching, verifyTokens, freeOrder,
+                watermark, hostBlockCount);
+    }
+
+    public KvCacheSettings withPrefixCaching(boolean prefixCaching) {
+        return new KvCacheSettings(blockCount, blockSize, groups, maxLength, prefixCaching, verifyTokens, freeOrder,
+                watermark, hostBlockCount);
+    }
+
+    public KvCacheSettings withVerifyTokens(boolean verifyTokens) {
+        return new KvCacheSettings(blockCount, blockSize, groups, maxLength, prefixCaching, verifyTokens, freeOrder,
+                watermark, hostBlockCount);
+    }
+
+    public KvCacheSettings withFreeOrder(FreeOrder freeOrder) {
+        return new KvCacheSettings(blockCount, blockSize, groups, maxLength, prefixCaching, verifyTokens, freeOrder,
+                watermark, hostBlockCount);
+    }
+
+    public KvCacheSettings withWatermark(double watermark) {
+        return new KvCacheSettings(blockCount, blockSize, groups, maxLength, prefixCaching, verifyTokens, freeOrder,
+                watermark, hostBlockCount);
+    }
+
+    public KvCacheSettings withHostBlockCount(int hostBlockCount) {
+        return new KvCacheSettings(blockCount, blockSize, groups, maxLength, prefixCaching, verifyTokens, freeOrder,
+                watermark, hostBlockCount);
+    }
+
+    /** Blocks that an admission leaves free while others run. */
+    public int watermarkBlocks() {
+        return (int) (watermark * blockCount);
+    }
+
+    /**
+     * The most blocks that a sequence of this length can hold at once, over all groups. A window group keeps what a
+     * step of so many tokens sees: one block more than they fill, since they need not begin at a block's first slot.
+     *
+     * @param maxStepTokens the most tokens of one sequence between two settlements, at least 1
+     */
+    public int mostBlocks(int length, int maxStepTokens) {
+        int capped = Math.min(length, maxLength);
+        int most = 0;
+        for (CacheGroup group : groups) {
+            int all = Math.ceilDiv(capped, blockSize);
+            most += switch (group) {
+                case FullAttention() -> all;
+                case SlidingWindow(int window) -> Math.min(all,
+                        (int) Math.ceilDiv(Math.min((long) window - 1 + maxStepTokens, capped), (long) blockSize) + 1);
+            };
+        }
+        return most;
     }
 }

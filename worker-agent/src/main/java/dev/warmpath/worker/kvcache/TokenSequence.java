@@ -24,38 +24,63 @@ public final class TokenSequence {
 
     private final HashSettings hashSettings;
     private final BlockHashChain chain;
-    private final BlockTable table;
+    private final boolean skipsCacheRead;
     private final int promptLength;
     private int[] tokens;
     private int tokenCount;
+    private int pendingTokens;
 
     // the cache's own notes, written by KvCacheManager
+    BlockTable[] tables;
     int computedTokens;
-    /** Leading blocks of the table that carry their key. */
+    /** How many of them were there when the last step of this sequence succeeded. */
+    int settledTokens;
+    /** Leading blocks of each table that carry their key. */
     int keyedBlocks;
-    /** How many of them did so before the step that is being computed. */
-    int keyedBeforeStep;
+    /** How many of them did so when the last step of this sequence succeeded. */
+    int settledBlocks;
+    boolean keysDelayed;
     boolean admittedBefore;
     int cachedTokens;
 
     /** @param prompt at least one token; handed over, not copied: nobody writes it any more */
     public TokenSequence(HashSettings hashSettings, ExtraKeys extraKeys, int[] prompt) {
+        this(hashSettings, extraKeys, prompt, false);
+    }
+
+    /** @param skipsCacheRead true: nothing cached is used for it; what it computes is cached all the same */
+    public TokenSequence(HashSettings hashSettings, ExtraKeys extraKeys, int[] prompt, boolean skipsCacheRead) {
+        this(hashSettings, new BlockHashChain(hashSettings, extraKeys), prompt, prompt.length, skipsCacheRead);
         if (prompt.length == 0) {
             throw new IllegalArgumentException("a sequence needs at least one token");
         }
+    }
+
+    private TokenSequence(HashSettings hashSettings, BlockHashChain chain, int[] tokens, int promptLength,
+            boolean skipsCacheRead) {
         this.hashSettings = hashSettings;
-        this.chain = new BlockHashChain(hashSettings, extraKeys);
-        this.table = new BlockTable(hashSettings.blockSize());
-        this.promptLength = prompt.length;
-        this.tokens = prompt;
-        this.tokenCount = prompt.length;
+        this.chain = chain;
+        this.tables = new BlockTable[] {new BlockTable(hashSettings.blockSize())};
+        this.promptLength = promptLength;
+        this.tokens = tokens;
+        this.tokenCount = tokens.length;
+        this.skipsCacheRead = skipsCacheRead;
+    }
+
+    /**
+     * A sequence of the tokens known so far that may go on differently; it has the hashes found so far, and no blocks:
+     * {@link KvCacheManager#fork} shares those.
+     */
+    public TokenSequence fork() {
+        return new TokenSequence(
+                hashSettings, chain.fork(), Arrays.copyOf(tokens, tokenCount), promptLength, skipsCacheRead);
     }
 
     public int promptLength() {
         return promptLength;
     }
 
-    /** Prompt and generated tokens. */
+    /** Prompt and generated tokens that are known. */
     public int tokenCount() {
         return tokenCount;
     }
@@ -73,6 +98,25 @@ public final class TokenSequence {
             tokens = Arrays.copyOf(tokens, tokenCount + Math.max(MIN_GROWTH, tokenCount / 2));
         }
         tokens[tokenCount++] = token;
+        if (pendingTokens > 0) {
+            pendingTokens--;
+        }
+    }
+
+    /**
+     * Counts tokens that the device will draw before they are known here; each {@link #append} from then on makes one of
+     * them known. They can be computed, but have no keys.
+     */
+    public void expect(int count) {
+        if (count < 0) {
+            throw new IllegalArgumentException(count + " tokens cannot be expected");
+        }
+        pendingTokens += count;
+    }
+
+    /** Tokens that are, or will be, drawn on the device and are not known here. */
+    public int pendingTokens() {
+        return pendingTokens;
     }
 
     /**
@@ -90,9 +134,19 @@ public final class TokenSequence {
         return computedTokens;
     }
 
-    /** Tokens still to be computed; 1 while decoding. */
+    /** Tokens still to be computed, pending ones among them; 1 while decoding. */
     public int uncomputedTokens() {
-        return tokenCount - computedTokens;
+        return tokenCount + pendingTokens - computedTokens;
+    }
+
+    /** Leading blocks that carry their key, in every group. */
+    public int keyedBlocks() {
+        return keyedBlocks;
+    }
+
+    /** True if the sequence reads nothing from the cache; it still writes. */
+    public boolean skipsCacheRead() {
+        return skipsCacheRead;
     }
 
     /** How many tokens were found in the cache when the sequence was first admitted; 0 before. */
@@ -100,8 +154,14 @@ public final class TokenSequence {
         return cachedTokens;
     }
 
+    /** The table of the first group. */
     public BlockTable table() {
-        return table;
+        return tables[0];
+    }
+
+    /** @param group by its place in the cache's settings; there is more than one table once the cache has seen it */
+    public BlockTable table(int group) {
+        return tables[group];
     }
 
     BlockHashChain chain() {

@@ -123,7 +123,7 @@ class BlockPoolTest {
 
     @Test
     void equal_hashes_with_unequal_tokens_are_a_miss_only_where_tokens_are_verified() {
-        var trusting = new BlockPool(new KvCacheSettings(4, BLOCK_SIZE, true, false),
+        var trusting = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE).withVerifyTokens(false),
                 FreeOrder.UNKEYED_FIRST, log);
         int[] others = range(50, 57);
         for (var each : new BlockPool[] {pool, trusting}) {

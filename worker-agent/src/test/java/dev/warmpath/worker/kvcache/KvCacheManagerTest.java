@@ -234,7 +234,7 @@ class KvCacheManagerTest {
     @Test
     @DisplayName("K15: caching off")
     void without_caching_blocks_are_reused_last_in_first_out_and_nothing_is_found() {
-        var cache = new KvCacheManager(new KvCacheSettings(7, 4, false, true));
+        var cache = new KvCacheManager(KvCacheSettings.of(7, 4).withPrefixCaching(false));
         TokenSequence a = sequence(4, range(0, 11));
         admitted(cache, a);
         assertThat(table(a)).containsExactly(1, 2, 3);

@@ -59,7 +59,8 @@ class KvCacheModelTest {
         Run(long seed, int blockCount, int blockSize, boolean caching) {
             this.random = new Random(seed);
             this.blockSize = blockSize;
-            this.cache = new KvCacheManager(new KvCacheSettings(blockCount, blockSize, caching, true));
+            this.cache = new KvCacheManager(
+                    KvCacheSettings.of(blockCount, blockSize).withPrefixCaching(caching));
             this.model = new Model(blockCount, blockSize, caching);
         }
 

@@ -72,7 +72,8 @@ class SchedulerProgressTest {
             int threshold = chunked && random.nextBoolean() ? 1 + random.nextInt(6) : 0;
             settings = new SchedulerSettings(
                     Math.max(maxBatchedTokens, maxSequences), maxSequences, REQUESTS_PER_WORLD / 2, chunked, threshold);
-            cache = new KvCacheManager(new KvCacheSettings(blockCount, blockSize, caching, random.nextBoolean()));
+            cache = new KvCacheManager(KvCacheSettings.of(blockCount, blockSize)
+                    .withPrefixCaching(caching).withVerifyTokens(random.nextBoolean()));
             var limits = new RequestLimits(VOCABULARY, contextLength, blockSize, cache.usableBlocks());
             scheduler = new Scheduler(settings, limits, cache);
             device = new int[blockCount * blockSize];

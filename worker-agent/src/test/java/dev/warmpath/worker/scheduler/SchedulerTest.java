@@ -117,7 +117,7 @@ class SchedulerTest {
     @Test
     void even_what_would_fit_is_not_admitted_in_a_step_that_preempted() {
         var settings = new SchedulerSettings(64, 4, 8, true, /* longPrefillThreshold */ 8);
-        var world = new World(settings, new KvCacheSettings(6, 4, /* prefixCaching */ false, false), 20);
+        var world = new World(settings, KvCacheSettings.of(6, 4).withPrefixCaching(false), 20);
         Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 12));
         assertThat(world.step()).containsExactly(8, 8);
 

@@ -1,0 +1,25 @@
+package dev.warmpath.worker.kvcache;
+
+/**
+ * How the layers of one group look back. All layers of a group share one block table; a model whose layers differ has
+ * several groups, and a sequence one table in each.
+ */
+public sealed interface CacheGroup {
+
+    /** A token sees every token before it. */
+    record FullAttention() implements CacheGroup {}
+
+    /**
+     * A token sees only the nearest ones.
+     *
+     * @param window positions that a token sees, its own included, at least 1
+     */
+    record SlidingWindow(int window) implements CacheGroup {
+
+        public SlidingWindow {
+            if (window < 1) {
+                throw new IllegalArgumentException("a window of " + window + " positions sees nothing, at least 1 is needed");
+            }
+        }
+    }
+}
