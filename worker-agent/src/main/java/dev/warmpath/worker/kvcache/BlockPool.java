@@ -37,9 +37,9 @@ final class BlockPool {
     private final BlockKeys keys;
     private long evictions;
 
-    BlockPool(KvCacheSettings settings, FreeOrder freeOrder, KvEventLog log) {
+    BlockPool(KvCacheSettings settings, KvEventLog log) {
         this.blockCount = settings.blockCount();
-        this.unkeyedToTail = settings.prefixCaching() && freeOrder == FreeOrder.RELEASE_ORDER;
+        this.unkeyedToTail = settings.prefixCaching() && settings.freeOrder() == FreeOrder.RELEASE_ORDER;
         this.log = log;
         free = new FreeQueue(blockCount);
         free.remove(NULL_BLOCK);

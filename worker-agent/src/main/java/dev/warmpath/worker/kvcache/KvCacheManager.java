@@ -49,7 +49,7 @@ public final class KvCacheManager {
 
     public KvCacheManager(KvCacheSettings settings) {
         this.settings = settings;
-        this.pool = new BlockPool(settings, FreeOrder.UNKEYED_FIRST, log);
+        this.pool = new BlockPool(settings, log);
         this.hit = new PrefixHit(settings.blockSize());
     }
 

@@ -19,7 +19,7 @@ class BlockPoolTest {
     private static final BlockHashChain CHAIN = chainOf(TOKENS);
 
     private final KvEventLog log = new KvEventLog(0);
-    private final BlockPool pool = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE), FreeOrder.UNKEYED_FIRST, log);
+    private final BlockPool pool = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE), log);
     private final BlockTable table = new BlockTable(BLOCK_SIZE);
 
     @Test
@@ -123,8 +123,7 @@ class BlockPoolTest {
 
     @Test
     void equal_hashes_with_unequal_tokens_are_a_miss_only_where_tokens_are_verified() {
-        var trusting = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE).withVerifyTokens(false),
-                FreeOrder.UNKEYED_FIRST, log);
+        var trusting = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE).withVerifyTokens(false), log);
         int[] others = range(50, 57);
         for (var each : new BlockPool[] {pool, trusting}) {
             var row = new BlockTable(BLOCK_SIZE);
@@ -218,7 +217,8 @@ class BlockPoolTest {
 
     /** Of 5 blocks, 4 are taken, the first two get keys if there is caching, and all released. */
     private static int[] queueAfterRelease(FreeOrder order, boolean caching) {
-        var pool = new BlockPool(new KvCacheSettings(6, BLOCK_SIZE, caching, true), order, new KvEventLog(0));
+        var pool = new BlockPool(
+                KvCacheSettings.of(6, BLOCK_SIZE).withPrefixCaching(caching).withFreeOrder(order), new KvEventLog(0));
         var table = new BlockTable(BLOCK_SIZE);
         pool.allocate(4, table);
         for (int block = 1; caching && block <= 2; block++) {
@@ -283,7 +283,7 @@ class BlockPoolTest {
     @Test
     void more_blocks_than_their_hashes_can_be_kept_of_are_refused() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new BlockKeys(new KvCacheSettings(1 << 30, 1, true, false)))
+                .isThrownBy(() -> new BlockKeys(KvCacheSettings.of(1 << 30, 1).withVerifyTokens(false)))
                 .withMessage("1073741824 blocks have 4294967296 words of hash, at most 2147483639 can be kept");
     }
 
