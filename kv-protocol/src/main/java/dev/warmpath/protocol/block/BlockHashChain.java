@@ -128,13 +128,13 @@ public final class BlockHashChain {
     }
 
     private void writeTokens(int[] tokens, int from) {
-        preimage.arrayHeader(settings.blockSize());
-        for (int i = from; i < from + settings.blockSize(); i++) {
+        int to = from + settings.blockSize();
+        for (int i = from; i < to; i++) {
             if (tokens[i] < 0) {
                 throw new IllegalArgumentException("token id " + tokens[i] + " at position " + i + " is negative");
             }
-            preimage.unsigned(tokens[i]);
         }
+        preimage.unsignedArray(tokens, from, to);
     }
 
     private void digestPreimageInto(long[] target, int at) {
