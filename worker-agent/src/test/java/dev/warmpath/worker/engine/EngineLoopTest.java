@@ -9,7 +9,9 @@ import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.Golden;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -24,7 +26,8 @@ class EngineLoopTest {
     void twelve_golden_prompts_in_a_pool_that_forces_preemption_still_give_torchs_tokens() {
         Golden golden = Golden.read();
         // the longest prompt needs 128 blocks; all twelve together do not fit into 160
-        try (var rig = new EngineRig(/* blockCount */ 161, /* maxBatchedTokens */ 300, /* maxSequences */ 12)) {
+        var settings = SchedulerSettings.of(/* maxBatchedTokens */ 300, 12, 12).withReserveWholeSequence(false);
+        try (var rig = new EngineRig(KvCacheSettings.of(/* blockCount */ 161, 16), settings)) {
             List<Recording> recordings = new ArrayList<>();
             for (Golden.Prompt prompt : golden.prompts()) {
                 recordings.add(rig.submit(greedy(prompt.name(), prompt.tokens(), prompt.greedy().length)));

@@ -3,6 +3,9 @@ package dev.warmpath.worker.scheduler;
 import static dev.warmpath.worker.scheduler.Requests.EOS;
 import static dev.warmpath.worker.scheduler.Requests.prompt;
 import static dev.warmpath.worker.scheduler.Requests.request;
+import static dev.warmpath.worker.scheduler.SchedulerWorld.ANY_TOKEN;
+import static dev.warmpath.worker.scheduler.SchedulerWorld.VOCABULARY;
+import static dev.warmpath.worker.scheduler.SchedulerWorld.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -17,8 +20,6 @@ import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import dev.warmpath.worker.scheduler.SequenceState.Cancelled;
 import dev.warmpath.worker.scheduler.SequenceState.Failed;
 import dev.warmpath.worker.scheduler.SequenceState.Finished;
-import java.util.Arrays;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -27,13 +28,10 @@ class SchedulerTest {
 
     private static final SchedulerSettings ROOMY = SchedulerSettings.of(2048, 64, 512);
 
-    private static final int VOCABULARY = 10_000;
-    private static final int ANY_TOKEN = 9_000;
-
     @Test
     @DisplayName("K32: budget 1024, long-prefill threshold 400")
     void long_prompts_are_cut_at_the_threshold_and_at_the_budget() {
-        var world = new World(SchedulerSettings.of(1024, 64, 8).withLongPrefillThreshold(400), 400, 16, 1024);
+        var world = new SchedulerWorld(SchedulerSettings.of(1024, 64, 8).withLongPrefillThreshold(400), 400, 16, 1024);
         world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 800));
 
         assertThat(world.step()).containsExactly(400, 400, 224);
@@ -44,7 +42,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K32: chunked prefill fills the budget")
     void the_prompt_that_exceeds_the_budget_is_computed_in_part() {
-        var world = new World(SchedulerSettings.of(1024, 3, 8), 400, 16, 1024);
+        var world = new SchedulerWorld(SchedulerSettings.of(1024, 3, 8), 400, 16, 1024);
         world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 10), prompt(3000, 10));
 
         assertThat(world.step()).containsExactly(800, 224);
@@ -54,7 +52,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K32: chunked prefill off")
     void without_chunks_a_prompt_that_does_not_fit_waits_and_nobody_overtakes_it() {
-        var world = new World(SchedulerSettings.of(1024, 3, 8).withChunkedPrefill(false), 400, 16, 1024);
+        var world = new SchedulerWorld(SchedulerSettings.of(1024, 3, 8).withChunkedPrefill(false), 400, 16, 1024);
         world.submit(prompt(0, 800), prompt(1000, 800), prompt(2000, 10), prompt(3000, 10));
 
         assertThat(world.step()).containsExactly(800);
@@ -64,7 +62,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K33: preemption of the last")
     void the_last_to_run_gives_way_and_nobody_is_admitted_in_that_step() {
-        var world = new World(ROOMY, 6, 16, 80);
+        var world = new SchedulerWorld(ROOMY, 6, 16, 80);
         Sequence[] ab = world.submit(prompt(0, 32), prompt(1000, 32));
 
         assertThat(world.step()).containsExactly(32, 32);
@@ -83,7 +81,7 @@ class SchedulerTest {
     @Test
     @DisplayName("K33: resumption")
     void a_preempted_sequence_finds_its_own_blocks_and_computes_one_token() {
-        var world = new World(ROOMY, 8, 16, 112);
+        var world = new SchedulerWorld(ROOMY, 8, 16, 112);
         Sequence[] ab = world.submit(prompt(0, 48), prompt(1000, 48));
         world.step();
         assertThat(world.step()).containsExactly(1);
@@ -101,7 +99,7 @@ class SchedulerTest {
 
     @Test
     void preempted_sequences_keep_their_order_and_stand_before_new_ones() {
-        var world = new World(ROOMY, 7, 4, 24);
+        var world = new SchedulerWorld(ROOMY, 7, 4, 24);
         Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 8), prompt(3000, 4));
         assertThat(world.step()).containsExactly(8, 8, 8);
 
@@ -116,8 +114,8 @@ class SchedulerTest {
 
     @Test
     void even_what_would_fit_is_not_admitted_in_a_step_that_preempted() {
-        var settings = SchedulerSettings.of(64, 4, 8).withLongPrefillThreshold(8);
-        var world = new World(settings, KvCacheSettings.of(6, 4).withPrefixCaching(false), 20);
+        var settings = SchedulerSettings.of(64, 4, 8).withLongPrefillThreshold(8).withReserveWholeSequence(false);
+        var world = new SchedulerWorld(settings, KvCacheSettings.of(6, 4).withPrefixCaching(false), 20);
         Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 12));
         assertThat(world.step()).containsExactly(8, 8);
 
@@ -129,7 +127,7 @@ class SchedulerTest {
 
     @Test
     void a_batch_says_where_each_entry_starts_and_which_entries_draw_a_token() {
-        var world = new World(SchedulerSettings.of(12, 4, 8), 20, 4, 64);
+        var world = new SchedulerWorld(SchedulerSettings.of(12, 4, 8), 20, 4, 64);
         Sequence[] ab = world.submit(prompt(0, 5), prompt(1000, 10));
 
         ScheduledBatch batch = world.scheduler.schedule(0);
@@ -154,7 +152,7 @@ class SchedulerTest {
 
     @Test
     void a_second_prompt_shares_what_the_first_fills_in_the_same_step() {
-        var world = new World(ROOMY, 20, 4, 64);
+        var world = new SchedulerWorld(ROOMY, 20, 4, 64);
         Sequence[] ab = world.submit(prompt(0, 10), prompt(0, 11));
 
         assertThat(world.step()).containsExactly(10, 3);
@@ -195,7 +193,7 @@ class SchedulerTest {
 
     @Test
     void a_finished_sequence_has_given_its_blocks_back_and_its_last_token_is_not_cached() {
-        var world = new World(ROOMY, 10, 4, 32);
+        var world = new SchedulerWorld(ROOMY, 10, 4, 32);
         Sequence[] one = world.submit(/* maxTokens */ 2, prompt(0, 6));
         world.step();
         world.step();
@@ -211,13 +209,13 @@ class SchedulerTest {
 
     @Test
     void what_can_never_be_computed_is_refused_with_both_numbers() {
-        var world = new World(ROOMY, 6, 16, 100);
+        var world = new SchedulerWorld(ROOMY, 6, 16, 100);
 
         assertThat(world.scheduler.submit(request("a", 16, prompt(0, 100), 1), 0)).isEqualTo(refused(
                 "prompt has 100 tokens, the model's context of 100 takes 99 beside one generated token"));
-        assertThat(world.scheduler.submit(request("b", 16, new int[] {1, VOCABULARY}, 1), 0)).isEqualTo(refused(
+        assertThat(world.limits.check(request("b", 16, new int[] {1, VOCABULARY}, 1))).isEqualTo(refused(
                 "token id 10000 at position 1 is outside the vocabulary of 10000"));
-        assertThat(world.scheduler.submit(request("c", 16, new int[] {-1}, 1), 0)).isEqualTo(refused(
+        assertThat(world.limits.check(request("c", 16, new int[] {-1}, 1))).isEqualTo(refused(
                 "token id -1 at position 0 is outside the vocabulary of 10000"));
         assertThat(world.scheduler.submit(request("d", 16, prompt(0, 70), 12), 0)).isEqualTo(refused(
                 "prompt of 70 tokens with up to 12 generated ones needs 6 cache blocks of 16 tokens, "
@@ -229,7 +227,7 @@ class SchedulerTest {
 
     @Test
     void a_full_queue_refuses_and_the_same_sequence_may_try_again() {
-        var world = new World(SchedulerSettings.of(64, 1, 1), 10, 4, 32);
+        var world = new SchedulerWorld(SchedulerSettings.of(64, 1, 1), 10, 4, 32);
         world.submit(prompt(0, 4));
         Sequence next = request("next", 4, prompt(0, 4), 1);
 
@@ -241,7 +239,7 @@ class SchedulerTest {
 
     @Test
     void a_deadline_ends_running_and_waiting_sequences_alike() {
-        var world = new World(SchedulerSettings.of(64, 1, 8), 10, 4, 32);
+        var world = new SchedulerWorld(SchedulerSettings.of(64, 1, 8), 10, 4, 32);
         Sequence runs = request("runs", 4, prompt(0, 4), StopConditions.maxTokens(9), 1_000);
         Sequence waits = request("waits", 4, prompt(0, 4), StopConditions.maxTokens(9), 999);
         world.scheduler.submit(runs, 0);
@@ -268,7 +266,7 @@ class SchedulerTest {
 
     @Test
     void a_failed_step_ends_its_sequences_and_leaves_neither_keys_nor_blocks_behind() {
-        var world = new World(SchedulerSettings.of(10, 2, 8), 20, 4, 32);
+        var world = new SchedulerWorld(SchedulerSettings.of(10, 2, 8), 20, 4, 32);
         Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 4));
         world.step();
         world.cache.drainChanges();
@@ -288,7 +286,7 @@ class SchedulerTest {
 
     @Test
     void cancelling_frees_the_blocks_at_once_wherever_the_sequence_stands() {
-        var world = new World(SchedulerSettings.of(64, 1, 8), 10, 4, 32);
+        var world = new SchedulerWorld(SchedulerSettings.of(64, 1, 8), 10, 4, 32);
         Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 8));
         world.step();
 
@@ -304,7 +302,7 @@ class SchedulerTest {
 
     @Test
     void pending_prompt_tokens_are_those_of_running_and_waiting_prompts_not_yet_computed() {
-        var world = new World(SchedulerSettings.of(12, 1, 8), 20, 4, 64);
+        var world = new SchedulerWorld(SchedulerSettings.of(12, 1, 8), 20, 4, 64);
         world.submit(prompt(0, 20), prompt(1000, 7));
         assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(27);
 
@@ -319,7 +317,7 @@ class SchedulerTest {
 
     @Test
     void turns_out_of_order_are_errors() {
-        var world = new World(ROOMY, 10, 4, 32);
+        var world = new SchedulerWorld(ROOMY, 10, 4, 32);
         Sequence[] one = world.submit(prompt(0, 4));
         ScheduledBatch batch = world.scheduler.schedule(0);
 
@@ -337,7 +335,7 @@ class SchedulerTest {
                 .withMessageContaining("63").withMessageContaining("64");
         assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(64, 64, 1).withChunkedPrefill(false).withLongPrefillThreshold(5));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new World(SchedulerSettings.of(64, 4, 1).withChunkedPrefill(false), 100, 4, 65))
+                .isThrownBy(() -> new SchedulerWorld(SchedulerSettings.of(64, 4, 1).withChunkedPrefill(false), 100, 4, 65))
                 .withMessageContaining("64").withMessageContaining("65");
         var limits = new RequestLimits(VOCABULARY, 32, KvCacheSettings.of(11, 4), 2048);
         var cache = new KvCacheManager(KvCacheSettings.of(10, 4));
@@ -346,17 +344,13 @@ class SchedulerTest {
                 .withMessage("limits promise 10 blocks of 4 tokens, the cache has 9 of 4");
     }
 
-    private static int[] table(Sequence sequence) {
-        return sequence.tokens().table().toArray();
-    }
-
     private static Submission refused(String message) {
         return new Submission.Refused(FailureReason.INVALID_REQUEST, message);
     }
 
     /** Draws these tokens and tells how it ended; not before the last of them. */
     private static FinishReason end(int[] prompt, StopConditions stop, int contextLength, int... drawn) {
-        var world = new World(ROOMY, 20, 4, contextLength);
+        var world = new SchedulerWorld(ROOMY, 20, 4, contextLength);
         Sequence sequence = request("a", 4, prompt, stop, Sequence.NO_DEADLINE);
         world.scheduler.submit(sequence, 0);
         for (int token : drawn) {
@@ -367,49 +361,5 @@ class SchedulerTest {
             return reason;
         }
         throw new AssertionError(sequence + " goes on");
-    }
-
-    /** A scheduler over a cache, and a model that always draws the same token. */
-    private static final class World {
-        private final KvCacheManager cache;
-        private final Scheduler scheduler;
-        private final int blockSize;
-        private ScheduledBatch batch;
-
-        World(SchedulerSettings settings, int blockCount, int blockSize, int contextLength) {
-            this(settings, KvCacheSettings.of(blockCount, blockSize), contextLength);
-        }
-
-        World(SchedulerSettings settings, KvCacheSettings cacheSettings, int contextLength) {
-            blockSize = cacheSettings.blockSize();
-            cache = new KvCacheManager(cacheSettings);
-            var limits = new RequestLimits(
-                    VOCABULARY, contextLength, cacheSettings, settings.mostTokensInFlight());
-            scheduler = new Scheduler(settings, limits, cache);
-        }
-
-        Sequence[] submit(int[]... prompts) {
-            return submit(/* maxTokens */ 10, prompts);
-        }
-
-        Sequence[] submit(int maxTokens, int[]... prompts) {
-            var sequences = new Sequence[prompts.length];
-            for (int i = 0; i < prompts.length; i++) {
-                sequences[i] = request("r" + i, blockSize, prompts[i], maxTokens);
-                assertThat(scheduler.submit(sequences[i], 0)).isEqualTo(new Submission.Accepted());
-            }
-            return sequences;
-        }
-
-        /** @return tokens per entry */
-        int[] step() {
-            batch = scheduler.schedule(0);
-            int[] tokenCounts = IntStream.range(0, batch.size()).map(batch::tokenCount).toArray();
-            int[] drawn = new int[batch.sampleCount()];
-            Arrays.fill(drawn, ANY_TOKEN);
-            scheduler.settle(batch, drawn);
-            scheduler.checkIntegrity();
-            return tokenCounts;
-        }
     }
 }
