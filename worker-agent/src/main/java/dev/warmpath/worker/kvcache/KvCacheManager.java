@@ -57,7 +57,7 @@ public final class KvCacheManager {
         this.settings = settings;
         blockSize = settings.blockSize();
         log = new KvEventLog(settings.announces() ? 0 : KvEventLog.NO_GROUP);
-        pool = new BlockPool(settings, settings.freeOrder(), log);
+        pool = new BlockPool(settings, log);
         matcher = new PrefixMatcher(settings, pool);
         hit = new PrefixHit(blockSize, settings.groups().size());
         tables = new GroupTables(settings, pool, copies);

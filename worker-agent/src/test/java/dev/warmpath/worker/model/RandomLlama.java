@@ -11,10 +11,10 @@ import java.util.Map;
 import java.util.SplittableRandom;
 
 /** A small Llama with random weights, written as a model directory and kept as float32 for a reference. */
-record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
+public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
 
     /** Two layers, three query heads over each of two key/value heads, odd sizes elsewhere, an untied head. */
-    static RandomLlama create(long seed) {
+    public static RandomLlama create(long seed) {
         var config = new ModelConfig(/* hidden */ 36, /* layers */ 2, /* heads */ 6, /* kvHeads */ 2, /* headSize */ 10,
                 /* intermediate */ 52, /* vocabulary */ 71, /* context */ 200, 1e-5f, 10_000, /* tied */ false);
         var model = new RandomLlama(config, new LinkedHashMap<>());
@@ -64,7 +64,7 @@ record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
         return Float.intBitsToFloat(Float.floatToIntBits((float) value) & 0xFFFF_0000);
     }
 
-    void write(Path directory) throws IOException {
+    public void write(Path directory) throws IOException {
         Files.writeString(directory.resolve("config.json"), """
                 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 36,
                  "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10,

@@ -1,0 +1,48 @@
+package dev.warmpath.worker.engine;
+
+import dev.warmpath.worker.compute.Sampling;
+import dev.warmpath.worker.compute.StepOutput;
+import dev.warmpath.worker.engine.RequestMix.Ask;
+import dev.warmpath.worker.model.ModelRunner;
+import java.lang.foreign.Arena;
+import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+
+/**
+ * What a request generates when it is alone: no scheduler, no block manager, the whole prompt in one step, and then a
+ * token a step into blocks of its own.
+ * @param tokens [maxTokens]
+ * @param logits [maxTokens][vocabulary]; row i is what token i was drawn from
+ */
+record AloneRun(int[] tokens, float[][] logits) {
+
+    static AloneRun of(ModelRunner runner, Ask ask) {
+        var asked = ask.sampling();
+        var sampling = new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), false);
+        int promptLength = ask.prompt().length;
+        int[] tokens = Arrays.copyOf(ask.prompt(), promptLength + ask.maxTokens());
+        float[][] logits = new float[ask.maxTokens()][];
+        var batch = runner.newInputBatch();
+        var output = new StepOutput(1);
+        int[] blocks = new int[batch.maxBlocksPerSequence()];
+        Arrays.setAll(blocks, index -> index + 1);
+        for (int drawn = 0; drawn < ask.maxTokens(); drawn++) {
+            int from = drawn == 0 ? 0 : promptLength + drawn - 1;
+            int count = promptLength + drawn - from;
+            batch.clear();
+            batch.add(tokens, from, count, blocks, Math.ceilDiv(from + count, batch.blockSize()), sampling);
+            runner.await(runner.submit(batch), output);
+            tokens[promptLength + drawn] = output.token(0);
+            logits[drawn] = logits(runner);
+        }
+        return new AloneRun(Arrays.copyOfRange(tokens, promptLength, tokens.length), logits);
+    }
+
+    private static float[] logits(ModelRunner runner) {
+        try (var arena = Arena.ofConfined()) {
+            var row = arena.allocate(ValueLayout.JAVA_FLOAT, runner.config().vocabularySize());
+            runner.readLogits(1, row);
+            return row.toArray(ValueLayout.JAVA_FLOAT);
+        }
+    }
+}

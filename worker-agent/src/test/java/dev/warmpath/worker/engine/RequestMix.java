@@ -1,0 +1,160 @@
+package dev.warmpath.worker.engine;
+
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.cpu.ScalarBackend;
+import dev.warmpath.worker.compute.cpu.VectorBackend;
+import dev.warmpath.worker.kvcache.FreeOrder;
+import dev.warmpath.worker.scheduler.SchedulingPolicy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+
+/**
+ * Requests and the circumstances in which they meet, all drawn from one seed. The first two requests come first and
+ * grow side by side until together they are larger than the pool: whatever else is drawn, somebody is preempted.
+ * @param blockCount      blocks of the pool, the null block included: the largest request and up to a third more
+ * @param kernelBlockSize tokens in a block of the device
+ * @param hostBlockCount  blocks of swap space
+ * @param failure         when a step is to fail: turns after the pool was too small, or {@link #NEVER}
+ */
+record RequestMix(
+        long seed, Device device, int blockSize, int kernelBlockSize, int blockCount, SwapSpace swapSpace,
+        int hostBlockCount, boolean prefixCaching, FreeOrder freeOrder, double watermark, int maxBatchedTokens,
+        int maxSequences, boolean chunkedPrefill, int longPrefillThreshold, SchedulingPolicy policy, int steps,
+        boolean async, boolean reserveWholeSequence, int cacheAwareWindow, int failure, List<Ask> asks) {
+
+    static final int NEVER = Integer.MAX_VALUE;
+    static final int NO_LEADER = -1;
+    /** Turn before which everybody has come. */
+    static final int LAST_ARRIVAL = 60;
+
+    enum Device {
+        SCALAR, VECTOR, VECTOR_ON_TWO_THREADS;
+
+        ComputeBackend create() {
+            return switch (this) {
+                case SCALAR -> new ScalarBackend();
+                case VECTOR -> new VectorBackend(1);
+                case VECTOR_ON_TWO_THREADS -> new VectorBackend(2);
+            };
+        }
+    }
+
+    enum SwapSpace {
+        /** Every victim is recomputed. */
+        NONE,
+        /** Small victims find room, large ones do not. */
+        TIGHT,
+        /** Room for everybody. */
+        AMPLE
+    }
+
+    /**
+     * One request.
+     * @param index      where it stands in the list; the key of its generator follows from it
+     * @param leader     index of the request whose prompt it shares as a fork, or {@link #NO_LEADER}
+     * @param maxTokens  tokens to generate at most
+     * @param stopAt     the token that it generates at this index when it is alone ends it, where it comes first; its
+     *                   leader's, if it has one; or {@link #NEVER}
+     * @param turn       turn of the engine in which it is submitted
+     * @param cancelTurn turn in which it is cancelled if it is still alive, or {@link #NEVER}
+     */
+    record Ask(int index, int leader, int[] prompt, int maxTokens, int stopAt, float temperature, int priority,
+               int turn, int cancelTurn) {
+
+        SamplingParameters sampling() {
+            return new SamplingParameters(temperature, temperature == 0 ? 0 : 20, temperature == 0 ? 1 : 0.95f, index);
+        }
+
+        /** @param alone what the request, or its leader, generates when it is alone and nothing stops it */
+        StopConditions stop(int[] alone) {
+            return new StopConditions(maxTokens, stopAt == NEVER ? new int[0] : new int[] {alone[stopAt]}, true);
+        }
+
+        @Override
+        public String toString() {
+            return "request %d: prompt %d, at most %d, temperature %s, priority %d, leader %d, turns %d to %d".formatted(
+                    index, prompt.length, maxTokens, temperature, priority, leader, turn, cancelTurn);
+        }
+    }
+
+    static RequestMix create(long seed, int vocabularySize, int contextLength) {
+        var random = new SplittableRandom(seed);
+        int blockSize = pick(random, 2, 4, 8, 16);
+        int longest = random.nextInt(60, 150);
+        int largest = Math.ceilDiv(longest - 1, blockSize);
+        int usable = largest + random.nextInt(largest / 3 + 1);
+        int maxSequences = random.nextInt(2, 10);
+        boolean chunked = random.nextInt(4) > 0;
+        SwapSpace swapSpace = SwapSpace.values()[random.nextInt(3)];
+        List<Ask> asks = draw(random, vocabularySize, longest);
+        int hostBlocks = switch (swapSpace) {
+            case NONE -> 0;
+            case TIGHT -> Math.max(1, usable / 6);
+            case AMPLE -> usable * asks.size();
+        };
+        return new RequestMix(seed, pick(random, Device.values()), blockSize, blockSize / pick(random, 1, 1, 2),
+                usable + 1, swapSpace, hostBlocks, random.nextInt(5) > 0, pick(random, FreeOrder.values()),
+                pick(random, 0.0, 0.0, 0.1), chunked ? maxSequences + random.nextInt(80) : contextLength, maxSequences,
+                chunked, chunked ? pick(random, 0, 5, 17) : 0, pick(random, SchedulingPolicy.values()),
+                pick(random, 1, 1, 2, 4),
+                random.nextBoolean(), random.nextBoolean(), pick(random, 0, 0, 4),
+                pick(random, NEVER, NEVER, 0, 7), asks);
+    }
+
+    private static List<Ask> draw(SplittableRandom random, int vocabularySize, int longest) {
+        List<Ask> asks = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            int[] prompt = random.ints(random.nextInt(1, 12), 0, vocabularySize).toArray();
+            asks.add(new Ask(i, NO_LEADER, prompt, longest - random.nextInt(longest / 10) - prompt.length, NEVER, 0,
+                    0, 0, NEVER));
+        }
+        int[][] openings = new int[3][];
+        Arrays.setAll(openings, _ -> random.ints(random.nextInt(8, longest / 2), 0, vocabularySize).toArray());
+        int count = random.nextInt(8, 18);
+        while (asks.size() < count) {
+            int[] opening = openings[random.nextInt(3)];
+            int shared = random.nextInt(opening.length + 1);
+            int length = Math.max(1, shared + (random.nextInt(3) == 0 ? 0 : random.nextInt(longest / 3)));
+            int[] prompt = random.ints(length, 0, vocabularySize).toArray();
+            System.arraycopy(opening, 0, prompt, 0, Math.min(shared, length));
+            int maxTokens = random.nextInt(1, Math.min(50, longest - length + 1));
+            int priority = random.nextInt(3);
+            int turn = random.nextInt(LAST_ARRIVAL);
+            int leader = asks.size();
+            int stopAt = random.nextInt(4) == 0 ? random.nextInt(maxTokens) : NEVER;
+            int forks = random.nextInt(4) == 0 ? random.nextInt(1, 4) : 0;
+            for (int fork = 0; fork <= forks; fork++) {
+                asks.add(new Ask(asks.size(), fork == 0 ? NO_LEADER : leader, prompt, maxTokens, stopAt,
+                        random.nextInt(forks == 0 ? 4 : 2) == 0 ? 0.8f : 0, priority, turn,
+                        random.nextInt(6) == 0 ? turn + random.nextInt(40) : NEVER));
+            }
+        }
+        return asks;
+    }
+
+    private static int pick(SplittableRandom random, int... choices) {
+        return choices[random.nextInt(choices.length)];
+    }
+
+    private static double pick(SplittableRandom random, double... choices) {
+        return choices[random.nextInt(choices.length)];
+    }
+
+    private static <T> T pick(SplittableRandom random, T[] choices) {
+        return choices[random.nextInt(choices.length)];
+    }
+
+    @Override
+    public String toString() {
+        return ("mix %d: %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, %s, "
+                + "watermark %s, %d tokens and %d sequences a step, chunked %s, threshold %d, %s, steps %d, "
+                + "async %s, reserve %s, window %d, failure %d, %d requests").formatted(seed, device, blockCount,
+                blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
+                maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, policy, steps, async,
+                reserveWholeSequence, cacheAwareWindow, failure, asks.size());
+    }
+}
