@@ -6,7 +6,7 @@ package dev.warmpath.worker.kvcache;
  * @param tokenCount     tokens to compute in this step; 0 only if external ones come
  * @param lookahead      further positions that get a place but no key: drafts
  * @param externalTokens tokens right after the hit whose keys and values come from elsewhere
- * @param delayKeys      true: the external ones are still on their way, nothing is keyed before
+ * @param delayKeys      true: the external ones are still on their way; nothing is computed, and nothing keyed, before
  *                       {@link KvCacheManager#loaded}
  * @param wholeSequence  true: refuse unless all tokens of the sequence fit now, not only those asked for
  * @param othersRun      true: the watermark stays free
@@ -23,8 +23,10 @@ public record Admission(
         if (tokenCount == 0 && externalTokens == 0) {
             throw new IllegalArgumentException("an admission of 0 tokens and 0 external ones asks for nothing");
         }
-        if (delayKeys && externalTokens == 0) {
-            throw new IllegalArgumentException("keys are delayed for external tokens only, there are none");
+        if (delayKeys && (externalTokens == 0 || tokenCount > 0)) {
+            throw new IllegalArgumentException("keys are delayed while external tokens are on their way and nothing"
+                    + " after them can be computed: " + externalTokens + " external tokens, " + tokenCount
+                    + " to compute");
         }
     }
 

@@ -1,10 +1,13 @@
 package dev.warmpath.worker.kvcache;
 
+import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
+
 import java.util.Arrays;
 
 /**
  * Where a sequence's keys and values lie: entry i is the block that holds the positions i * blockSize to
- * (i + 1) * blockSize - 1. Written by the cache only.
+ * (i + 1) * blockSize - 1. In a group with a sliding window the entries that no token sees any more are the null block,
+ * 0. Written by the cache only.
  */
 public final class BlockTable {
 
@@ -48,6 +51,17 @@ public final class BlockTable {
             blocks = Arrays.copyOf(blocks, blockCount * 2);
         }
         blocks[blockCount++] = block;
+    }
+
+    /** Adds null blocks until there are so many entries. */
+    void skipTo(int count) {
+        while (blockCount < count) {
+            add(NULL_BLOCK);
+        }
+    }
+
+    void set(int blockIndex, int block) {
+        blocks[blockIndex] = block;
     }
 
     void clear() {

@@ -6,8 +6,17 @@ package dev.warmpath.worker.kvcache;
  */
 public sealed interface CacheGroup {
 
+    /** How many leading tokens are seen by none that follows the first so many. */
+    int unseenTokens(int computedTokens);
+
     /** A token sees every token before it. */
-    record FullAttention() implements CacheGroup {}
+    record FullAttention() implements CacheGroup {
+
+        @Override
+        public int unseenTokens(int computedTokens) {
+            return 0;
+        }
+    }
 
     /**
      * A token sees only the nearest ones.
@@ -18,8 +27,14 @@ public sealed interface CacheGroup {
 
         public SlidingWindow {
             if (window < 1) {
-                throw new IllegalArgumentException("a window of " + window + " positions sees nothing, at least 1 is needed");
+                throw new IllegalArgumentException(
+                        "a window of " + window + " positions sees nothing, at least 1 is needed");
             }
+        }
+
+        @Override
+        public int unseenTokens(int computedTokens) {
+            return Math.max(0, computedTokens - window + 1);
         }
     }
 }

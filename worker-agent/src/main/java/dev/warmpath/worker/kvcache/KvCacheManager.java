@@ -1,10 +1,8 @@
 package dev.warmpath.worker.kvcache;
 
-import static dev.warmpath.worker.kvcache.BlockPool.NO_BLOCK;
-import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
-
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KeySetDigest;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -12,45 +10,59 @@ import java.util.List;
  *
  * <p>The life of a sequence: {@link #match} looks for its cached prefix, {@link #admit} takes that and the blocks for
  * its first tokens, {@link #extend} adds blocks as it goes on, {@link #release} gives all back. After release it can be
- * admitted again, and usually finds its own blocks. Full blocks get their keys when they are scheduled, before the
- * forward pass fills them: a sequence admitted later in the same step shares them already, which is right because a
- * batch writes every key and value of a layer before it attends to any. A step that fails takes its keys back through
- * {@link #withdraw}.
+ * admitted again, and usually finds its own blocks; {@link #swapOut} keeps them in host memory until then. A sequence
+ * has one table per {@link CacheGroup}, all from one pool.
  *
- * <p><b>Announced = reachable (D9), without a tree.</b> Every keyed block x that is not the first of its chain has a
- * block y with its parent's key such that y is held while x is held, and held or behind x in the free queue while x is
- * free. For: whoever holds x has a y in its own table just before it, keyed earlier; and the last one to release x
- * releases that y right after it, to the tail, or another still holds y and will release it later yet. Keys are lost
- * from the head of the queue only, so x goes before its last y. A withdrawn key belongs to the step that fails, and so
- * does everyone who built on it. Hence at every moment the set of keys is closed under "parent of": descendants go
- * first, leaf up.
+ * <p>Full blocks get their keys when they are scheduled, before the forward pass fills them: a sequence admitted later
+ * in the same step shares them already, which is right because a batch writes every key and value of a layer before it
+ * attends to any. {@link #settle} says that a step succeeded, {@link #withdraw} takes back what was given since.
+ * Sharing a block that is not full, by {@link #fork}, ends with the first write: the writer gets a copy, unless nobody
+ * else holds the block any more and it has no key. All copies are in {@link #copies}, to be done in order before the
+ * step; content is copied only where an earlier step computed it.
+ *
+ * <p><b>Announced = reachable (D9), without a tree.</b> Only keys of the full-attention group are announced. Every keyed
+ * block x of it that is not the first of its chain has a block y with its parent's key such that y is held while x is
+ * held, and held or behind x in the free queue while x is free. For: whoever holds x has a y in its own table just
+ * before it, keyed earlier, and never lets go of y alone: what a window gives up early is of another group, and a copy on
+ * write replaces the last used entry of a table only. The last one to release x releases that y right after it, to the
+ * tail, or another still holds y and will release it later yet; the same if it lets go of x by a copy on write, for it
+ * keeps y. Keys are lost from the head of the queue only, so x goes before its last y. A withdrawn key belongs to the
+ * steps that fail, and so does everyone who built on it. A fork shares a table from its first block on, and swapping
+ * out is a release. Hence at every moment the set of keys is closed under "parent of": descendants go first, leaf up.
  *
  * <p>A block costs tens of nanoseconds to match, take or release. Errors of use throw and change nothing; "no" (false)
- * changes nothing either. One thread owns an instance, see {@link #drainChanges} for its duty after each step.
- * The rules are those of vLLM's v1 manager for full attention.
+ * changes nothing either, except that a window may have let go of what nobody sees any more. One thread owns an
+ * instance, see {@link #drainChanges()} for its duty after each step. The rules are those of vLLM's v1 manager, copy on
+ * write and swapping those of its v0 one.
  */
 public final class KvCacheManager {
 
     private final KvCacheSettings settings;
-    private final KvEventLog log = new KvEventLog(0);
+    private final int blockSize;
+    private final KvEventLog log;
     private final BlockPool pool;
+    private final PrefixMatcher matcher;
     private final PrefixHit hit;
     private final BlockCopies copies = new BlockCopies();
+    private final GroupTables tables;
+    private final SwapSpace swap;
+    private final PrefixCacheCounters counters = new PrefixCacheCounters();
+    private final CacheAudit audit;
+    /** Sequences that hold blocks. */
+    private int holderCount;
     /** Counts changes, so that a hit from before one is not used after it. */
     private long version;
 
-    private long requests;
-    private long queriedTokens;
-    private long hitTokens;
-    private long preemptedRequests;
-    private long preemptedQueriedTokens;
-    private long preemptedHitTokens;
-    private long resets;
-
     public KvCacheManager(KvCacheSettings settings) {
         this.settings = settings;
-        this.pool = new BlockPool(settings, log);
-        this.hit = new PrefixHit(settings.blockSize());
+        blockSize = settings.blockSize();
+        log = new KvEventLog(settings.announces() ? 0 : KvEventLog.NO_GROUP);
+        pool = new BlockPool(settings, log);
+        matcher = new PrefixMatcher(settings, pool);
+        hit = new PrefixHit(blockSize, settings.groups().size());
+        tables = new GroupTables(settings, pool, copies);
+        swap = new SwapSpace(settings, copies);
+        audit = new CacheAudit(settings, pool, log);
     }
 
     /**
@@ -62,156 +74,187 @@ public final class KvCacheManager {
     public PrefixHit match(TokenSequence sequence) {
         requireBlockSize(sequence);
         hit.begin(sequence, version);
-        if (settings.prefixCaching()) {
-            sequence.hash();
-            int limit = sequence.reusableBlocks();
-            for (int index = 0; index < limit; index++) {
-                int block = pool.find(sequence.chain(), index, sequence.tokens(), 0);
-                if (block == NO_BLOCK) {
-                    break;
-                }
-                hit.add(block);
-            }
+        if (settings.prefixCaching() && !sequence.skipsCacheRead()) {
+            matcher.match(sequence, hit);
         }
         return hit;
     }
 
-    /**
-     * Takes the matched blocks and those for the tokens that follow them, and counts both as computed.
-     *
-     * @param sequence   holds no blocks yet
-     * @param hit        its match, from just now
-     * @param tokenCount tokens to compute in this step after the matched ones, at least 1
-     * @return false if there are not enough free blocks
-     */
+    /** Tokens that need not be computed if the sequence is admitted now: those of the hit, or more from swap space. */
+    public int resumableTokens(TokenSequence sequence, PrefixHit hit) {
+        return Math.max(hit.tokenCount(), sequence.swappedTokens);
+    }
+
+    /** {@link #admit(TokenSequence, PrefixHit, Admission)} of tokens to compute, and nothing else. */
     public boolean admit(TokenSequence sequence, PrefixHit hit, int tokenCount) {
         return admit(sequence, hit, Admission.of(tokenCount));
     }
 
+    /**
+     * Takes the matched blocks and those for the tokens that follow, brings back what lies in swap space, and counts
+     * all of these tokens as computed.
+     *
+     * @param sequence holds no blocks yet
+     * @param hit      its match, from just now
+     * @return false if there are not enough free blocks
+     */
     public boolean admit(TokenSequence sequence, PrefixHit hit, Admission admission) {
-        if (!admission.equals(Admission.of(admission.tokenCount()))) {
-            throw new UnsupportedOperationException();
-        }
-        int tokenCount = admission.tokenCount();
         requireFresh(sequence, hit);
-        requireTokens(sequence, hit.tokenCount(), tokenCount);
-        int newBlocks = blocksFor(hit.tokenCount() + tokenCount) - hit.blockCount();
-        if (newBlocks + freeBlocksOf(hit) > pool.freeCount()) {
+        int present = resumableTokens(sequence, hit) + (admission.delayKeys() ? 0 : admission.externalTokens());
+        int before = resumableTokens(sequence, hit) + admission.externalTokens();
+        requireTokens(sequence, before, admission.tokenCount(), 0);
+        int blocks = blocksFor(before + admission.tokenCount(), admission.lookahead());
+        if (!hasRoom(sequence, hit, admission, present, blocks)) {
             return false;
         }
-        // hits are held before anything is allocated, or an allocation could evict them
-        for (int i = 0; i < hit.blockCount(); i++) {
-            pool.touch(hit.block(i));
-            sequence.table().add(hit.block(i));
+        // the hits of every group are held before anything is allocated, or an allocation could evict them
+        tables.hold(sequence, hit, present);
+        sequence.computedTokens = present;
+        tables.grow(sequence, blocks);
+        holderCount++;
+        sequence.settledTokens = hit.tokenCount();
+        sequence.keyedBlocks = sequence.settledBlocks = hit.blockCount();
+        sequence.keysDelayed = admission.delayKeys();
+        swap.restore(sequence, hit.blockCount());
+        count(sequence, hit.tokenCount());
+        compute(sequence, before + admission.tokenCount());
+        return true;
+    }
+
+    /** {@link #extend(TokenSequence, int, int)} without lookahead. */
+    public boolean extend(TokenSequence sequence, int tokenCount) {
+        return extend(sequence, tokenCount, 0);
+    }
+
+    /**
+     * Makes room for the next tokens of an admitted sequence and counts them as computed. Its own copy of a shared block
+     * that they are written to is part of that.
+     *
+     * @param tokenCount tokens to compute in this step, at least 1; pending ones may be among them
+     * @param lookahead  further positions that get a place
+     * @return false if there are not enough free blocks
+     */
+    public boolean extend(TokenSequence sequence, int tokenCount, int lookahead) {
+        requireExtensible(sequence, lookahead);
+        requireTokens(sequence, sequence.computedTokens, tokenCount, 1);
+        if (tables.windowed() && tables.releaseUnseen(sequence)) {
+            version++;
         }
-        sequence.computedTokens = hit.tokenCount();
-        sequence.keyedBlocks = hit.blockCount();
-        countAdmission(sequence, hit.tokenCount());
-        take(sequence, newBlocks, tokenCount);
+        int blocks = blocksFor(sequence.computedTokens + tokenCount, lookahead);
+        if (tables.wantedToGrow(sequence, blocks) > pool.freeCount()) {
+            return false;
+        }
+        tables.grow(sequence, blocks);
+        compute(sequence, sequence.computedTokens + tokenCount);
         return true;
     }
 
     /**
-     * Makes room for the next tokens of an admitted sequence and counts them as computed.
+     * Ends a delayed external load: the keys of what arrived are given. If less did than was asked for, the rest is no
+     * longer counted as computed; if everything did, the last token is left to compute all the same.
      *
-     * @param tokenCount tokens to compute in this step, at least 1
-     * @return false if there are not enough free blocks
+     * @param externalTokens how many arrived, in order from the first
      */
-    public boolean extend(TokenSequence sequence, int tokenCount) {
-        if (sequence.table().blockCount() == 0) {
-            throw new IllegalStateException("the sequence is not admitted: it holds no blocks");
-        }
-        requireTokens(sequence, sequence.computedTokens, tokenCount);
-        int newBlocks = blocksFor(sequence.computedTokens + tokenCount) - sequence.table().blockCount();
-        if (newBlocks > pool.freeCount()) {
-            return false;
-        }
-        take(sequence, newBlocks, tokenCount);
-        return true;
-    }
-
-    public boolean extend(TokenSequence sequence, int tokenCount, int lookahead) {
-        if (lookahead > 0) {
-            throw new UnsupportedOperationException();
-        }
-        return extend(sequence, tokenCount);
-    }
-
-    public int resumableTokens(TokenSequence sequence, PrefixHit hit) {
-        return hit.tokenCount();
-    }
-
     public void loaded(TokenSequence sequence, int externalTokens) {
-        throw new UnsupportedOperationException();
+        int asked = sequence.computedTokens - sequence.settledTokens;
+        if (!sequence.keysDelayed || externalTokens < 0 || externalTokens > asked) {
+            throw new IllegalArgumentException(externalTokens + " external tokens arrived, "
+                    + (sequence.keysDelayed ? asked + " were asked for" : "no load is under way"));
+        }
+        sequence.keysDelayed = false;
+        compute(sequence, Math.min(sequence.settledTokens + externalTokens, sequence.tokenCount() - 1));
+        settle(sequence, sequence.computedTokens, sequence.keyedBlocks);
     }
 
+    /**
+     * Notes that a step of the sequence succeeded: what was computed and keyed by then stays.
+     *
+     * @param computedTokens {@link TokenSequence#computedTokens} right after the step was scheduled
+     * @param keyedBlocks    {@link TokenSequence#keyedBlocks} of that moment
+     */
     public void settle(TokenSequence sequence, int computedTokens, int keyedBlocks) {
+        if (computedTokens < sequence.settledTokens || computedTokens > sequence.computedTokens
+                || keyedBlocks < sequence.settledBlocks || keyedBlocks > sequence.keyedBlocks) {
+            throw new IllegalArgumentException(computedTokens + " computed tokens and " + keyedBlocks
+                    + " keyed blocks to settle, of " + sequence.settledTokens + " to " + sequence.computedTokens
+                    + " and " + sequence.settledBlocks + " to " + sequence.keyedBlocks);
+        }
         sequence.settledTokens = computedTokens;
         sequence.settledBlocks = keyedBlocks;
     }
 
-    /** @return false, and nothing changes, if the parent has nothing to share; the child is then admitted as usual */
-    public boolean fork(TokenSequence parent, TokenSequence child) {
-        throw new UnsupportedOperationException();
-    }
-
-    public boolean swapOut(TokenSequence sequence) {
-        return false;
-    }
-
-    public void dropSwapped(TokenSequence sequence) {}
-
-    public BlockCopies copies() {
-        return copies;
-    }
-
-    public int commonPrefixBlocks(TokenSequence sequence) {
-        throw new UnsupportedOperationException();
-    }
-
-    public long eventCount() {
-        throw new UnsupportedOperationException();
-    }
-
-    public List<BlockChange> drainChanges(long upToEvent) {
-        throw new UnsupportedOperationException();
-    }
-
-    public int hostBlocks() {
-        return settings.hostBlockCount();
-    }
-
-    public int freeHostBlocks() {
-        return settings.hostBlockCount();
-    }
-
-    public int cachedBlocks() {
-        return pool.keyCount();
-    }
-
     /**
-     * Gives all blocks of a sequence back, the last first. What carries a key can be hit until it is evicted. Does
-     * nothing to a sequence that holds none.
-     */
-    public void release(TokenSequence sequence) {
-        pool.release(sequence.table());
-        sequence.computedTokens = 0;
-        sequence.keyedBlocks = 0;
-        sequence.settledTokens = 0;
-        sequence.settledBlocks = 0;
-        version++;
-    }
-
-    /**
-     * Takes back the keys that a sequence's last admission or extension gave: its step failed and their blocks hold
-     * nothing. To be called for every sequence of the step, and each of them then released.
+     * Takes back what was computed and keyed since the last settled step: that was never done. To be called for every
+     * sequence of the steps that failed, and each of them then released; or for one that gives back what the step being
+     * made was to do for it, which is then released or swapped out.
      */
     public void withdraw(TokenSequence sequence) {
-        for (int index = sequence.keyedBlocks - 1; index >= sequence.settledBlocks; index--) {
-            pool.unkey(sequence.table().block(index));
-        }
-        sequence.keyedBlocks = sequence.settledBlocks;
+        tables.unkey(sequence, sequence.settledBlocks);
+        sequence.computedTokens = sequence.settledTokens;
         version++;
+    }
+
+    /**
+     * Lets a child hold all blocks of its parent's computed tokens, except that the child's last token is left for it to
+     * compute. The step that computed them must have been scheduled before the one that the child will be in: a shared
+     * block is copied before that step runs.
+     *
+     * @param child begins with the same tokens, and holds no blocks
+     * @return false, and nothing changes, if there is nothing to share, or a window has let go of some of it; the child
+     *         is then admitted like any other
+     */
+    public boolean fork(TokenSequence parent, TokenSequence child) {
+        int tokenCount = Math.min(
+                Math.min(parent.computedTokens, parent.tokenCount()), child.tokenCount() - 1);
+        requireChild(parent, child, tokenCount);
+        if (tokenCount == 0 || parent.keysDelayed || !tables.covers(parent, tokenCount)) {
+            return false;
+        }
+        keyFullBlocks(parent);
+        swap.drop(child);
+        tables.share(parent, child, tokenCount);
+        holderCount++;
+        child.settledTokens = Math.min(tokenCount, parent.settledTokens);
+        child.keyedBlocks = child.settledBlocks = Math.min(tokenCount / blockSize, parent.keyedBlocks);
+        count(child, tokenCount);
+        compute(child, tokenCount);
+        return true;
+    }
+
+    /**
+     * Copies all computed blocks of a sequence to swap space and releases them; the next admission brings them back. No
+     * step of it is in flight.
+     *
+     * @return false, and nothing changes, if there is no room or nothing to copy
+     */
+    public boolean swapOut(TokenSequence sequence) {
+        requireHolder(sequence);
+        int tokenCount = Math.min(sequence.computedTokens, sequence.tokenCount() - 1);
+        if (sequence.keysDelayed || !tables.covers(sequence, tokenCount) || !swap.save(sequence, tokenCount)) {
+            return false;
+        }
+        releaseBlocks(sequence);
+        return true;
+    }
+
+    /** Gives a sequence's copy in swap space up: it will be computed again. Does nothing if it has none. */
+    public void dropSwapped(TokenSequence sequence) {
+        swap.drop(sequence);
+    }
+
+    /**
+     * Gives all blocks of a sequence back, the last first, and its swap space. What carries a key can be hit until it is
+     * evicted; blocks whose tokens became known since they were computed get their keys first. Does nothing to a
+     * sequence that holds none. No step of it is in flight.
+     */
+    public void release(TokenSequence sequence) {
+        swap.drop(sequence);
+        releaseBlocks(sequence);
+    }
+
+    /** Copies to do before the next step, in order; whoever had them done clears it. */
+    public BlockCopies copies() {
+        return copies;
     }
 
     /** Forgets every cached prefix. @return false, and nothing changes, if any sequence holds blocks */
@@ -219,9 +262,24 @@ public final class KvCacheManager {
         if (!pool.reset()) {
             return false;
         }
-        resets++;
+        counters.countReset();
         version++;
         return true;
+    }
+
+    /** Leading blocks of a sequence that everyone holds who holds any; 0 in a cache with windows. */
+    public int commonPrefixBlocks(TokenSequence sequence) {
+        BlockTable table = sequence.table();
+        int count = 0;
+        while (!tables.windowed() && count < table.blockCount() && pool.references(table.block(count)) == holderCount) {
+            count++;
+        }
+        return count;
+    }
+
+    /** Entries of the event log since the start. */
+    public long eventCount() {
+        return log.eventCount();
     }
 
     /**
@@ -231,6 +289,11 @@ public final class KvCacheManager {
      */
     public List<BlockChange> drainChanges() {
         return log.drain();
+    }
+
+    /** {@link #drainChanges()}, but of what happened before the event with this number; the rest waits. */
+    public List<BlockChange> drainChanges(long upToEvent) {
+        return log.drain(upToEvent);
     }
 
     /** Number of announced keys as of the last drain. */
@@ -252,11 +315,11 @@ public final class KvCacheManager {
         if (!log.isDrained()) {
             throw new IllegalStateException("changes wait to be drained");
         }
-        return pool.keysParentFirst(0);
+        return settings.announces() ? pool.keysParentFirst(0) : new long[0];
     }
 
     public int blockSize() {
-        return settings.blockSize();
+        return blockSize;
     }
 
     /** Blocks in all, without the null block. */
@@ -274,56 +337,47 @@ public final class KvCacheManager {
         return 1.0 - (double) pool.freeCount() / pool.usableCount();
     }
 
+    /** Different keys of the first group. */
+    public int cachedBlocks() {
+        return pool.keyCount(0);
+    }
+
+    /** Blocks of swap space. */
+    public int hostBlocks() {
+        return settings.hostBlockCount();
+    }
+
+    public int freeHostBlocks() {
+        return swap.freeCount();
+    }
+
+    /** Blocks copied to swap space since the start. */
+    public long swappedOutBlocks() {
+        return swap.blocksOut();
+    }
+
+    /** Blocks copied back from swap space since the start. */
+    public long swappedInBlocks() {
+        return swap.blocksIn();
+    }
+
     public PrefixCacheStats stats() {
-        return new PrefixCacheStats(requests, queriedTokens, hitTokens,
-                preemptedRequests, preemptedQueriedTokens, preemptedHitTokens,
-                pool.collisions(), pool.evictions(), resets);
+        return counters.stats(pool);
+    }
+
+    /** Hit tokens over queried ones of the last thousand first admissions, 0 to 1. */
+    public double recentHitRate() {
+        return counters.recentHitRate();
     }
 
     /**
-     * Audits the pool's books, the tables against its reference counts (I4), and what is announced against what is
-     * there (I7). Reads every block; for idle moments and tests.
+     * Audits all books against each other. Reads every block; for idle moments and tests.
      *
      * @param live every sequence that holds blocks
      * @throws IllegalStateException naming the first thing that is wrong
      */
     public void checkIntegrity(Iterable<TokenSequence> live) {
-        pool.checkIntegrity();
-        int[] holders = new int[settings.blockCount()];
-        for (TokenSequence sequence : live) {
-            checkSequence(sequence);
-            for (int i = 0; i < sequence.table().blockCount(); i++) {
-                holders[sequence.table().block(i)]++;
-            }
-        }
-        for (int block = NULL_BLOCK + 1; block < holders.length; block++) {
-            requireEqual("holders of block " + block, holders[block], pool.references(block));
-        }
-        if (log.isDrained()) {
-            checkAnnounced();
-        }
-    }
-
-    private void checkAnnounced() {
-        var present = new KeySetDigest();
-        for (long key : pool.keysParentFirst(0)) {
-            present.add(key);
-        }
-        requireEqual("announced keys", announcedCount(), present.count());
-        requireEqual("digest of announced keys", announcedDigest(), present.value());
-    }
-
-    private void checkSequence(TokenSequence sequence) {
-        requireEqual("table length", sequence.table().blockCount(), blocksFor(sequence.computedTokens));
-        int full = settings.prefixCaching() ? sequence.computedTokens / settings.blockSize() : 0;
-        requireEqual("keyed blocks", sequence.keyedBlocks, full);
-        for (int i = 0; i < sequence.table().blockCount(); i++) {
-            int block = sequence.table().block(i);
-            if (pool.isKeyed(block) != i < full) {
-                throw new IllegalStateException("entry " + i + " of table " + sequence.table() + " with " + full
-                        + " full blocks: keyed is " + pool.isKeyed(block));
-            }
-        }
+        audit.check(live);
     }
 
     /** The pool, for tests of this package. */
@@ -336,81 +390,130 @@ public final class KvCacheManager {
         return log;
     }
 
-    private void take(TokenSequence sequence, int newBlocks, int tokenCount) {
-        pool.allocate(newBlocks, sequence.table());
-        sequence.computedTokens += tokenCount;
-        sequence.settledBlocks = sequence.keyedBlocks;
-        if (settings.prefixCaching()) {
-            keyFullBlocks(sequence);
+    private boolean hasRoom(TokenSequence sequence, PrefixHit hit, Admission admission, int present, int blocks) {
+        int free = pool.freeCount() - (admission.othersRun() ? settings.watermarkBlocks() : 0);
+        int step = admission.externalTokens() + admission.tokenCount() + admission.lookahead();
+        int wanted = 0;
+        int wantedInAll = 0;
+        for (int group = 0; group < tables.groupCount(); group++) {
+            int first = tables.unseenBlocks(group, present);
+            int held = Math.max(hit.blockCount() - first, 0);
+            int leaveQueue = 0;
+            for (int index = first; index < hit.blockCount(); index++) {
+                leaveQueue += pool.isFree(hit.block(group, index)) ? 1 : 0;
+            }
+            wanted += blocks - first - held + leaveQueue;
+            int most = settings.mostBlocks(tables.group(group), sequence.tokenCount(), step);
+            wantedInAll += Math.max(most - held, 0) + leaveQueue;
         }
+        return wanted <= free && (!admission.wholeSequence() || wantedInAll <= free);
+    }
+
+    /** Sets how far a sequence is computed and keys what is full and known. */
+    private void compute(TokenSequence sequence, int computedTokens) {
+        sequence.computedTokens = computedTokens;
+        keyFullBlocks(sequence);
         version++;
     }
 
     private void keyFullBlocks(TokenSequence sequence) {
-        int full = sequence.computedTokens / settings.blockSize();
-        if (full == sequence.keyedBlocks) {
+        int full = Math.min(sequence.computedTokens, sequence.tokenCount()) / blockSize;
+        if (full <= sequence.keyedBlocks || sequence.keysDelayed || !settings.prefixCaching()) {
             return;
         }
-        sequence.hash();
-        for (int index = sequence.keyedBlocks; index < full; index++) {
-            pool.key(sequence.table().block(index), sequence.chain(), index, sequence.tokens(), 0);
+        tables.key(sequence, full);
+    }
+
+    private void releaseBlocks(TokenSequence sequence) {
+        if (sequence.holdsBlocks()) {
+            keyFullBlocks(sequence);
+            tables.release(sequence);
+            holderCount--;
+            version++;
         }
-        sequence.keyedBlocks = full;
+        sequence.computedTokens = sequence.settledTokens = 0;
+        sequence.keyedBlocks = sequence.settledBlocks = 0;
+        sequence.keysDelayed = false;
     }
 
-    private int blocksFor(int tokenCount) {
-        return Math.ceilDiv(tokenCount, settings.blockSize());
+    /** Blocks for so many tokens and, as far as the maximum length allows, the lookahead. */
+    private int blocksFor(int tokenCount, int lookahead) {
+        return (int) Math.ceilDiv(Math.min((long) tokenCount + lookahead, settings.maxLength()), (long) blockSize);
     }
 
-    /** Matched blocks that nobody holds: they will leave the free queue. */
-    private int freeBlocksOf(PrefixHit hit) {
-        int count = 0;
-        for (int i = 0; i < hit.blockCount(); i++) {
-            count += pool.isHeld(hit.block(i)) ? 0 : 1;
-        }
-        return count;
-    }
-
-    private void countAdmission(TokenSequence sequence, int cachedTokens) {
-        if (sequence.admittedBefore) {
-            preemptedRequests++;
-            preemptedQueriedTokens += sequence.tokenCount();
-            preemptedHitTokens += cachedTokens;
-        } else {
+    private void count(TokenSequence sequence, int cachedTokens) {
+        boolean first = !sequence.admittedBefore;
+        if (first) {
             sequence.admittedBefore = true;
             sequence.cachedTokens = cachedTokens;
-            requests++;
-            queriedTokens += sequence.tokenCount();
-            hitTokens += cachedTokens;
+        }
+        if (settings.prefixCaching() && !sequence.skipsCacheRead()) {
+            if (first) {
+                counters.countFirst(sequence.tokenCount(), cachedTokens, blockSize);
+            } else {
+                counters.countResumed(sequence.tokenCount(), cachedTokens);
+            }
         }
     }
 
     private void requireBlockSize(TokenSequence sequence) {
-        if (sequence.chain().blockSize() != settings.blockSize()) {
+        if (sequence.chain().blockSize() != blockSize) {
             throw new IllegalArgumentException("the sequence is hashed in blocks of " + sequence.chain().blockSize()
-                    + " tokens, the cache has blocks of " + settings.blockSize());
+                    + " tokens, the cache has blocks of " + blockSize);
         }
     }
 
     private void requireFresh(TokenSequence sequence, PrefixHit hit) {
-        if (!hit.isValidFor(sequence, version)) {
-            throw new IllegalStateException("the match is of another sequence, or older than the last change");
+        if (hit != this.hit || !hit.isValidFor(sequence, version)) {
+            throw new IllegalStateException("the match is of another sequence or cache, or older than the last change");
         }
-        if (sequence.table().blockCount() > 0) {
+        if (sequence.holdsBlocks()) {
             throw new IllegalStateException("the sequence is admitted already, its table is " + sequence.table());
         }
     }
 
-    private static void requireTokens(TokenSequence sequence, int computedTokens, int tokenCount) {
-        if (tokenCount < 1 || computedTokens + tokenCount > sequence.tokenCount()) {
-            throw new IllegalArgumentException(tokenCount + " tokens to compute, 1 to "
-                    + (sequence.tokenCount() - computedTokens) + " are possible");
+    private static void requireHolder(TokenSequence sequence) {
+        if (!sequence.holdsBlocks()) {
+            throw new IllegalStateException("the sequence is not admitted: it holds no blocks");
         }
     }
 
-    private static void requireEqual(String what, long noted, long found) {
-        if (noted != found) {
-            throw new IllegalStateException(what + ": " + noted + " noted, " + found + " found");
+    private static void requireExtensible(TokenSequence sequence, int lookahead) {
+        requireHolder(sequence);
+        if (sequence.keysDelayed) {
+            throw new IllegalStateException("the sequence waits for an external load");
         }
+        if (lookahead < 0) {
+            throw new IllegalArgumentException("lookahead " + lookahead + " is negative");
+        }
+    }
+
+    private void requireTokens(TokenSequence sequence, int before, int tokenCount, int least) {
+        int last = Math.min(sequence.tokenCount() + sequence.pendingTokens(), settings.maxLength());
+        if (tokenCount < least || before + tokenCount > last) {
+            throw new IllegalArgumentException(
+                    tokenCount + " tokens to compute, 1 to " + (last - before) + " are possible");
+        }
+    }
+
+    private void requireChild(TokenSequence parent, TokenSequence child, int tokenCount) {
+        requireBlockSize(parent);
+        requireBlockSize(child);
+        if (child.holdsBlocks()) {
+            throw new IllegalStateException("the child is admitted already, its table is " + child.table());
+        }
+        int difference = Arrays.mismatch(parent.tokens(), 0, tokenCount, child.tokens(), 0, tokenCount);
+        if (difference >= 0) {
+            throw new IllegalArgumentException("the child differs from its parent at position " + difference);
+        }
+        if (settings.prefixCaching() && !sameHash(parent, child, tokenCount / blockSize - 1)) {
+            throw new IllegalArgumentException("the child has another salt or adapter than its parent");
+        }
+    }
+
+    private static boolean sameHash(TokenSequence parent, TokenSequence child, int index) {
+        parent.hash();
+        child.hash();
+        return index < 0 || Arrays.equals(parent.chain().hash(index), child.chain().hash(index));
     }
 }

@@ -39,6 +39,9 @@ public record KvCacheSettings(
             throw new IllegalArgumentException("groups " + groups
                     + ": at least one is needed, and only the first may have full attention");
         }
+        if (groups.size() > BlockKeys.MAX_GROUPS) {
+            throw new IllegalArgumentException(groups.size() + " groups, at most " + BlockKeys.MAX_GROUPS);
+        }
         if (maxLength < 1) {
             throw new IllegalArgumentException("maximum length " + maxLength + " is below 1");
         }
@@ -107,16 +110,24 @@ public record KvCacheSettings(
      * @param maxStepTokens the most tokens of one sequence between two settlements, at least 1
      */
     public int mostBlocks(int length, int maxStepTokens) {
-        int capped = Math.min(length, maxLength);
         int most = 0;
         for (CacheGroup group : groups) {
-            int all = Math.ceilDiv(capped, blockSize);
-            most += switch (group) {
-                case FullAttention() -> all;
-                case SlidingWindow(int window) -> Math.min(all,
-                        (int) Math.ceilDiv(Math.min((long) window - 1 + maxStepTokens, capped), (long) blockSize) + 1);
-            };
+            most += mostBlocks(group, length, maxStepTokens);
         }
         return most;
+    }
+
+    /** True if there is a group with full attention: its keys are announced. */
+    boolean announces() {
+        return groups.getFirst() instanceof FullAttention;
+    }
+
+    int mostBlocks(CacheGroup group, int length, int maxStepTokens) {
+        int all = Math.ceilDiv(Math.min(length, maxLength), blockSize);
+        return switch (group) {
+            case FullAttention() -> all;
+            case SlidingWindow(int window) -> (int) Math.min(
+                    all, Math.ceilDiv((long) window - 1 + maxStepTokens, blockSize) + 1);
+        };
     }
 }

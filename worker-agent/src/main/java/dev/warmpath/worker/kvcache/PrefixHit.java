@@ -4,19 +4,21 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cached blocks that a sequence begins with, found but not taken. The cache has one such object: it is valid until
+ * The cached blocks that a sequence begins with, found but not taken: as many in every group, where a group with a
+ * sliding window has the null block for those that it need not keep. The cache has one such object: it is valid until
  * the next match or change of the cache, and using it later is an error.
  */
 public final class PrefixHit {
 
     private final int blockSize;
-    private int[] blocks = new int[64];
+    private final int[][] rows;
     private int blockCount;
     private @Nullable TokenSequence sequence;
     private long cacheVersion;
 
-    PrefixHit(int blockSize) {
+    PrefixHit(int blockSize, int groupCount) {
         this.blockSize = blockSize;
+        this.rows = new int[groupCount][64];
     }
 
     public int blockCount() {
@@ -33,19 +35,24 @@ public final class PrefixHit {
         blockCount = 0;
     }
 
-    void add(int block) {
-        if (blockCount == blocks.length) {
-            blocks = Arrays.copyOf(blocks, blockCount * 2);
+    /** The blocks of a group, room for so many; what stood there is lost. */
+    int[] row(int group, int capacity) {
+        if (rows[group].length < capacity) {
+            rows[group] = new int[Math.max(capacity, rows[group].length * 2)];
         }
-        blocks[blockCount++] = block;
+        return rows[group];
     }
 
-    int block(int blockIndex) {
-        return blocks[blockIndex];
+    void setBlockCount(int blockCount) {
+        this.blockCount = blockCount;
     }
 
-    int[] toArray() {
-        return Arrays.copyOf(blocks, blockCount);
+    int block(int group, int blockIndex) {
+        return rows[group][blockIndex];
+    }
+
+    int[] toArray(int group) {
+        return Arrays.copyOf(rows[group], blockCount);
     }
 
     boolean isValidFor(TokenSequence sequence, long cacheVersion) {

@@ -30,18 +30,24 @@ public final class TokenSequence {
     private int tokenCount;
     private int pendingTokens;
 
-    // the cache's own notes, written by KvCacheManager
-    BlockTable[] tables;
+    // the cache's own notes, written by KvCacheManager and SwapSpace
+    /** [groups]; of one until the cache is asked. */
+    private BlockTable[] tables;
     int computedTokens;
-    /** How many of them were there when the last step of this sequence succeeded. */
+    /** How many of them are known to be right: hits, and what steps that succeeded computed. */
     int settledTokens;
-    /** Leading blocks of each table that carry their key. */
+    /** Leading blocks of each table that carry their key, unless they are the null block. */
     int keyedBlocks;
-    /** How many of them did so when the last step of this sequence succeeded. */
+    /** How many of them did so when the last successful step was scheduled. */
     int settledBlocks;
+    /** True while an external load is under way. */
     boolean keysDelayed;
     boolean admittedBefore;
     int cachedTokens;
+    /** Computed tokens whose blocks lie in swap space. */
+    int swappedTokens;
+    /** [groups]; host blocks of what is not unseen by then; empty until the first swap. */
+    BlockTable[] swapped = {};
 
     /** @param prompt at least one token; handed over, not copied: nobody writes it any more */
     public TokenSequence(HashSettings hashSettings, ExtraKeys extraKeys, int[] prompt) {
@@ -60,7 +66,7 @@ public final class TokenSequence {
             boolean skipsCacheRead) {
         this.hashSettings = hashSettings;
         this.chain = chain;
-        this.tables = new BlockTable[] {new BlockTable(hashSettings.blockSize())};
+        this.tables = newTables(1);
         this.promptLength = promptLength;
         this.tokens = tokens;
         this.tokenCount = tokens.length;
@@ -162,6 +168,24 @@ public final class TokenSequence {
     /** @param group by its place in the cache's settings; there is more than one table once the cache has seen it */
     public BlockTable table(int group) {
         return tables[group];
+    }
+
+    /** Makes as many tables as the cache has groups. */
+    void useGroups(int count) {
+        if (tables.length != count) {
+            tables = newTables(count);
+        }
+    }
+
+    BlockTable[] newTables(int count) {
+        var made = new BlockTable[count];
+        Arrays.setAll(made, group -> new BlockTable(hashSettings.blockSize()));
+        return made;
+    }
+
+    /** Of one table, of each: null blocks count. */
+    boolean holdsBlocks() {
+        return tables[0].blockCount() > 0;
     }
 
     BlockHashChain chain() {

@@ -111,6 +111,8 @@ public final class Scheduler {
         batchInFlight = false;
         boolean anyOver = false;
         for (int entry = 0; entry < batch.size(); entry++) {
+            TokenSequence tokens = batch.sequence(entry).tokens();
+            cache.settle(tokens, tokens.computedTokens(), tokens.keyedBlocks());
             if (batch.samples(entry)) {
                 Sequence sequence = batch.sequence(entry);
                 FinishReason reason = sequence.append(sampledTokens[batch.sampleIndex(entry)], limits.contextLength());

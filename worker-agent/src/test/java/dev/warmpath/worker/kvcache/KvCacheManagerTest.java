@@ -1,10 +1,16 @@
 package dev.warmpath.worker.kvcache;
 
 import static dev.warmpath.worker.kvcache.Sequences.admitted;
+import static dev.warmpath.worker.kvcache.Sequences.cache;
 import static dev.warmpath.worker.kvcache.Sequences.concat;
 import static dev.warmpath.worker.kvcache.Sequences.grow;
+import static dev.warmpath.worker.kvcache.Sequences.keyed;
+import static dev.warmpath.worker.kvcache.Sequences.queue;
 import static dev.warmpath.worker.kvcache.Sequences.range;
+import static dev.warmpath.worker.kvcache.Sequences.references;
 import static dev.warmpath.worker.kvcache.Sequences.sequence;
+import static dev.warmpath.worker.kvcache.Sequences.settle;
+import static dev.warmpath.worker.kvcache.Sequences.table;
 import static dev.warmpath.worker.kvcache.Sequences.times;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -12,10 +18,12 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
+import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -57,6 +65,22 @@ class KvCacheManagerTest {
         assertThat(table(r3)).containsExactly(5, 4, 6, 7, 8, 9, 10, 3, 2, 1);
         assertThat(cache.freeBlocks()).isZero();
         cache.checkIntegrity(List.of(r3));
+    }
+
+    @Test
+    @DisplayName("K3: the older free order")
+    void in_release_order_a_block_without_a_key_queues_behind_the_unused_ones() {
+        var cache = new KvCacheManager(KvCacheSettings.of(11, 16).withFreeOrder(FreeOrder.RELEASE_ORDER));
+        TokenSequence r0 = sequence(16, concat(COMMON, times(7, 3)));
+        TokenSequence r1 = sequence(16, concat(COMMON, times(5, 4)));
+        admitted(cache, r0);
+        assertThat(admitted(cache, r1)).isEqualTo(48);
+
+        cache.release(r0);
+        cache.release(r1);
+
+        assertThat(queue(cache)).containsExactly(6, 7, 8, 9, 10, 4, 5, 3, 2, 1);
+        cache.checkIntegrity(List.of());
     }
 
     @Test
@@ -152,7 +176,7 @@ class KvCacheManagerTest {
 
         TokenSequence r3 = sequence(16, concat(COMMON, COMMON, COMMON));
         PrefixHit hit = cache.match(r3);
-        assertThat(hit.toArray()).containsExactly(1, 2, 3, 4, 5, 6);
+        assertThat(hit.toArray(0)).containsExactly(1, 2, 3, 4, 5, 6);
         assertThat(cache.admit(r3, hit, 48)).isFalse();
 
         assertThat(table(r3)).isEmpty();
@@ -328,6 +352,7 @@ class KvCacheManagerTest {
         KvCacheManager cache = cache(11, 4);
         TokenSequence a = sequence(4, range(0, 17));
         assertThat(cache.admit(a, cache.match(a), 9)).isTrue();
+        settle(cache, a);
         cache.drainChanges();
         assertThat(cache.extend(a, 9)).isTrue();                      // fills blocks 2 and 3, then fails
         TokenSequence b = sequence(4, range(0, 18));
@@ -342,6 +367,92 @@ class KvCacheManagerTest {
         assertThat(cache.announcedCount()).as("the two blocks of the step before").isEqualTo(2);
         assertThat(cache.match(sequence(4, range(0, 18))).tokenCount()).isEqualTo(8);
         cache.checkIntegrity(List.of());
+    }
+
+    @Test
+    @DisplayName("K21: the common prefix")
+    void common_blocks_are_those_that_everyone_holds() {
+        KvCacheManager cache = cache(21, 16);
+        int[] shared = range(0, 31);
+        TokenSequence a = sequence(16, concat(shared, range(100, 116)));
+        admitted(cache, a);
+        assertThat(cache.commonPrefixBlocks(a)).isEqualTo(4);
+
+        TokenSequence b = sequence(16, concat(shared, range(200, 216)));
+        admitted(cache, b);
+        assertThat(cache.commonPrefixBlocks(a)).isEqualTo(2);
+        assertThat(cache.commonPrefixBlocks(b)).isEqualTo(2);
+
+        TokenSequence c = sequence(16, range(300, 316));
+        admitted(cache, c);
+        assertThat(cache.commonPrefixBlocks(a)).isZero();
+        assertThat(cache.commonPrefixBlocks(c)).isZero();
+
+        cache.release(c);
+        assertThat(cache.commonPrefixBlocks(a)).isEqualTo(2);
+        assertThat(cache.commonPrefixBlocks(c)).as("it holds none").isZero();
+    }
+
+    @Test
+    @DisplayName("K25: an adapter's blocks come and go")
+    void the_log_counts_copies_and_the_changes_name_keys() {
+        KvCacheManager cache = cache(4, 16);
+        TokenSequence a = sequence(16, new ExtraKeys("ad", null), range(0, 47));
+        admitted(cache, a);
+        assertThat(cache.log().entries()).extracting(KvEventLog.Entry::kind)
+                .containsExactly(KvEventLog.Kind.STORED, KvEventLog.Kind.STORED, KvEventLog.Kind.STORED);
+        assertThat(cache.drainChanges()).containsExactly(stored(key(a, 0), key(a, 1), key(a, 2)));
+        assertThat(cache.drainChanges()).isEmpty();
+
+        cache.release(a);
+        TokenSequence stranger = sequence(16, range(100, 139));
+        admitted(cache, stranger);
+        assertThat(table(stranger)).containsExactly(3, 2, 1);
+        assertThat(cache.log().entries()).extracting(KvEventLog.Entry::kind).containsExactly(
+                KvEventLog.Kind.REMOVED, KvEventLog.Kind.REMOVED, KvEventLog.Kind.REMOVED,
+                KvEventLog.Kind.STORED, KvEventLog.Kind.STORED);
+        assertThat(cache.drainChanges()).containsExactly(
+                removed(key(a, 2), key(a, 1), key(a, 0)), stored(key(stranger, 0), key(stranger, 1)));
+
+        grow(cache, stranger, range(140, 147));
+        assertThat(cache.drainChanges()).containsExactly(stored(key(stranger, 2)));
+        assertThat(cache.eventCount()).isEqualTo(9);
+    }
+
+    @Test
+    @DisplayName("K40: what counts as a query")
+    void a_prompt_counts_when_admitted_and_not_at_all_if_it_skips_the_cached() {
+        KvCacheManager cache = cache(21, 16);
+        admitted(cache, sequence(16, range(0, 63)));
+        assertThat(cache.stats()).isEqualTo(stats(1, 64, 0, 4, 0));
+
+        TokenSequence second = sequence(16, range(0, 63));
+        admitted(cache, second);
+        assertThat(cache.stats()).isEqualTo(stats(2, 128, 48, 8, 3));
+        assertThat(second.cachedTokens()).isEqualTo(48);
+        assertThat(cache.recentHitRate()).isEqualTo(0.375);
+
+        var third = new TokenSequence(HashSettings.ofBlockSize(16), ExtraKeys.NONE, range(0, 63), true);
+        assertThat(admitted(cache, third)).isZero();
+        assertThat(cache.stats()).isEqualTo(stats(2, 128, 48, 8, 3));
+        assertThat(cache.pool().keyCount()).as("it writes all the same").isEqualTo(4);
+        assertThat(cache.pool().isKeyed(third.table().block(0))).isTrue();
+    }
+
+    @Test
+    void a_reset_begins_the_recent_hit_rate_anew() {
+        KvCacheManager cache = cache(11, 4);
+        for (int i = 0; i < 2; i++) {
+            TokenSequence each = sequence(4, range(0, 7));
+            admitted(cache, each);
+            cache.release(each);
+        }
+        assertThat(cache.recentHitRate()).isEqualTo(0.25);
+
+        cache.resetPrefixCache();
+
+        assertThat(cache.recentHitRate()).isZero();
+        assertThat(cache.stats().hitTokens()).as("totals only grow").isEqualTo(4);
     }
 
     @Test
@@ -430,30 +541,23 @@ class KvCacheManagerTest {
         assertThatIllegalArgumentException().isThrownBy(() -> KvCacheSettings.of(2, 0)).withMessageContaining("0");
         assertThatIllegalArgumentException().isThrownBy(() -> KvCacheSettings.of(1 << 28, 16))
                 .withMessageContaining("4294967296 slots");
-    }
-
-    private static KvCacheManager cache(int blockCount, int blockSize) {
-        return new KvCacheManager(KvCacheSettings.of(blockCount, blockSize));
-    }
-
-    private static int[] table(TokenSequence sequence) {
-        return sequence.table().toArray();
-    }
-
-    private static int[] queue(KvCacheManager cache) {
-        return cache.pool().freeListing();
-    }
-
-    private static int[] keyed(KvCacheManager cache) {
-        return IntStream.rangeClosed(1, cache.usableBlocks()).filter(cache.pool()::isKeyed).toArray();
-    }
-
-    private static int[] references(KvCacheManager cache, int... blocks) {
-        return IntStream.of(blocks).map(cache.pool()::references).toArray();
+        KvCacheSettings good = KvCacheSettings.of(8, 4);
+        assertThatIllegalArgumentException().isThrownBy(() -> good.withGroups(List.of()))
+                .withMessageContaining("at least one");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> good.withGroups(new SlidingWindow(8), new FullAttention()))
+                .withMessageContaining("only the first");
+        assertThatIllegalArgumentException().isThrownBy(() -> new SlidingWindow(0)).withMessageContaining("0");
+        assertThatIllegalArgumentException().isThrownBy(() -> good.withMaxLength(0)).withMessageContaining("0");
+        assertThatIllegalArgumentException().isThrownBy(() -> good.withWatermark(1)).withMessageContaining("1.0");
+        assertThatIllegalArgumentException().isThrownBy(() -> good.withWatermark(Double.NaN))
+                .withMessageContaining("NaN");
+        assertThatIllegalArgumentException().isThrownBy(() -> good.withHostBlockCount(-1))
+                .withMessageContaining("-1");
     }
 
     private static int[] hitBlocks(KvCacheManager cache, int[] tokens) {
-        return cache.match(sequence(cache.blockSize(), tokens)).toArray();
+        return cache.match(sequence(cache.blockSize(), tokens)).toArray(0);
     }
 
     /** Of 48 common tokens and 3 own ones. */
@@ -468,6 +572,11 @@ class KvCacheManagerTest {
     /** The last 8 of 32 bytes in hex. */
     private static long tail(String hash) {
         return Long.parseUnsignedLong(hash.substring(48), 16);
+    }
+
+    private static PrefixCacheStats stats(
+            long requests, long queriedTokens, long hitTokens, long queriedBlocks, long hitBlocks) {
+        return new PrefixCacheStats(requests, queriedTokens, hitTokens, queriedBlocks, hitBlocks, 0, 0, 0, 0, 0, 0);
     }
 
     private static BlockChange stored(long... keys) {

@@ -2,6 +2,7 @@ package dev.warmpath.worker.kvcache;
 
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
+import java.util.List;
 import java.util.stream.IntStream;
 
 /** Short ways to write sequences and tables down. */
@@ -40,6 +41,11 @@ final class Sequences {
         return hitTokens;
     }
 
+    /** The step that was made for a sequence has succeeded. */
+    static void settle(KvCacheManager cache, TokenSequence sequence) {
+        cache.settle(sequence, sequence.computedTokens(), sequence.keyedBlocks());
+    }
+
     static void grow(KvCacheManager cache, TokenSequence sequence, int... tokens) {
         for (int token : tokens) {
             sequence.append(token);
@@ -47,5 +53,40 @@ final class Sequences {
         if (!cache.extend(sequence, tokens.length)) {
             throw new AssertionError("not enough blocks");
         }
+    }
+
+    static KvCacheManager cache(int blockCount, int blockSize) {
+        return new KvCacheManager(KvCacheSettings.of(blockCount, blockSize));
+    }
+
+    static int[] table(TokenSequence sequence) {
+        return sequence.table().toArray();
+    }
+
+    static int[] table(TokenSequence sequence, int group) {
+        return sequence.table(group).toArray();
+    }
+
+    static int[] queue(KvCacheManager cache) {
+        return cache.pool().freeListing();
+    }
+
+    static int[] keyed(KvCacheManager cache) {
+        return IntStream.rangeClosed(1, cache.usableBlocks()).filter(cache.pool()::isKeyed).toArray();
+    }
+
+    static int[] references(KvCacheManager cache, int... blocks) {
+        return IntStream.of(blocks).map(cache.pool()::references).toArray();
+    }
+
+    static int hitTokens(KvCacheManager cache, int[] tokens) {
+        return cache.match(sequence(cache.blockSize(), tokens)).tokenCount();
+    }
+
+    /** "TO_HOST 1->0", … */
+    static List<String> copies(KvCacheManager cache) {
+        BlockCopies copies = cache.copies();
+        return IntStream.range(0, copies.size())
+                .mapToObj(i -> copies.direction(i) + " " + copies.source(i) + "->" + copies.target(i)).toList();
     }
 }

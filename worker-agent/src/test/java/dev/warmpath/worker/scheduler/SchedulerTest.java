@@ -94,7 +94,7 @@ class SchedulerTest {
 
         assertThat(table(ab[1])).containsExactly(4, 5, 6, 7);
         assertThat(world.batch.firstPosition(0)).isEqualTo(48);
-        assertThat(world.cache.stats()).isEqualTo(new PrefixCacheStats(2, 96, 0, 1, 49, 48, 0, 0, 0));
+        assertThat(world.cache.stats()).isEqualTo(new PrefixCacheStats(2, 96, 0, 6, 0, 1, 49, 48, 0, 0, 0));
         assertThat(ab[1].tokens().cachedTokens()).as("what the first admission found stays").isZero();
         assertThat(ab[1].preemptionCount()).isEqualTo(1);
     }

@@ -1,0 +1,172 @@
+package dev.warmpath.worker.kvcache;
+
+import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
+
+import java.util.Arrays;
+
+/**
+ * What happens to a sequence's tables, in all groups at once: blocks held, taken, shared, copied, keyed, let go. Decides
+ * nothing; whoever asks has made sure that there are enough blocks.
+ */
+final class GroupTables {
+
+    private final int blockSize;
+    private final CacheGroup[] groups;
+    private final boolean windowed;
+    private final BlockPool pool;
+    private final BlockCopies copies;
+
+    GroupTables(KvCacheSettings settings, BlockPool pool, BlockCopies copies) {
+        this.blockSize = settings.blockSize();
+        this.groups = settings.groups().toArray(CacheGroup[]::new);
+        this.windowed = groups.length > 1 || !(groups[0] instanceof CacheGroup.FullAttention);
+        this.pool = pool;
+        this.copies = copies;
+    }
+
+    int groupCount() {
+        return groups.length;
+    }
+
+    /** False if there is only full attention: then no entry is ever the null block. */
+    boolean windowed() {
+        return windowed;
+    }
+
+    CacheGroup group(int group) {
+        return groups[group];
+    }
+
+    /** Leading blocks of a group that no token sees which follows the first so many. */
+    int unseenBlocks(int group, int tokenCount) {
+        return windowed ? groups[group].unseenTokens(tokenCount) / blockSize : 0;
+    }
+
+    /** True if every group still has what a token after the first so many sees. */
+    boolean covers(TokenSequence sequence, int tokenCount) {
+        for (int group = 0; group < groups.length; group++) {
+            int first = unseenBlocks(group, tokenCount);
+            if (first < Math.ceilDiv(tokenCount, blockSize) && sequence.table(group).block(first) == NULL_BLOCK) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Begins the tables with a hit, as far as a token after the first so many sees it. */
+    void hold(TokenSequence sequence, PrefixHit hit, int tokenCount) {
+        sequence.useGroups(groups.length);
+        for (int group = 0; group < groups.length; group++) {
+            BlockTable table = sequence.table(group);
+            table.skipTo(unseenBlocks(group, tokenCount));
+            for (int index = table.blockCount(); index < hit.blockCount(); index++) {
+                int block = hit.block(group, index);
+                pool.touch(block);
+                table.add(block);
+            }
+        }
+    }
+
+    /** Begins a child's tables with its parent's blocks, as far as a token after the first so many sees them. */
+    void share(TokenSequence parent, TokenSequence child, int tokenCount) {
+        child.useGroups(groups.length);
+        int end = Math.ceilDiv(tokenCount, blockSize);
+        for (int group = 0; group < groups.length; group++) {
+            BlockTable table = child.table(group);
+            table.skipTo(unseenBlocks(group, tokenCount));
+            for (int index = table.blockCount(); index < end; index++) {
+                int block = parent.table(group).block(index);
+                pool.touch(block);
+                table.add(block);
+            }
+        }
+    }
+
+    /** Free blocks that {@link #grow} takes. */
+    int wantedToGrow(TokenSequence sequence, int blockCount) {
+        int written = sequence.computedTokens / blockSize;
+        int wanted = 0;
+        for (int group = 0; group < groups.length; group++) {
+            BlockTable table = sequence.table(group);
+            wanted += Math.max(blockCount - table.blockCount(), 0) + (mustCopy(table, written) ? 1 : 0);
+        }
+        return wanted;
+    }
+
+    /** Makes the tables so long, and what follows the computed tokens the sequence's own to write. */
+    void grow(TokenSequence sequence, int blockCount) {
+        int written = sequence.computedTokens / blockSize;
+        for (int group = 0; group < groups.length; group++) {
+            BlockTable table = sequence.table(group);
+            if (mustCopy(table, written)) {
+                copyOnWrite(table, written);
+            }
+            pool.allocate(Math.max(blockCount - table.blockCount(), 0), table);
+        }
+    }
+
+    /** Keys the blocks that are not yet, up to so many. */
+    void key(TokenSequence sequence, int full) {
+        sequence.hash();
+        for (int group = 0; group < groups.length; group++) {
+            BlockTable table = sequence.table(group);
+            for (int index = sequence.keyedBlocks; index < full; index++) {
+                if (table.block(index) != NULL_BLOCK) {
+                    pool.key(table.block(index), sequence.chain(), index, sequence.tokens(), group);
+                }
+            }
+        }
+        sequence.keyedBlocks = full;
+    }
+
+    /** Takes the keys of the last blocks away, until so many are left. */
+    void unkey(TokenSequence sequence, int left) {
+        for (int index = sequence.keyedBlocks - 1; index >= left; index--) {
+            for (int group = 0; group < groups.length; group++) {
+                pool.unkey(sequence.table(group).block(index));
+            }
+        }
+        sequence.keyedBlocks = left;
+    }
+
+    /** Lets go of the blocks that no token sees which follows the settled ones. @return false if there are none */
+    boolean releaseUnseen(TokenSequence sequence) {
+        boolean released = false;
+        for (int group = 0; group < groups.length; group++) {
+            BlockTable table = sequence.table(group);
+            int end = unseenBlocks(group, sequence.settledTokens);
+            int first = end;
+            while (first > 0 && table.block(first - 1) != NULL_BLOCK) {
+                first--;
+            }
+            if (first < end) {
+                pool.release(table, first, end);
+                Arrays.fill(table.blocks(), first, end, NULL_BLOCK);
+                released = true;
+            }
+        }
+        return released;
+    }
+
+    void release(TokenSequence sequence) {
+        for (int group = 0; group < groups.length; group++) {
+            pool.release(sequence.table(group));
+        }
+    }
+
+    private boolean mustCopy(BlockTable table, int index) {
+        if (index >= table.blockCount()) {
+            return false;
+        }
+        int block = table.block(index);
+        return pool.references(block) > 1 || pool.isKeyed(block);
+    }
+
+    private void copyOnWrite(BlockTable table, int index) {
+        int shared = table.block(index);
+        int own = pool.allocate();
+        copies.add(BlockCopies.Direction.WITHIN_DEVICE, shared, own);
+        table.set(index, own);
+        pool.release(shared);
+    }
+}
