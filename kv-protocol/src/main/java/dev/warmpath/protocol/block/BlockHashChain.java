@@ -4,6 +4,7 @@ import java.security.DigestException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The hashes of a token sequence's full blocks, each covering its own tokens and, through its parent, all before them:
@@ -101,6 +102,20 @@ public final class BlockHashChain {
         return words[blockIndex * WORDS_PER_HASH + wordIndex];
     }
 
+    /** Copies the words of a block's hash. @param at where the first one goes */
+    public void copyHash(int blockIndex, long[] target, int at) {
+        Objects.checkIndex(blockIndex, blockCount);
+        System.arraycopy(words, blockIndex * WORDS_PER_HASH, target, at, WORDS_PER_HASH);
+    }
+
+    /** True if the words of a block's hash are those that stand elsewhere. @param at where the first one stands */
+    public boolean hashEquals(int blockIndex, long[] others, int at) {
+        int own = Objects.checkIndex(blockIndex, blockCount) * WORDS_PER_HASH;
+        // the last word is the key that led here: it is compared last
+        return words[own] == others[at] && words[own + 1] == others[at + 1]
+                && words[own + 2] == others[at + 2] && words[own + 3] == others[at + 3];
+    }
+
     /** The full 32-byte hash of a block, for logs and golden files; a new array. */
     public byte[] hash(int blockIndex) {
         byte[] hash = new byte[HASH_BYTES];
@@ -128,13 +143,13 @@ public final class BlockHashChain {
     }
 
     private void writeTokens(int[] tokens, int from) {
-        preimage.arrayHeader(settings.blockSize());
-        for (int i = from; i < from + settings.blockSize(); i++) {
+        int to = from + settings.blockSize();
+        for (int i = from; i < to; i++) {
             if (tokens[i] < 0) {
                 throw new IllegalArgumentException("token id " + tokens[i] + " at position " + i + " is negative");
             }
-            preimage.unsigned(tokens[i]);
         }
+        preimage.unsignedArray(tokens, from, to);
     }
 
     private void digestPreimageInto(long[] target, int at) {

@@ -3,8 +3,8 @@ package dev.warmpath.worker.kvcache;
 import java.util.BitSet;
 
 /**
- * The blocks of host memory to which a preempted sequence's blocks are swapped: ids 0 to {@code blockCount - 1}, a stack
- * of free ones. Nothing is shared and nothing is found by key; a block is taken for one sequence and given back whole.
+ * The blocks of host memory to which a preempted sequence's blocks are swapped: ids 0 to {@code blockCount - 1}, a
+ * stack of free ones. Nothing is shared and nothing is found by key.
  */
 final class HostPool {
 

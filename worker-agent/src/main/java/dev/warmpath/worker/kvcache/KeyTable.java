@@ -3,123 +3,143 @@ package dev.warmpath.worker.kvcache;
 import java.util.Arrays;
 
 /**
- * A map from 64-bit block keys to small numbers from 0 on: open addressing, linear probing, at most half full. Keys are
- * the tails of SHA-256 hashes, so their low bits serve as the slot as they are.
+ * Finds blocks by a 32-bit tag of their key: open addressing, linear probing, at most half full, one word a slot. The
+ * table does not know the keys themselves, which would double it; whoever asks compares them at the block.
+ *
+ * <pre>
+ *   slot   63      32 31       0
+ *         |   tag    |  block   |      0: free, as block 0 is the null block
+ * </pre>
+ *
+ * <p>A tag's probe begins at tag / 2^32 of the slots (Lemire's multiply-shift), so that their number need not be a
+ * power of two: two slots a block are enough for any pool. A slot says by itself where its probe began: a gap is closed
+ * without looking at a block, and no tombstone is needed. Tags are parts of SHA-256 hashes and spread as they are.
  */
 final class KeyTable {
 
-    static final int ABSENT = -1;
+    /** No slot. */
+    static final int NONE = -1;
 
-    private long[] keys;
-    /** {@link #ABSENT} marks a free slot. */
-    private int[] values;
-    private int mask;
+    private static final long FREE = 0;
+
+    private final long[] slots;
     private int size;
 
-    /** @param expectedSize up to here nothing is allocated again */
-    KeyTable(int expectedSize) {
-        allot(Integer.highestOneBit(Math.max(expectedSize, 4) * 2 - 1) * 2);
+    /** @param capacity entries that fit, at most 2^30 - 1 */
+    KeyTable(int capacity) {
+        slots = new long[capacity * 2];
     }
 
+    /** Entries. */
     int size() {
         return size;
     }
 
-    /** The value, or {@link #ABSENT}. */
-    int get(long key) {
-        return values[slotOf(key)];
+    /** The first slot with a tag, or {@link #NONE}. */
+    int find(int tag) {
+        return slots.length == 0 ? NONE : findFrom(home(tag), tag);
     }
 
-    /** Sets the value of a key, new or not. @param value 0 or more */
-    void put(long key, int value) {
-        int slot = slotOf(key);
-        if (values[slot] == ABSENT) {
-            if ((size + 1) * 2 > values.length) {
-                grow();
-                slot = slotOf(key);
+    /** The next slot with the same tag, or {@link #NONE}. */
+    int findNext(int slot, int tag) {
+        return findFrom(next(slot), tag);
+    }
+
+    /** The slot of this very entry, or {@link #NONE}. */
+    int find(int tag, int block) {
+        long wanted = entry(tag, block);
+        int slot = home(tag);
+        while (slots[slot] != wanted) {
+            if (slots[slot] == FREE) {
+                return NONE;
             }
-            size++;
-        }
-        keys[slot] = key;
-        values[slot] = value;
-    }
-
-    /** Forgets the key. @return its value, or {@link #ABSENT} */
-    int remove(long key) {
-        int hole = slotOf(key);
-        int removed = values[hole];
-        if (removed == ABSENT) {
-            return ABSENT;
-        }
-        // closes the gap: whatever probed past the hole moves into it, so that no tombstone is needed
-        for (int slot = next(hole); values[slot] != ABSENT; slot = next(slot)) {
-            int home = home(keys[slot]);
-            if (((slot - home) & mask) >= ((slot - hole) & mask)) {
-                keys[hole] = keys[slot];
-                values[hole] = values[slot];
-                hole = slot;
-            }
-        }
-        values[hole] = ABSENT;
-        size--;
-        return removed;
-    }
-
-    void clear() {
-        if (size > 0) {
-            Arrays.fill(values, ABSENT);
-            size = 0;
-        }
-    }
-
-    /** Number of slots, for walks over {@link #valueAt}. */
-    int slotCount() {
-        return values.length;
-    }
-
-    /** The value in a slot, or {@link #ABSENT}. */
-    int valueAt(int slot) {
-        return values[slot];
-    }
-
-    long keyAt(int slot) {
-        return keys[slot];
-    }
-
-    private int slotOf(long key) {
-        int slot = home(key);
-        while (values[slot] != ABSENT && keys[slot] != key) {
             slot = next(slot);
         }
         return slot;
     }
 
-    private int home(long key) {
-        return (int) key & mask;
+    /** The block in a slot, or {@link BlockPool#NULL_BLOCK} in a free one. */
+    int block(int slot) {
+        return (int) slots[slot];
     }
 
-    private int next(int slot) {
-        return (slot + 1) & mask;
+    /** Puts another block of the same tag into a slot. */
+    void replace(int slot, int block) {
+        slots[slot] = entry(tag(slots[slot]), block);
     }
 
-    private void grow() {
-        long[] oldKeys = keys;
-        int[] oldValues = values;
-        allot(oldValues.length * 2);
-        for (int i = 0; i < oldValues.length; i++) {
-            if (oldValues[i] != ABSENT) {
-                int slot = slotOf(oldKeys[i]);
-                keys[slot] = oldKeys[i];
-                values[slot] = oldValues[i];
+    /**
+     * @param block 1 or more
+     * @throws IllegalStateException if the table is full
+     */
+    void add(int tag, int block) {
+        if (size * 2 == slots.length) {
+            throw new IllegalStateException("the key table is full with " + size + " entries");
+        }
+        int slot = home(tag);
+        while (slots[slot] != FREE) {
+            slot = next(slot);
+        }
+        slots[slot] = entry(tag, block);
+        size++;
+    }
+
+    /** Empties a slot that is not free. Later entries may move. */
+    void remove(int slot) {
+        int hole = slot;
+        // closes the gap: whatever probed past the hole moves into it
+        for (int i = next(hole); slots[i] != FREE; i = next(i)) {
+            if (distance(home(tag(slots[i])), i) >= distance(hole, i)) {
+                slots[hole] = slots[i];
+                hole = i;
             }
+        }
+        slots[hole] = FREE;
+        size--;
+    }
+
+    void clear() {
+        if (size > 0) {
+            Arrays.fill(slots, FREE);
+            size = 0;
         }
     }
 
-    /** @param slotCount a power of two */
-    private void allot(int slotCount) {
-        keys = new long[slotCount];
-        values = new int[slotCount];
-        Arrays.fill(values, ABSENT);
-        mask = slotCount - 1;
+    /** Number of slots, for walks over {@link #block}. */
+    int slotCount() {
+        return slots.length;
+    }
+
+    private int findFrom(int start, int tag) {
+        int slot = start;
+        for (long entry = slots[slot]; entry != FREE; entry = slots[slot]) {
+            if (tag(entry) == tag) {
+                return slot;
+            }
+            slot = next(slot);
+        }
+        return NONE;
+    }
+
+    private int home(int tag) {
+        return (int) ((Integer.toUnsignedLong(tag) * slots.length) >>> Integer.SIZE);
+    }
+
+    private int next(int slot) {
+        int next = slot + 1;
+        return next == slots.length ? 0 : next;
+    }
+
+    /** Steps of a probe from one slot to another. */
+    private int distance(int from, int to) {
+        return to >= from ? to - from : to - from + slots.length;
+    }
+
+    private static long entry(int tag, int block) {
+        return (long) tag << Integer.SIZE | block;
+    }
+
+    private static int tag(long entry) {
+        return (int) (entry >>> Integer.SIZE);
     }
 }

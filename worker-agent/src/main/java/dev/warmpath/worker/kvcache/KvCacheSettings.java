@@ -39,8 +39,8 @@ public record KvCacheSettings(
             throw new IllegalArgumentException("groups " + groups
                     + ": at least one is needed, and only the first may have full attention");
         }
-        if (groups.size() > BlockPool.MAX_GROUPS) {
-            throw new IllegalArgumentException(groups.size() + " groups, at most " + BlockPool.MAX_GROUPS);
+        if (groups.size() > BlockKeys.MAX_GROUPS) {
+            throw new IllegalArgumentException(groups.size() + " groups, at most " + BlockKeys.MAX_GROUPS);
         }
         if (maxLength < 1) {
             throw new IllegalArgumentException("maximum length " + maxLength + " is below 1");

@@ -342,6 +342,7 @@ public final class Scheduler {
             recomputePreemptions++;
         }
         victim.scheduledTokens = 0;
+        victim.freeBlocksWhenRefused = Sequence.NEVER_REFUSED;
         victim.become(Alive.PREEMPTED);
         waiting.add(victim);
     }

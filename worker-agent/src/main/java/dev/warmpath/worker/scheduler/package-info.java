@@ -1,10 +1,13 @@
 /**
- * Who computes how many tokens in the next step: continuous batching with chunked prefill, admission in order of
- * arrival, preemption by recomputing, and the rules by which a generation ends.
+ * Who computes how many tokens next: continuous batching with chunked prefill, admission by arrival or priority,
+ * preemption by swapping or recomputing, several steps per decision or in flight, and the rules by which a generation
+ * ends.
  *
  * <p>{@link dev.warmpath.worker.scheduler.Scheduler} makes one {@link dev.warmpath.worker.scheduler.ScheduledBatch}
- * per step over {@link dev.warmpath.worker.scheduler.Sequence}s and settles it with the tokens that were drawn. There
- * are no phases of prefill and decode: every sequence has known and computed tokens, and a step closes the gap.
+ * per decision over {@link dev.warmpath.worker.scheduler.Sequence}s and settles it with the tokens that were drawn.
+ * There are no phases of prefill and decode: every sequence has known and computed tokens, and a step closes the gap.
+ * Beside it stand {@code AdmissionOrder} (who of the waiting is next), {@code DrawAhead} (how many steps at once) and
+ * {@code Flight} (what is being computed, and what happens when it is done or fails).
  * <p>Uses {@code kvcache} and {@code protocol.generate}. Used by {@code engine}, whose thread owns it.
  */
 @NullMarked

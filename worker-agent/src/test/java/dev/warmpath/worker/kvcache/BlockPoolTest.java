@@ -4,6 +4,8 @@ import static dev.warmpath.worker.kvcache.BlockPool.NO_BLOCK;
 import static dev.warmpath.worker.kvcache.Sequences.range;
 import static dev.warmpath.worker.kvcache.Sequences.sequence;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.warmpath.protocol.block.BlockHashChain;
@@ -17,7 +19,7 @@ class BlockPoolTest {
     private static final BlockHashChain CHAIN = chainOf(TOKENS);
 
     private final KvEventLog log = new KvEventLog(0);
-    private final BlockPool pool = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE), FreeOrder.UNKEYED_FIRST, log);
+    private final BlockPool pool = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE), log);
     private final BlockTable table = new BlockTable(BLOCK_SIZE);
 
     @Test
@@ -113,7 +115,7 @@ class BlockPoolTest {
     void equal_keys_with_unequal_hashes_are_a_miss_and_count_as_a_collision() {
         pool.allocate(1, table);
         pool.key(1, CHAIN, 0, TOKENS, 0);
-        pool.hashes[BlockHashChain.WORDS_PER_HASH] ^= 1;              // first word of block 1: the key stays
+        pool.keys().hashes[BlockHashChain.WORDS_PER_HASH] ^= 1;              // first word of block 1: the key stays
 
         assertThat(found(0)).isEqualTo(NO_BLOCK);
         assertThat(pool.collisions()).isEqualTo(1);
@@ -121,8 +123,7 @@ class BlockPoolTest {
 
     @Test
     void equal_hashes_with_unequal_tokens_are_a_miss_only_where_tokens_are_verified() {
-        var trusting = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE).withVerifyTokens(false),
-                FreeOrder.UNKEYED_FIRST, log);
+        var trusting = new BlockPool(KvCacheSettings.of(4, BLOCK_SIZE).withVerifyTokens(false), log);
         int[] others = range(50, 57);
         for (var each : new BlockPool[] {pool, trusting}) {
             var row = new BlockTable(BLOCK_SIZE);
@@ -143,6 +144,147 @@ class BlockPoolTest {
         pool.key(2, CHAIN, 0, TOKENS, 0);
 
         assertThat(found(0)).isEqualTo(2);
+    }
+
+    @Test
+    @DisplayName("K5: two copies go their own ways")
+    void copies_under_one_key_keep_the_order_of_their_keys_whatever_their_place_in_the_queue() {
+        pool.allocate(3, table);
+        pool.key(3, CHAIN, 0, TOKENS, 0);
+        pool.key(1, CHAIN, 0, TOKENS, 0);
+        pool.release(table);
+
+        assertThat(pool.freeListing()).containsExactly(2, 3, 1);
+        assertThat(found(0)).isEqualTo(3);
+        pool.touch(1);
+        pool.allocate(2, table);                                      // takes 2 and the older copy
+
+        assertThat(found(0)).isEqualTo(1);
+        assertThat(log.entries()).extracting(KvEventLog.Entry::kind)
+                .containsExactly(KvEventLog.Kind.STORED, KvEventLog.Kind.STORED, KvEventLog.Kind.REMOVED);
+        pool.checkIntegrity();
+    }
+
+    @Test
+    void a_key_may_go_from_a_block_in_use_which_stays_in_use() {
+        pool.allocate(1, table);
+        pool.key(1, CHAIN, 0, TOKENS, 0);
+
+        assertThat(pool.unkey(1)).isTrue();
+
+        assertThat(pool.references(1)).isEqualTo(1);
+        pool.release(table);
+        assertThat(pool.freeListing()).as("without a key: to the head").containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void blocks_that_do_not_exist_have_no_key_to_lose() {
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> pool.unkey(4));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> pool.unkey(-1));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> pool.touch(4));
+        assertThatExceptionOfType(IndexOutOfBoundsException.class).isThrownBy(() -> pool.release(4));
+
+        assertThat(pool.unkey(BlockPool.NULL_BLOCK)).isFalse();
+        assertThat(pool.freeListing()).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    void one_block_released_twice_is_an_error_and_changes_nothing() {
+        int block = pool.allocate();
+        pool.touch(block);
+        pool.release(block);
+        pool.release(block);
+
+        assertThatIllegalStateException().isThrownBy(() -> pool.release(1)).withMessage("block 1 is not held");
+        assertThat(pool.freeListing()).containsExactly(1, 2, 3);
+        pool.release(BlockPool.NULL_BLOCK);
+        assertThat(pool.freeListing()).containsExactly(1, 2, 3);
+    }
+
+    @Test
+    @DisplayName("K3: both free orders")
+    void keyed_blocks_go_to_the_tail_and_others_by_the_free_order() {
+        assertThat(queueAfterRelease(FreeOrder.UNKEYED_FIRST, true)).containsExactly(4, 3, 5, 2, 1);
+        assertThat(queueAfterRelease(FreeOrder.RELEASE_ORDER, true)).containsExactly(5, 4, 3, 2, 1);
+    }
+
+    @Test
+    @DisplayName("K15: without caching the last released are the next taken")
+    void without_caching_every_block_goes_to_the_head_in_either_order() {
+        assertThat(queueAfterRelease(FreeOrder.UNKEYED_FIRST, false)).containsExactly(4, 3, 2, 1, 5);
+        assertThat(queueAfterRelease(FreeOrder.RELEASE_ORDER, false)).containsExactly(4, 3, 2, 1, 5);
+    }
+
+    /** Of 5 blocks, 4 are taken, the first two get keys if there is caching, and all released. */
+    private static int[] queueAfterRelease(FreeOrder order, boolean caching) {
+        var pool = new BlockPool(
+                KvCacheSettings.of(6, BLOCK_SIZE).withPrefixCaching(caching).withFreeOrder(order), new KvEventLog(0));
+        var table = new BlockTable(BLOCK_SIZE);
+        pool.allocate(4, table);
+        for (int block = 1; caching && block <= 2; block++) {
+            pool.key(block, CHAIN, block - 1, TOKENS, 0);
+        }
+        pool.release(table);
+        pool.checkIntegrity();
+        return pool.freeListing();
+    }
+
+    @Test
+    void a_part_of_a_table_is_released_from_its_end_and_the_table_left_to_the_caller() {
+        pool.allocate(3, table);
+        pool.key(3, CHAIN, 0, TOKENS, 0);
+
+        pool.release(table, 0, 2);
+
+        assertThat(pool.freeListing()).containsExactly(2, 1);
+        assertThat(table.toArray()).containsExactly(1, 2, 3);
+        assertThat(pool.isHeld(3)).isTrue();
+    }
+
+    @Test
+    void groups_share_the_pool_but_not_their_keys() {
+        pool.allocate(3, table);
+        pool.key(1, CHAIN, 0, TOKENS, 0);
+        pool.key(2, CHAIN, 0, TOKENS, 1);
+        pool.key(3, CHAIN, 1, TOKENS, 1);
+
+        assertThat(pool.find(CHAIN, 0, TOKENS, 0)).isEqualTo(1);
+        assertThat(pool.find(CHAIN, 0, TOKENS, 1)).isEqualTo(2);
+        assertThat(pool.find(CHAIN, 1, TOKENS, 0)).isEqualTo(NO_BLOCK);
+        assertThat(pool.keyCount(0)).isEqualTo(1);
+        assertThat(pool.keyCount(1)).isEqualTo(2);
+        assertThat(pool.keyCount()).isEqualTo(3);
+        assertThat(pool.keysParentFirst(1)).containsExactly(CHAIN.key(0), CHAIN.key(1));
+        assertThat(pool.collisions()).isZero();
+        pool.checkIntegrity();
+        pool.unkey(1);
+        assertThat(pool.find(CHAIN, 0, TOKENS, 1)).isEqualTo(2);
+    }
+
+    @Test
+    @DisplayName("K23: reset")
+    void a_reset_waits_for_the_last_holder_forgets_all_keys_and_keeps_the_queue() {
+        pool.allocate(2, table);
+        pool.key(1, CHAIN, 0, TOKENS, 0);
+        assertThat(pool.reset()).isFalse();
+        assertThat(pool.keyCount()).isEqualTo(1);
+        pool.release(table);
+
+        assertThat(pool.reset()).isTrue();
+
+        assertThat(pool.keyCount()).isZero();
+        assertThat(pool.keyCount(0)).isZero();
+        assertThat(found(0)).isEqualTo(NO_BLOCK);
+        assertThat(pool.freeListing()).containsExactly(2, 3, 1);
+        assertThat(log.entries().getLast().kind()).isEqualTo(KvEventLog.Kind.CLEARED);
+        pool.checkIntegrity();
+    }
+
+    @Test
+    void more_blocks_than_their_hashes_can_be_kept_of_are_refused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new BlockKeys(KvCacheSettings.of(1 << 30, 1).withVerifyTokens(false)))
+                .withMessage("1073741824 blocks have 4294967296 words of hash, at most 2147483639 can be kept");
     }
 
     private int found(int index) {

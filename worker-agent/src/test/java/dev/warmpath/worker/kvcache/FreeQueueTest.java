@@ -45,4 +45,29 @@ class FreeQueueTest {
 
         assertThat(queue.listing()).containsExactly(0, 2);
     }
+
+    @Test
+    @DisplayName("K2: several to the front")
+    void blocks_put_behind_each_other_come_first_in_their_own_order() {
+        var queue = new FreeQueue(4);
+        queue.remove(1);
+        queue.remove(3);
+
+        queue.insertAfter(FreeQueue.END, 3);
+        queue.insertAfter(3, 1);
+
+        assertThat(queue.listing()).containsExactly(3, 1, 0, 2);
+    }
+
+    @Test
+    void the_queue_can_be_walked_from_any_block_on() {
+        var queue = new FreeQueue(3);
+        queue.remove(1);
+
+        assertThat(queue.after(FreeQueue.END)).isEqualTo(0);
+        assertThat(queue.after(0)).isEqualTo(2);
+        assertThat(queue.after(2)).isEqualTo(FreeQueue.END);
+        assertThatIllegalStateException().isThrownBy(() -> queue.after(1)).withMessageContaining("block 1");
+        assertThat(new FreeQueue(0).after(FreeQueue.END)).isEqualTo(FreeQueue.END);
+    }
 }
