@@ -4,6 +4,7 @@ import java.security.DigestException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
+import java.util.Objects;
 
 /**
  * The hashes of a token sequence's full blocks, each covering its own tokens and, through its parent, all before them:
@@ -96,6 +97,20 @@ public final class BlockHashChain {
             throw new IndexOutOfBoundsException("block " + blockIndex + " of a chain of " + blockCount);
         }
         return words[blockIndex * WORDS_PER_HASH + wordIndex];
+    }
+
+    /** Copies the words of a block's hash. @param at where the first one goes */
+    public void copyHash(int blockIndex, long[] target, int at) {
+        Objects.checkIndex(blockIndex, blockCount);
+        System.arraycopy(words, blockIndex * WORDS_PER_HASH, target, at, WORDS_PER_HASH);
+    }
+
+    /** True if the words of a block's hash are those that stand elsewhere. @param at where the first one stands */
+    public boolean hashEquals(int blockIndex, long[] others, int at) {
+        int own = Objects.checkIndex(blockIndex, blockCount) * WORDS_PER_HASH;
+        // the last word is the key that led here: it is compared last
+        return words[own] == others[at] && words[own + 1] == others[at + 1]
+                && words[own + 2] == others[at + 2] && words[own + 3] == others[at + 3];
     }
 
     /** The full 32-byte hash of a block, for logs and golden files; a new array. */

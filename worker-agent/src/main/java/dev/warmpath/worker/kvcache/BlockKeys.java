@@ -121,9 +121,7 @@ final class BlockKeys {
      */
     boolean add(int block, BlockHashChain chain, int index, int[] chainTokens, int group) {
         Objects.checkIndex(group, MAX_GROUPS);
-        for (int word = 0; word < WORDS; word++) {
-            hashes[block * WORDS + word] = chain.word(index, word);
-        }
+        chain.copyHash(index, hashes, block * WORDS);
         if (verifyTokens) {
             System.arraycopy(chainTokens, index * blockSize, tokens, block * blockSize, blockSize);
         }
@@ -217,14 +215,9 @@ final class BlockKeys {
     }
 
     private boolean holds(int block, BlockHashChain chain, int index, int[] chainTokens) {
-        for (int word = 0; word < WORDS; word++) {
-            if (hashes[block * WORDS + word] != chain.word(index, word)) {
-                return false;
-            }
-        }
-        return !verifyTokens || Arrays.equals(
+        return chain.hashEquals(index, hashes, block * WORDS) && (!verifyTokens || Arrays.equals(
                 tokens, block * blockSize, (block + 1) * blockSize,
-                chainTokens, index * blockSize, (index + 1) * blockSize);
+                chainTokens, index * blockSize, (index + 1) * blockSize));
     }
 
     private boolean joinRing(int block) {
@@ -244,7 +237,8 @@ final class BlockKeys {
     }
 
     private boolean leaveRing(int block) {
-        int slot = slotOf(key(block), groups[block]);
+        // by the block itself and not by its key: no other block's hash is looked at
+        int slot = eldest.find(tag(key(block), groups[block]), block);
         int follower = younger[block];
         if (follower == block) {
             eldest.remove(slot);
@@ -252,7 +246,7 @@ final class BlockKeys {
         }
         younger[elder[block]] = follower;
         elder[follower] = elder[block];
-        if (eldest.block(slot) == block) {
+        if (slot != KeyTable.NONE) {
             eldest.replace(slot, follower);
         }
         return false;

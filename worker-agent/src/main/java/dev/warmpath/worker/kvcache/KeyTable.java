@@ -45,6 +45,19 @@ final class KeyTable {
         return findFrom(next(slot), tag);
     }
 
+    /** The slot of this very entry, or {@link #NONE}. */
+    int find(int tag, int block) {
+        long wanted = entry(tag, block);
+        int slot = home(tag);
+        while (slots[slot] != wanted) {
+            if (slots[slot] == FREE) {
+                return NONE;
+            }
+            slot = next(slot);
+        }
+        return slot;
+    }
+
     /** The block in a slot, or {@link BlockPool#NULL_BLOCK} in a free one. */
     int block(int slot) {
         return (int) slots[slot];
