@@ -114,7 +114,7 @@ public final class KvCacheManager {
         holderCount++;
         sequence.settledTokens = hit.tokenCount();
         sequence.keyedBlocks = sequence.settledBlocks = hit.blockCount();
-        sequence.keysDelayed = admission.delayKeys();
+        sequence.awaitedTokens = admission.delayKeys() ? admission.externalTokens() : 0;
         swap.restore(sequence, hit.blockCount());
         count(sequence, hit.tokenCount());
         compute(sequence, before + admission.tokenCount());
@@ -151,18 +151,19 @@ public final class KvCacheManager {
 
     /**
      * Ends a delayed external load: the keys of what arrived are given. If less did than was asked for, the rest is no
-     * longer counted as computed; if everything did, the last token is left to compute all the same.
+     * longer counted as computed; if all tokens are there then, the last one is left to compute all the same. The step
+     * in which the sequence was admitted has been settled.
      *
      * @param externalTokens how many arrived, in order from the first
      */
     public void loaded(TokenSequence sequence, int externalTokens) {
-        int asked = sequence.computedTokens - sequence.settledTokens;
-        if (!sequence.keysDelayed || externalTokens < 0 || externalTokens > asked) {
+        int awaited = sequence.awaitedTokens;
+        if (awaited == 0 || externalTokens < 0 || externalTokens > awaited) {
             throw new IllegalArgumentException(externalTokens + " external tokens arrived, "
-                    + (sequence.keysDelayed ? asked + " were asked for" : "no load is under way"));
+                    + (awaited == 0 ? "no load is under way" : awaited + " were asked for"));
         }
-        sequence.keysDelayed = false;
-        compute(sequence, Math.min(sequence.settledTokens + externalTokens, sequence.tokenCount() - 1));
+        sequence.awaitedTokens = 0;
+        compute(sequence, Math.min(sequence.computedTokens - awaited + externalTokens, sequence.tokenCount() - 1));
         settle(sequence, sequence.computedTokens, sequence.keyedBlocks);
     }
 
@@ -207,7 +208,7 @@ public final class KvCacheManager {
         int tokenCount = Math.min(
                 Math.min(parent.computedTokens, parent.tokenCount()), child.tokenCount() - 1);
         requireChild(parent, child, tokenCount);
-        if (tokenCount == 0 || parent.keysDelayed || !tables.covers(parent, tokenCount)) {
+        if (tokenCount == 0 || parent.awaitedTokens > 0 || !tables.covers(parent, tokenCount)) {
             return false;
         }
         keyFullBlocks(parent);
@@ -230,7 +231,7 @@ public final class KvCacheManager {
     public boolean swapOut(TokenSequence sequence) {
         requireHolder(sequence);
         int tokenCount = Math.min(sequence.computedTokens, sequence.tokenCount() - 1);
-        if (sequence.keysDelayed || !tables.covers(sequence, tokenCount) || !swap.save(sequence, tokenCount)) {
+        if (sequence.awaitedTokens > 0 || !tables.covers(sequence, tokenCount) || !swap.save(sequence, tokenCount)) {
             return false;
         }
         releaseBlocks(sequence);
@@ -418,7 +419,7 @@ public final class KvCacheManager {
 
     private void keyFullBlocks(TokenSequence sequence) {
         int full = Math.min(sequence.computedTokens, sequence.tokenCount()) / blockSize;
-        if (full <= sequence.keyedBlocks || sequence.keysDelayed || !settings.prefixCaching()) {
+        if (full <= sequence.keyedBlocks || sequence.awaitedTokens > 0 || !settings.prefixCaching()) {
             return;
         }
         tables.key(sequence, full);
@@ -433,7 +434,7 @@ public final class KvCacheManager {
         }
         sequence.computedTokens = sequence.settledTokens = 0;
         sequence.keyedBlocks = sequence.settledBlocks = 0;
-        sequence.keysDelayed = false;
+        sequence.awaitedTokens = 0;
     }
 
     /** Blocks for so many tokens and, as far as the maximum length allows, the lookahead. */
@@ -480,7 +481,7 @@ public final class KvCacheManager {
 
     private static void requireExtensible(TokenSequence sequence, int lookahead) {
         requireHolder(sequence);
-        if (sequence.keysDelayed) {
+        if (sequence.awaitedTokens > 0) {
             throw new IllegalStateException("the sequence waits for an external load");
         }
         if (lookahead < 0) {

@@ -40,8 +40,8 @@ public final class TokenSequence {
     int keyedBlocks;
     /** How many of them did so when the last successful step was scheduled. */
     int settledBlocks;
-    /** True while an external load is under way. */
-    boolean keysDelayed;
+    /** The last of the computed tokens that are still on their way from elsewhere. */
+    int awaitedTokens;
     boolean admittedBefore;
     int cachedTokens;
     /** Computed tokens whose blocks lie in swap space. */

@@ -41,6 +41,10 @@ final class EngineRig implements AutoCloseable {
     long nowNanos = 1_000;
     /** The device fails this many steps from now on. */
     int failingSteps;
+    /** The device refuses a step when this many have been taken from now on; less than 0: it refuses none. */
+    int refusedSubmission = -1;
+    /** Steps that were waited for. */
+    int awaits;
     /** Thrown, once set, when something is to be announced. */
     @Nullable RuntimeException announcementFailure;
     private final ModelRunner runner;
@@ -115,15 +119,24 @@ final class EngineRig implements AutoCloseable {
         announced.apply(change);
     }
 
-    /** The real backend, except that waiting for a step fails as long as {@link #failingSteps} says so. */
+    /**
+     * The real backend, except that waiting for a step fails as long as {@link #failingSteps} says so, and that it takes
+     * no step when {@link #refusedSubmission} has come down to 0.
+     */
     private ComputeBackend faulty(ComputeBackend real) {
         return (ComputeBackend) Proxy.newProxyInstance(EngineRig.class.getClassLoader(),
                 new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> {
                     try {
+                        if (method.getName().equals("submit") && refusedSubmission >= 0 && refusedSubmission-- == 0) {
+                            throw new ComputeException("injected refusal");
+                        }
                         Object result = method.invoke(real, arguments);
-                        if (method.getName().equals("await") && failingSteps > 0) {
-                            failingSteps--;
-                            throw new ComputeException("injected");
+                        if (method.getName().equals("await")) {
+                            awaits++;
+                            if (failingSteps > 0) {
+                                failingSteps--;
+                                throw new ComputeException("injected");
+                            }
                         }
                         return result;
                     } catch (InvocationTargetException e) {

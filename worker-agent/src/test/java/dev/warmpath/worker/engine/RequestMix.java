@@ -18,13 +18,14 @@ import java.util.SplittableRandom;
  * @param blockCount      blocks of the pool, the null block included: the largest request and up to a third more
  * @param kernelBlockSize tokens in a block of the device
  * @param hostBlockCount  blocks of swap space
- * @param failure         when a step is to fail: turns after the pool was too small, or {@link #NEVER}
+ * @param failure         when steps are to fail: turns after the pool was too small, and as many again; or {@link #NEVER}
+ * @param failsWithSwap   those steps are to fail before which blocks move to swap space, whenever that may be
  */
 record RequestMix(
         long seed, Device device, int blockSize, int kernelBlockSize, int blockCount, SwapSpace swapSpace,
         int hostBlockCount, boolean prefixCaching, FreeOrder freeOrder, double watermark, int maxBatchedTokens,
         int maxSequences, boolean chunkedPrefill, int longPrefillThreshold, SchedulingPolicy policy, int steps,
-        boolean async, boolean reserveWholeSequence, int cacheAwareWindow, int failure, List<Ask> asks) {
+        boolean async, boolean reserveWholeSequence, int cacheAwareWindow, int failure, boolean failsWithSwap, List<Ask> asks) {
 
     static final int NEVER = Integer.MAX_VALUE;
     static final int NO_LEADER = -1;
@@ -102,7 +103,7 @@ record RequestMix(
                 chunked, chunked ? pick(random, 0, 5, 17) : 0, pick(random, SchedulingPolicy.values()),
                 pick(random, 1, 1, 2, 4),
                 random.nextBoolean(), random.nextBoolean(), pick(random, 0, 0, 4),
-                pick(random, NEVER, NEVER, 0, 7), asks);
+                pick(random, NEVER, 3, 7), swapSpace != SwapSpace.NONE && random.nextBoolean(), asks);
     }
 
     private static List<Ask> draw(SplittableRandom random, int vocabularySize, int longest) {
@@ -152,9 +153,9 @@ record RequestMix(
     public String toString() {
         return ("mix %d: %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, %s, "
                 + "watermark %s, %d tokens and %d sequences a step, chunked %s, threshold %d, %s, steps %d, "
-                + "async %s, reserve %s, window %d, failure %d, %d requests").formatted(seed, device, blockCount,
+                + "async %s, reserve %s, window %d, failure %d, with swap %s, %d requests").formatted(seed, device, blockCount,
                 blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
                 maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, policy, steps, async,
-                reserveWholeSequence, cacheAwareWindow, failure, asks.size());
+                reserveWholeSequence, cacheAwareWindow, failure, failsWithSwap, asks.size());
     }
 }

@@ -13,12 +13,13 @@ import java.lang.foreign.ValueLayout;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A real backend of which every row of logits is shown to a watcher before a token is drawn from it, named by the key
- * and the counter of its generator. On demand a step fails as badly as one may: what it should have stored is not
- * there, and {@code await} says so.
+ * and the counter of its generator. On demand a step fails as badly as one may: what it should have stored and the
+ * blocks that should have been copied for it are not there, and {@code await} says so.
  */
 final class WatchedBackend {
 
@@ -34,9 +35,12 @@ final class WatchedBackend {
         void onRow(long seed, int counter, MemorySegment logits);
     }
 
+    private static final Set<String> LOST_OPERATIONS = Set.of("rotateAndStoreKv", "copyBlocks");
+
     private final ComputeBackend real;
     private final Watcher watcher;
     private boolean failing;
+    private boolean waitingForSwap;
     private @Nullable Completion failed;
     private long copiesWithinDevice;
     private long feedingSteps;
@@ -49,6 +53,11 @@ final class WatchedBackend {
     /** The next step stores nothing and fails. */
     void failNextStep() {
         failing = true;
+    }
+
+    /** So does the next step before which blocks move to swap space. */
+    void failNextSwap() {
+        waitingForSwap = true;
     }
 
     long copiesWithinDevice() {
@@ -70,15 +79,11 @@ final class WatchedBackend {
         switch (method.getName()) {
             case "sample" -> show((Tensor) arguments[0], (SamplingInputs) arguments[1], (int) arguments[3]);
             case "feedTokens" -> feedingSteps++;
-            case "copyBlocks" -> count((BlockMapping) arguments[1], (CopyDirection) arguments[2]);
-            case "rotateAndStoreKv" -> {
-                if (failing && failed == null) {
-                    return null;
-                }
-            }
+            case "copyBlocks" -> see((BlockMapping) arguments[1], (CopyDirection) arguments[2]);
             default -> { }
         }
-        Object result = invoke(method, arguments);
+        boolean isLost = failing && failed == null && LOST_OPERATIONS.contains(method.getName());
+        Object result = isLost ? null : invoke(method, arguments);
         if (failing && failed == null && result instanceof Completion completion) {
             failed = completion;
         }
@@ -90,9 +95,13 @@ final class WatchedBackend {
         return result;
     }
 
-    private void count(BlockMapping mapping, CopyDirection direction) {
+    private void see(BlockMapping mapping, CopyDirection direction) {
         if (direction == CopyDirection.DEVICE_TO_DEVICE) {
             copiesWithinDevice += mapping.count();
+        }
+        if (direction == CopyDirection.DEVICE_TO_HOST && waitingForSwap) {
+            waitingForSwap = false;
+            failing = true;
         }
     }
 

@@ -60,59 +60,6 @@ class SchedulerTest {
     }
 
     @Test
-    @DisplayName("K33: preemption of the last")
-    void the_last_to_run_gives_way_and_nobody_is_admitted_in_that_step() {
-        var world = new SchedulerWorld(ROOMY, 6, 16, 80);
-        Sequence[] ab = world.submit(prompt(0, 32), prompt(1000, 32));
-
-        assertThat(world.step()).containsExactly(32, 32);
-        assertThat(table(ab[0])).containsExactly(1, 2);
-        assertThat(table(ab[1])).containsExactly(3, 4);
-
-        assertThat(world.step()).containsExactly(1);
-        assertThat(table(ab[0])).containsExactly(1, 2, 5);
-        assertThat(table(ab[1])).isEmpty();
-        assertThat(ab[1].state()).isEqualTo(Alive.PREEMPTED);
-        assertThat(world.cache.freeBlocks()).isEqualTo(2);
-        assertThat(world.scheduler.waitingCount()).isEqualTo(1);
-        assertThat(world.scheduler.preemptions()).isEqualTo(1);
-    }
-
-    @Test
-    @DisplayName("K33: resumption")
-    void a_preempted_sequence_finds_its_own_blocks_and_computes_one_token() {
-        var world = new SchedulerWorld(ROOMY, 8, 16, 112);
-        Sequence[] ab = world.submit(prompt(0, 48), prompt(1000, 48));
-        world.step();
-        assertThat(world.step()).containsExactly(1);
-        assertThat(table(ab[0])).containsExactly(1, 2, 3, 7);
-
-        assertThat(world.scheduler.cancel(ab[0])).isTrue();
-        assertThat(world.step()).containsExactly(1);
-
-        assertThat(table(ab[1])).containsExactly(4, 5, 6, 7);
-        assertThat(world.batch.firstPosition(0)).isEqualTo(48);
-        assertThat(world.cache.stats()).isEqualTo(new PrefixCacheStats(2, 96, 0, 6, 0, 1, 49, 48, 0, 0, 0));
-        assertThat(ab[1].tokens().cachedTokens()).as("what the first admission found stays").isZero();
-        assertThat(ab[1].preemptionCount()).isEqualTo(1);
-    }
-
-    @Test
-    void preempted_sequences_keep_their_order_and_stand_before_new_ones() {
-        var world = new SchedulerWorld(ROOMY, 7, 4, 24);
-        Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 8), prompt(3000, 4));
-        assertThat(world.step()).containsExactly(8, 8, 8);
-
-        assertThat(world.step()).as("c's two blocks go to a and b").containsExactly(1, 1);
-        assertThat(abc[2].state()).isEqualTo(Alive.PREEMPTED);
-        assertThat(abc[3].state()).isEqualTo(Alive.WAITING);
-        world.scheduler.cancel(abc[0]);
-        world.step();
-        assertThat(abc[2].state()).isEqualTo(Alive.RUNNING);
-        world.scheduler.checkIntegrity();
-    }
-
-    @Test
     void even_what_would_fit_is_not_admitted_in_a_step_that_preempted() {
         var settings = SchedulerSettings.of(64, 4, 8).withLongPrefillThreshold(8).withReserveWholeSequence(false);
         var world = new SchedulerWorld(settings, KvCacheSettings.of(6, 4).withPrefixCaching(false), 20);
@@ -189,6 +136,48 @@ class SchedulerTest {
     void the_context_limit_ends_by_length_at_the_second_token() {
         assertThat(end(prompt(10, 6), StopConditions.maxTokens(99), 8, ANY_TOKEN, ANY_TOKEN))
                 .isEqualTo(FinishReason.LENGTH);
+    }
+
+    @Test
+    @DisplayName("K39: end of sequence with min tokens 3")
+    void before_the_least_number_of_tokens_only_the_length_ends() {
+        var stop = new StopConditions(9, new int[] {42}, false).withMinTokens(3);
+        assertThat(end(prompt(10, 4), stop, 32, EOS, 42, EOS)).isEqualTo(FinishReason.STOP);
+        assertThat(end(prompt(10, 4), stop, 32, EOS, EOS, 42)).isEqualTo(FinishReason.STOP);
+    }
+
+    @Test
+    @DisplayName("K39: min tokens beyond the cap")
+    void a_least_number_of_tokens_beyond_the_context_does_not_keep_a_sequence_running() {
+        var stop = new StopConditions(9, new int[0], false).withMinTokens(9);
+        assertThat(end(prompt(10, 6), stop, 8, EOS, EOS)).isEqualTo(FinishReason.LENGTH);
+    }
+
+    @Test
+    void two_requests_of_one_id_are_two_requests() {
+        var world = new SchedulerWorld(ROOMY, 10, 4, 32);
+        Sequence[] twins = {world.submit(prompt(0, 3))[0], world.submit(prompt(0, 3))[0]};
+        assertThat(twins[0].requestId()).isEqualTo(twins[1].requestId());
+
+        world.step();
+        assertThat(world.scheduler.cancel(twins[0])).isTrue();
+        assertThat(twins[1].state()).isEqualTo(Alive.RUNNING);
+        assertThat(world.step()).containsExactly(1);
+    }
+
+    @Test
+    void a_sequence_is_submitted_once_and_a_stranger_is_not_cancelled() {
+        var world = new SchedulerWorld(ROOMY, 10, 4, 32);
+        Sequence one = world.submit(prompt(0, 3))[0];
+
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.submit(one, 0))
+                .withMessageContaining("was submitted before");
+        assertThatIllegalStateException().isThrownBy(() -> one.follower(one.sampling()));
+        assertThat(world.scheduler.cancel(request("stranger", 4, prompt(0, 3), 1))).isFalse();
+        assertThat(world.scheduler.cancel(one)).isTrue();
+        assertThat(world.scheduler.cancel(one)).isFalse();
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.submit(one, 0));
+        assertThat(world.scheduler.isIdle()).isTrue();
     }
 
     @Test
@@ -337,6 +326,17 @@ class SchedulerTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new SchedulerWorld(SchedulerSettings.of(64, 4, 1).withChunkedPrefill(false), 100, 4, 65))
                 .withMessageContaining("64").withMessageContaining("65");
+        assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(64, 64, 1).withSteps(0))
+                .withMessage("scheduler steps 0 is below 1");
+        assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(64, 64, 1).withCacheAwareWindow(4)
+                .withOvertakeLimitNanos(0)).withMessageContaining("overtake limit of 0 forbids it");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> SchedulerSettings.of(64, 64, 1).withOvertakeLimitNanos(-1));
+        var async = ROOMY.withAsyncScheduling(true);
+        assertThatIllegalArgumentException().isThrownBy(() -> new Scheduler(async,
+                        new RequestLimits(VOCABULARY, 32, KvCacheSettings.of(10, 4), 2048),
+                        new KvCacheManager(KvCacheSettings.of(10, 4))))
+                .withMessage("limits count with 2048 tokens in flight, the settings allow 4096");
         var limits = new RequestLimits(VOCABULARY, 32, KvCacheSettings.of(11, 4), 2048);
         var cache = new KvCacheManager(KvCacheSettings.of(10, 4));
         assertThatIllegalArgumentException()

@@ -1,0 +1,273 @@
+package dev.warmpath.worker.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.model.Golden;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
+import dev.warmpath.worker.scheduler.SchedulingPolicy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The engine with work ahead, several steps per decision, swap space, priorities, and several answers to a prompt. */
+class EngineModesTest {
+
+    private static final SplittableRandom RANDOM = new SplittableRandom(11);
+    private static final KvCacheSettings CACHE = KvCacheSettings.of(128, 16);
+    private static final SchedulerSettings ROOMY = SchedulerSettings.of(512, 8, 8);
+
+    @ParameterizedTest(name = "async {0}, {1} steps, {2} blocks of swap space")
+    @CsvSource({"true, 1, 0", "false, 4, 0", "true, 3, 0", "false, 1, 40", "true, 4, 200"})
+    void every_mode_gives_torchs_tokens_in_a_pool_that_forces_preemption(boolean async, int steps, int hostBlocks) {
+        Golden golden = Golden.read();
+        var settings = SchedulerSettings.of(/* maxBatchedTokens */ 300, 12, 12).withReserveWholeSequence(false)
+                .withAsyncScheduling(async).withSteps(steps);
+        try (var rig = new EngineRig(KvCacheSettings.of(161, 16).withHostBlockCount(hostBlocks), settings)) {
+            List<Recording> recordings = new ArrayList<>();
+            for (Golden.Prompt prompt : golden.prompts()) {
+                recordings.add(rig.submit(greedy(prompt.name(), prompt.tokens(), prompt.greedy().length)));
+            }
+            rig.runToEnd();
+
+            for (int i = 0; i < recordings.size(); i++) {
+                assertThat(recordings.get(i).tokens()).as(golden.prompts().get(i).name())
+                        .isEqualTo(golden.prompts().get(i).greedy());
+            }
+            EngineSnapshot end = rig.loop.snapshot();
+            assertThat(end.preemptions()).isPositive();
+            assertThat(end.swapPreemptions() > 0).isEqualTo(hostBlocks > 0);
+            assertThat(end.swappedInBlocks() > 0).isEqualTo(hostBlocks > 0);
+            assertThat(end.freeHostBlocks()).isEqualTo(hostBlocks);
+            assertThat(end.usedBlocks()).isZero();
+            assertThat(end.unusedSlots()).isZero();
+            assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
+            assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
+        }
+    }
+
+    @Test
+    void three_answers_compute_their_prompt_once_and_equal_the_single_one() {
+        try (var rig = new EngineRig(CACHE.withPrefixCaching(false), ROOMY)) {
+            int[] prompt = tokens(100);
+            Recording alone = rig.submit(greedy("alone", prompt, 6));
+            rig.runToEnd();
+            long before = rig.loop.snapshot().computedTokens();
+            assertThat(before).isEqualTo(100 + 5);
+
+            List<Recording> answers = List.of(new Recording(), new Recording(), new Recording());
+            rig.engine.submit(greedy("three", prompt, 6), List.copyOf(answers));
+            rig.runToEnd();
+
+            assertThat(answers).allSatisfy(answer -> assertThat(answer.tokens()).isEqualTo(alone.tokens()));
+            assertThat(rig.loop.snapshot().computedTokens() - before).as("the followers compute one prompt token each")
+                    .isEqualTo(100 + 2 + 3 * 5);
+            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+        }
+    }
+
+    @Test
+    void several_answers_are_drawn_with_seeds_of_their_own() {
+        try (var rig = new EngineRig(CACHE, ROOMY.withAsyncScheduling(true).withSteps(2))) {
+            int[] prompt = tokens(50);
+            List<Recording> answers = List.of(new Recording(), new Recording());
+            rig.engine.submit(drawn(prompt, 4711), List.copyOf(answers));
+            rig.runToEnd();
+            Recording second = rig.submit(drawn(prompt, 4712));
+            rig.runToEnd();
+
+            assertThat(answers.get(1).tokens()).isEqualTo(second.tokens()).isNotEqualTo(answers.get(0).tokens());
+            assertThat(answers.get(0).usage).isEqualTo(new Usage(50, 0, 20));
+        }
+    }
+
+    @Test
+    void several_answers_are_taken_all_or_none() {
+        try (var rig = new EngineRig(CACHE, SchedulerSettings.of(64, 2, 2))) {
+            List<GenerationListener> three = List.of(new Recording(), new Recording(), new Recording());
+            assertThatThrownBy(
+                            () -> rig.engine.submit(greedy("three", tokens(10), 2), three))
+                    .isInstanceOf(RefusedException.class);
+            assertThat(rig.loop.hasWork()).isFalse();
+            rig.engine.submit(greedy("two", tokens(10), 2), three.subList(0, 2));
+            rig.runToEnd();
+            assertThat(rig.loop.snapshot().generatedTokens()).isEqualTo(4);
+        }
+    }
+
+    @Test
+    void with_several_steps_every_token_goes_out_as_soon_as_its_step_is_done() {
+        try (var rig = new EngineRig(CACHE, ROOMY.withSteps(4))) {
+            List<Integer> awaitsAtToken = new ArrayList<>();
+            rig.engine.submit(greedy("r", tokens(20), 9), new SilentListener() {
+                @Override
+                public void onToken(int token, float logprob) {
+                    awaitsAtToken.add(rig.awaits);
+                }
+            });
+
+            assertThat(rig.runToEnd()).as("turns: the prompt, 4 steps, 4 steps").isEqualTo(3);
+            assertThat(awaitsAtToken).containsExactly(1, 2, 3, 4, 5, 6, 7, 8, 9);
+            assertThat(rig.loop.snapshot().steps()).isEqualTo(9);
+        }
+    }
+
+    @Test
+    void work_ahead_settles_a_batch_while_the_next_is_computed() {
+        try (var rig = new EngineRig(CACHE, ROOMY.withAsyncScheduling(true))) {
+            Recording one = rig.submit(greedy("r", tokens(20), 3));
+
+            assertThat(rig.loop.step()).as("the first batch is on its way").isZero();
+            assertThat(rig.awaits).isZero();
+            assertThat(rig.loop.step()).isEqualTo(1);
+            assertThat(one.tokenCount()).isEqualTo(1);
+            assertThat(rig.announced.size()).as("the block of the prompt").isEqualTo(1);
+            rig.runToEnd();
+            assertThat(one.finished).isEqualTo(FinishReason.LENGTH);
+        }
+    }
+
+    @ParameterizedTest(name = "async {0}, {1} steps, the device fails at step {2}")
+    @CsvSource({"false, 1, 0", "true, 1, 0", "true, 1, 1", "true, 1, 3", "false, 4, 3", "true, 4, 2", "true, 4, 7"})
+    void a_failure_at_any_point_ends_what_is_in_flight_and_leaves_nothing_behind(boolean async, int steps, int after) {
+        try (var rig = new EngineRig(CACHE, ROOMY.withAsyncScheduling(async).withSteps(steps))) {
+            int[] prompt = tokens(40);
+            Recording unlucky = rig.submit(greedy("unlucky", prompt, 30));
+            rig.submit(greedy("too", tokens(33), 30));
+            while (rig.awaits < after) {
+                rig.loop.step();
+            }
+            rig.failingSteps = 1;
+            rig.runToEnd();
+            assertRecovered(rig, unlucky, prompt);
+        }
+    }
+
+    @ParameterizedTest(name = "async {0}, {1} steps, the device refuses step {2}")
+    @CsvSource({"false, 1, 0", "true, 1, 1", "false, 4, 3", "true, 4, 6"})
+    void a_step_that_the_device_refuses_ends_what_is_in_flight_and_leaves_nothing_behind(
+            boolean async, int steps, int after) {
+        try (var rig = new EngineRig(CACHE, ROOMY.withAsyncScheduling(async).withSteps(steps))) {
+            int[] prompt = tokens(40);
+            Recording unlucky = rig.submit(greedy("unlucky", prompt, 30));
+            rig.refusedSubmission = after;
+            rig.runToEnd();
+            assertRecovered(rig, unlucky, prompt);
+        }
+    }
+
+    private static void assertRecovered(EngineRig rig, Recording unlucky, int[] prompt) {
+        assertThat(unlucky.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
+        assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+        assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
+        Recording again = rig.submit(greedy("again", prompt, 30));
+        rig.runToEnd();
+        Recording fresh = rig.submit(salted(prompt, 30));
+        rig.runToEnd();
+        assertThat(again.tokens()).as("whatever was cached is right").isEqualTo(fresh.tokens());
+        assertThat(Arrays.copyOf(again.tokens(), unlucky.tokenCount())).isEqualTo(unlucky.tokens());
+    }
+
+    @Test
+    void a_generation_that_is_cancelled_with_steps_in_flight_is_not_told_and_its_blocks_come_back() {
+        try (var rig = new EngineRig(CACHE, ROOMY.withAsyncScheduling(true).withSteps(3))) {
+            var listener = new Recording();
+            Generation generation = rig.engine.submit(greedy("gone", tokens(40), 100), listener);
+            rig.loop.step();
+            rig.loop.step();
+            int heard = listener.tokenCount();
+
+            rig.engine.cancel(generation);
+            rig.runToEnd();
+
+            assertThat(listener.tokenCount()).isEqualTo(heard);
+            assertThat(listener.isOver()).isFalse();
+            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
+        }
+    }
+
+    @Test
+    void a_reset_while_steps_are_in_flight_changes_nothing_and_one_after_them_is_announced() {
+        try (var rig = new EngineRig(CACHE, ROOMY.withAsyncScheduling(true))) {
+            rig.submit(greedy("r", tokens(40), 3));
+            rig.loop.step();
+            var early = rig.engine.resetPrefixCache();
+            rig.runToEnd();
+            assertThat(early).isCompletedWithValue(false);
+            assertThat(rig.announced.size()).isEqualTo(2);
+
+            var late = rig.engine.resetPrefixCache();
+            rig.loop.step();
+            assertThat(late).isCompletedWithValue(true);
+            assertThat(rig.announced.size()).isZero();
+        }
+    }
+
+    @Test
+    void a_lower_priority_number_is_served_first_where_the_policy_asks_for_it() {
+        try (var rig = new EngineRig(CACHE, SchedulerSettings.of(64, 1, 4).withPolicy(SchedulingPolicy.PRIORITY))) {
+            Recording patient = rig.submit(prioritized(tokens(10), 7));
+            Recording urgent = rig.submit(prioritized(tokens(10), -3));
+            rig.loop.step();
+            rig.loop.step();
+
+            assertThat(urgent.isOver()).isTrue();
+            assertThat(patient.tokenCount()).isZero();
+            rig.runToEnd();
+            assertThat(patient.isOver()).isTrue();
+        }
+    }
+
+    private static GenerateRequest greedy(String id, int[] prompt, int maxTokens) {
+        return GenerateRequest.of(id, prompt.clone(), SamplingParameters.GREEDY, pastTheEnd(maxTokens));
+    }
+
+    private static GenerateRequest salted(int[] prompt, int maxTokens) {
+        return new GenerateRequest("salted", 0, prompt.clone(), SamplingParameters.GREEDY, pastTheEnd(maxTokens), false,
+                "s:other", null, null, 0, 0);
+    }
+
+    private static GenerateRequest prioritized(int[] prompt, int priority) {
+        return new GenerateRequest("prioritized", 0, prompt, SamplingParameters.GREEDY, pastTheEnd(2), false, null, null,
+                null, priority, 0);
+    }
+
+    private static GenerateRequest drawn(int[] prompt, long seed) {
+        return GenerateRequest.of("drawn", prompt.clone(), new SamplingParameters(1.2f, 50, 0.95f, seed), pastTheEnd(20));
+    }
+
+    private static StopConditions pastTheEnd(int maxTokens) {
+        return new StopConditions(maxTokens, new int[0], true);
+    }
+
+    private static int[] tokens(int count) {
+        int[] tokens = new int[count];
+        Arrays.setAll(tokens, _ -> RANDOM.nextInt(2_000));
+        return tokens;
+    }
+
+    private abstract static class SilentListener implements GenerationListener {
+
+        @Override
+        public void onFinished(FinishReason reason, Usage usage) {
+            // only the tokens count
+        }
+
+        @Override
+        public void onFailed(FailureReason reason, String message) {
+            throw new AssertionError(message);
+        }
+    }
+}

@@ -1,0 +1,678 @@
+package dev.warmpath.worker.kvcache;
+
+import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
+
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
+import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
+import dev.warmpath.worker.kvcache.ObviousCache.Holder;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SplittableRandom;
+
+/**
+ * A cache, an {@link ObviousCache} beside it, a device whose slots hold simulated keys and values, and somebody who does
+ * with all three, at random, what a scheduler may do: steps are made while at most one other is in flight, and settled
+ * in order or failed.
+ *
+ * <p>The content of a slot is a number that stands for the group and all tokens up to the position: two slots are equal
+ * just if they hold the same thing. A step writes what it computes and must find right what it sees.
+ */
+final class CacheWorld {
+
+    private static final int MAX_LIVE = 6;
+    private static final int MAX_WAITING = 6;
+    private static final int MAX_TOKENS = 30;
+    private static final long GARBAGE = -1;
+
+    /** A sequence, what it is going to say, and where it stands. */
+    private final class Live {
+        final TokenSequence sequence;
+        final Holder holder;
+        final int salt;
+        /** All tokens, those yet to be drawn among them. */
+        final int[] future;
+        /** [MAX_TOKENS]; what the slot of a position holds, unmixed. */
+        final long[] contents;
+        /** Leading positions that hold their content by now, not only once the step being made is submitted. */
+        int ready;
+        int unsettledSteps;
+        boolean inStep;
+        boolean cancelled;
+
+        Live(int salt, int[] future, int known, boolean skipsCacheRead) {
+            this.salt = salt;
+            this.future = future;
+            this.contents = contentsOf(salt, future);
+            var extraKeys = salt == 0 ? ExtraKeys.NONE : ExtraKeys.ofSalt("salt " + salt);
+            sequence = new TokenSequence(HashSettings.ofBlockSize(blockSize), extraKeys,
+                    Arrays.copyOf(future, known), skipsCacheRead);
+            holder = new Holder(textsOf(contents), groupCount);
+            holder.known = known;
+        }
+
+        Live(Live parent, int[] future) {
+            this.salt = parent.salt;
+            this.future = future;
+            this.contents = contentsOf(salt, future);
+            sequence = parent.sequence.fork();
+            holder = new Holder(textsOf(contents), groupCount);
+            holder.known = parent.holder.known;
+        }
+
+        void append() {
+            sequence.append(future[holder.known++]);
+        }
+
+        /** Nobody may take its blocks: a step reads or writes them. */
+        boolean isBusy() {
+            return inStep || unsettledSteps > 0;
+        }
+    }
+
+    /**
+     * @param from     first position that is written, external ones among them
+     * @param computed first position that is computed
+     */
+    private record Entry(Live live, int from, int computed, int to, int keyedBlocks, int draws) {}
+
+    private static final class Step {
+        final List<Entry> entries = new ArrayList<>();
+        final List<Integer> copiedTo = new ArrayList<>();
+        final List<Live> swappedOut = new ArrayList<>();
+        boolean admitted;
+        long eventCount;
+    }
+
+    private final SplittableRandom random;
+    private final KvCacheSettings settings;
+    private final int blockSize;
+    private final int groupCount;
+    private final boolean async;
+    private final KvCacheManager cache;
+    private final ObviousCache model;
+    private final long[] device;
+    private final long[] host;
+    private final List<Live> live = new ArrayList<>();
+    private final List<Live> waiting = new ArrayList<>();
+    private final ArrayDeque<Step> inFlight = new ArrayDeque<>();
+    private final List<int[]> said = new ArrayList<>();
+    private Step step = new Step();
+
+    private final Map<Long, Long> textByKey = new HashMap<>();
+    private final Map<Long, Long> parentText = new HashMap<>();
+    private final Map<Long, Integer> copiesByEntry = new HashMap<>();
+    private final Set<Long> announced = new HashSet<>();
+    private long countedEvents;
+
+    long hits;
+    long refusals;
+    long swapsIn;
+    long copiesOnWrite;
+
+    CacheWorld(long seed) {
+        random = new SplittableRandom(seed);
+        blockSize = 1 + random.nextInt(4);
+        List<CacheGroup> groups = switch (random.nextInt(6)) {
+            case 0 -> List.of(window());
+            case 1 -> List.of(new FullAttention(), window());
+            case 2 -> List.of(new FullAttention(), window(), window());
+            default -> List.of(new FullAttention());
+        };
+        groupCount = groups.size();
+        int blockCount = 6 + random.nextInt(random.nextBoolean() ? 16 : 59);
+        settings = KvCacheSettings.of(blockCount, blockSize).withGroups(groups)
+                .withMaxLength(random.nextBoolean() ? MAX_TOKENS : Integer.MAX_VALUE)
+                .withPrefixCaching(random.nextInt(6) > 0)
+                .withVerifyTokens(random.nextBoolean())
+                .withFreeOrder(random.nextInt(3) == 0 ? FreeOrder.RELEASE_ORDER : FreeOrder.UNKEYED_FIRST)
+                .withWatermark(random.nextBoolean() ? 0 : 0.1)
+                .withHostBlockCount(random.nextInt(3) * 8);
+        async = random.nextBoolean();
+        cache = new KvCacheManager(settings);
+        model = new ObviousCache(settings);
+        device = new long[blockCount * blockSize];
+        host = new long[settings.hostBlockCount() * blockSize];
+    }
+
+    void operate() {
+        int dice = random.nextInt(100);
+        if (dice < 22) {
+            admit();
+        } else if (dice < 58) {
+            extend();
+        } else if (dice < 63) {
+            fork();
+        } else if (dice < 68) {
+            preempt();
+        } else if (dice < 74) {
+            end();
+        } else if (dice < 77) {
+            loaded();
+        } else if (dice < 90) {
+            submit();
+        } else if (dice < 96) {
+            settle();
+        } else if (dice < 97) {
+            fail();
+        } else if (dice < 98) {
+            reset();
+        } else {
+            announce(cache.drainChanges());
+            compareAnnounced();
+        }
+        copy();
+    }
+
+    /** All that must hold after every operation. */
+    void check() {
+        requireEqual("free queue", ints(model.queue), cache.pool().freeListing());
+        for (int block = 1; block < settings.blockCount(); block++) {
+            requireEqual("references", model.references[block], cache.pool().references(block));
+            require(cache.pool().isKeyed(block) == (model.textOf[block] != ObviousCache.NO_TEXT), "key of " + block);
+        }
+        requireEqual("free host blocks", model.freeHostBlocks(), cache.freeHostBlocks());
+        var holders = new ArrayList<TokenSequence>(live.size());
+        for (Live each : live) {
+            checkLive(each);
+            holders.add(each.sequence);
+        }
+        cache.checkIntegrity(holders);
+        countEvents();
+        checkReachable();
+    }
+
+    private void checkLive(Live each) {
+        requireEqual("computed", each.holder.computed, each.sequence.computedTokens());
+        requireEqual("keyed", each.holder.keyed, each.sequence.keyedBlocks());
+        for (int group = 0; group < groupCount; group++) {
+            requireEqual("table", ints(each.holder.tables.get(group)), each.sequence.table(group).toArray());
+            checkContents(each, group, model.unseenTokens(group, each.ready), each.ready);
+        }
+    }
+
+    private void checkContents(Live each, int group, int from, int to) {
+        BlockTable table = each.sequence.table(group);
+        for (int position = from; position < to; position++) {
+            require(table.block(position / blockSize) != NULL_BLOCK, "what is seen is there");
+            if (device[table.slot(position)] != content(each, position, group)) {
+                throw new AssertionError("position " + position + " of group " + group + " in table " + table
+                        + ": other content than computed");
+            }
+        }
+    }
+
+    /** A key of the first group is there just if those before it in its chain are: none is cut off. */
+    private void checkReachable() {
+        if (!settings.announces()) {
+            return;
+        }
+        int keys = 0;
+        for (long text : model.blocksByText.keySet()) {
+            Long parent = parentText.get(text);
+            if (parent != null) {
+                keys++;
+                require(parent == ObviousCache.NO_TEXT || model.blocksByText.containsKey(parent), "reachable");
+            }
+        }
+        requireEqual("cached keys", keys, cache.cachedBlocks());
+    }
+
+    /** Stored minus removed entries of a key are the blocks that carry it (I7). */
+    private void countEvents() {
+        if (cache.eventCount() == countedEvents) {
+            return;
+        }
+        for (KvEventLog.Entry entry : cache.log().entries()) {
+            if (entry.number() < countedEvents) {
+                continue;
+            }
+            if (entry.kind() == KvEventLog.Kind.CLEARED) {
+                copiesByEntry.clear();
+                continue;
+            }
+            long text = ObviousCache.inGroup(textByKey.get(entry.key()), entry.group());
+            copiesByEntry.merge(text, entry.kind() == KvEventLog.Kind.STORED ? 1 : -1, Integer::sum);
+            copiesByEntry.remove(text, 0);
+        }
+        countedEvents = cache.eventCount();
+        requireEqual("keys by the log", copiesByEntry.size(), model.blocksByText.size());
+        model.blocksByText.forEach((text, blocks) ->
+                requireEqual("copies by the log", copiesByEntry.getOrDefault(text, 0), blocks.size()));
+    }
+
+    private void admit() {
+        if (live.size() == MAX_LIVE) {
+            return;
+        }
+        boolean resumed = !waiting.isEmpty() && (waiting.size() == MAX_WAITING || random.nextBoolean());
+        Live each = resumed ? waiting.getLast() : newcomer();
+        remember(each);
+        PrefixHit hit = cache.match(each.sequence);
+        ObviousCache.Hit expected = each.sequence.skipsCacheRead() || !settings.prefixCaching()
+                ? new ObviousCache.Hit(0, List.of()) : model.match(each.holder);
+        requireEqual("hit", expected.blockCount(), hit.blockCount());
+        for (int group = 0; group < expected.blocks().size(); group++) {
+            requireEqual("hit", ints(expected.blocks().get(group)), hit.toArray(group));
+        }
+        int cached = cache.resumableTokens(each.sequence, hit);
+        requireEqual("resumable", Math.max(hit.tokenCount(), each.holder.swapped), cached);
+        int swapped = each.holder.swapped;
+        Admission admission = admission(each.holder.known - cached);
+        boolean admitted = cache.admit(each.sequence, hit, admission);
+        require(admitted == model.admit(each.holder, expected, admission), "admission");
+        if (!admitted) {
+            refusals++;
+            return;
+        }
+        waiting.remove(each);
+        live.add(each);
+        hits += expected.blockCount();
+        swapsIn += swapped > 0 ? 1 : 0;
+        step.admitted = true;
+        each.ready = 0;
+        boolean delayed = admission.delayKeys();
+        schedule(each, cached, delayed ? cached : cached + admission.externalTokens(),
+                delayed ? cached : each.holder.computed, 0);
+    }
+
+    private Admission admission(int uncomputed) {
+        int external = random.nextInt(8) == 0 ? random.nextInt(uncomputed) : 0;
+        if (external > 0 && random.nextBoolean()) {
+            return new Admission(0, 0, external, true, random.nextInt(4) == 0, random.nextBoolean());
+        }
+        int most = uncomputed - external;
+        int tokens = random.nextBoolean() ? most : 1 + random.nextInt(most);
+        int lookahead = random.nextInt(6) == 0 ? random.nextInt(5) : 0;
+        return new Admission(tokens, lookahead, external, false, random.nextInt(4) == 0, random.nextBoolean());
+    }
+
+    private void extend() {
+        Live each = any(live);
+        if (each == null || each.inStep || each.cancelled || each.holder.awaited > 0 || isComplete(each)) {
+            return;
+        }
+        int uncomputed = each.sequence.uncomputedTokens();
+        int tokens = random.nextInt(3) == 0 ? 1 + random.nextInt(uncomputed) : uncomputed;
+        int room = MAX_TOKENS - 1 - each.holder.computed - tokens;
+        int more = tokens == uncomputed && random.nextInt(4) == 0 ? Math.min(random.nextInt(3), Math.max(room, 0)) : 0;
+        int lookahead = more + (random.nextInt(6) == 0 ? random.nextInt(4) : 0);
+        int from = each.holder.computed;
+        boolean extended = cache.extend(each.sequence, tokens, lookahead);
+        require(extended == model.extend(each.holder, tokens, lookahead), "extension");
+        if (!extended) {
+            refusals++;
+            return;
+        }
+        if (more > 0) {
+            // several steps for one decision: what they draw is computed before it is known
+            each.sequence.expect(more);
+            require(cache.extend(each.sequence, more), "room was looked ahead for");
+            require(model.extend(each.holder, more, 0), "room was looked ahead for");
+        }
+        schedule(each, from, from, each.holder.computed, more);
+    }
+
+    private void fork() {
+        Live parent = any(live);
+        if (parent == null || live.size() == MAX_LIVE || parent.inStep || parent.cancelled || parent.ready == 0
+                || parent.ready < parent.holder.computed) {
+            return;
+        }
+        int[] future = parent.future.clone();
+        for (int i = parent.holder.known; i < MAX_TOKENS; i++) {
+            future[i] = random.nextInt(3);
+        }
+        var child = new Live(parent, future);
+        if (child.holder.known < MAX_TOKENS && random.nextBoolean()) {
+            child.append();
+        }
+        remember(child);
+        boolean forked = cache.fork(parent.sequence, child.sequence);
+        require(forked == model.fork(parent.holder, child.holder), "fork");
+        if (!forked) {
+            return;
+        }
+        live.add(child);
+        child.ready = child.holder.computed;
+        step.admitted = true;
+        int tokens = child.sequence.uncomputedTokens();
+        boolean extended = cache.extend(child.sequence, tokens);
+        require(extended == model.extend(child.holder, tokens, 0), "extension of a child");
+        if (extended) {
+            schedule(child, child.ready, child.ready, child.holder.computed, 0);
+        } else {
+            release(child);
+        }
+    }
+
+    /** Somebody gives his blocks up; what he was to do in the step being made is taken back. */
+    private void preempt() {
+        Live victim = any(live);
+        if (victim == null || victim.unsettledSteps > 0 || victim.cancelled || waiting.size() == MAX_WAITING
+                || victim.inStep && step.admitted) {
+            return;
+        }
+        if (victim.inStep) {
+            step.entries.removeIf(entry -> entry.live == victim);
+            victim.inStep = false;
+            cache.withdraw(victim.sequence);
+            model.withdraw(victim.holder);
+        }
+        if (victim.sequence.pendingTokens() > 0) {
+            release(victim);                                          // drawn for a step that is not made: it ends
+            return;
+        }
+        boolean swapped = random.nextBoolean() && cache.swapOut(victim.sequence);
+        if (swapped) {
+            require(model.swapOut(victim.holder), "swap");
+            step.swappedOut.add(victim);
+        } else {
+            cache.release(victim.sequence);
+            model.release(victim.holder);
+        }
+        victim.ready = 0;
+        live.remove(victim);
+        waiting.add(victim);
+    }
+
+    private void end() {
+        boolean running = random.nextInt(4) > 0;
+        Live each = any(running ? live : waiting);
+        if (each == null) {
+            return;
+        }
+        if (each.isBusy()) {
+            each.cancelled = true;                                    // its blocks go when its step is settled
+        } else {
+            release(each);
+            cache.release(each.sequence);                             // once more: nothing happens
+        }
+    }
+
+    private void loaded() {
+        for (Live each : live) {
+            if (each.holder.awaited > 0 && !each.isBusy()) {
+                int awaited = each.holder.awaited;
+                int arrived = random.nextInt(3) == 0 ? random.nextInt(awaited + 1) : awaited;
+                int from = each.holder.computed - awaited;
+                write(each, from, from + arrived);
+                cache.loaded(each.sequence, arrived);
+                model.loaded(each.holder, arrived);
+                each.ready = each.holder.computed;
+                return;
+            }
+        }
+    }
+
+    private void submit() {
+        if (inFlight.size() == (async ? 2 : 1)) {
+            settle();
+        }
+        for (Entry entry : step.entries) {
+            write(entry.live, entry.from, entry.to);
+        }
+        for (Entry entry : step.entries) {
+            Live each = entry.live;
+            for (int group = 0; group < groupCount; group++) {
+                checkContents(each, group, model.unseenTokens(group, entry.computed), entry.to);
+            }
+            each.ready = entry.to;
+            each.inStep = false;
+            each.unsettledSteps++;
+        }
+        step.eventCount = cache.eventCount();
+        inFlight.add(step);
+        step = new Step();
+    }
+
+    private void settle() {
+        if (inFlight.isEmpty()) {
+            return;
+        }
+        Step settled = inFlight.removeFirst();
+        for (Entry entry : settled.entries) {
+            Live each = entry.live;
+            each.unsettledSteps--;
+            for (int i = 0; i < entry.draws; i++) {
+                each.append();
+            }
+            remember(each);
+            int computed = entry.to;
+            cache.settle(each.sequence, computed, entry.keyedBlocks);
+            each.holder.settled = computed;
+            each.holder.settledBlocks = entry.keyedBlocks;
+            if (!each.isBusy() && (each.cancelled || isComplete(each))) {
+                release(each);
+            }
+        }
+        announce(cache.drainChanges(settled.eventCount));
+    }
+
+    /** Everything in flight fails, and with it the step that builds on it. */
+    private void fail() {
+        if (inFlight.isEmpty()) {
+            return;
+        }
+        inFlight.add(step);
+        step = new Step();
+        var failed = new ArrayList<Live>();
+        while (!inFlight.isEmpty()) {
+            Step last = inFlight.removeLast();
+            for (int block : last.copiedTo) {
+                Arrays.fill(device, block * blockSize, (block + 1) * blockSize, GARBAGE);
+            }
+            for (Entry entry : last.entries.reversed()) {
+                for (int group = 0; group < groupCount; group++) {
+                    for (int position = entry.from; position < entry.to; position++) {
+                        device[entry.live.sequence.table(group).slot(position)] = GARBAGE;
+                    }
+                }
+                if (!failed.contains(entry.live)) {
+                    failed.add(entry.live);
+                }
+            }
+            for (Live each : last.swappedOut) {
+                cache.dropSwapped(each.sequence);
+                model.dropSwapped(each.holder);
+            }
+        }
+        for (Live each : failed) {
+            cache.withdraw(each.sequence);
+            model.withdraw(each.holder);
+        }
+        for (Live each : failed) {
+            release(each);
+        }
+    }
+
+    private void reset() {
+        require(cache.resetPrefixCache() == model.reset(), "reset");
+    }
+
+    private void schedule(Live each, int from, int computed, int to, int drawsBefore) {
+        boolean draws = each.holder.awaited == 0 && each.sequence.uncomputedTokens() == 0;
+        if (draws) {
+            each.sequence.expect(1);
+        }
+        each.inStep = true;
+        step.entries.add(new Entry(each, from, computed, to, each.holder.keyed, draws ? drawsBefore + 1 : 0));
+    }
+
+    private void release(Live each) {
+        cache.release(each.sequence);
+        model.release(each.holder);
+        live.remove(each);
+        waiting.remove(each);
+    }
+
+    private boolean isComplete(Live each) {
+        return each.holder.known + each.sequence.pendingTokens() >= MAX_TOKENS - 1;
+    }
+
+    /** Does the noted copies. Between the making of a step and its submission nothing else touches the device. */
+    private void copy() {
+        BlockCopies copies = cache.copies();
+        for (int i = 0; i < copies.size(); i++) {
+            int source = copies.source(i) * blockSize;
+            int target = copies.target(i) * blockSize;
+            switch (copies.direction(i)) {
+                case WITHIN_DEVICE -> System.arraycopy(device, source, device, target, blockSize);
+                case TO_HOST -> System.arraycopy(device, source, host, target, blockSize);
+                case TO_DEVICE -> System.arraycopy(host, source, device, target, blockSize);
+            }
+            if (copies.direction(i) != BlockCopies.Direction.TO_HOST) {
+                step.copiedTo.add(copies.target(i));
+                copiesOnWrite += copies.direction(i) == BlockCopies.Direction.WITHIN_DEVICE ? 1 : 0;
+            }
+        }
+        copies.clear();
+    }
+
+    private void write(Live each, int from, int to) {
+        for (int group = 0; group < groupCount; group++) {
+            for (int position = from; position < to; position++) {
+                BlockTable table = each.sequence.table(group);
+                if (table.block(position / blockSize) != NULL_BLOCK) {
+                    device[table.slot(position)] = content(each, position, group);
+                }
+            }
+        }
+    }
+
+    /** Applies published changes as a router would: parents first, children first away. */
+    private void announce(List<BlockChange> changes) {
+        for (BlockChange change : changes) {
+            switch (change) {
+                case BlockChange.Cleared() -> announced.clear();
+                case BlockChange.Removed(var medium, var keys) -> {
+                    for (long key : keys) {
+                        require(announced.remove(textByKey.get(key)), "removed what was there");
+                    }
+                }
+                case BlockChange.Stored(var medium, var keys) -> {
+                    for (long key : keys) {
+                        long text = textByKey.get(key);
+                        long parent = parentText.get(text);
+                        require(parent == ObviousCache.NO_TEXT || announced.contains(parent), "parent first");
+                        require(announced.add(text), "stored what was not there");
+                    }
+                }
+            }
+            for (long text : announced) {
+                long parent = parentText.get(text);
+                require(parent == ObviousCache.NO_TEXT || announced.contains(parent), "announced is reachable");
+            }
+        }
+    }
+
+    private void compareAnnounced() {
+        var expected = new HashSet<Long>();
+        for (long text : model.blocksByText.keySet()) {
+            if (settings.announces() && parentText.containsKey(text)) {
+                expected.add(text);
+            }
+        }
+        require(announced.equals(expected), "announced are the keys that are there");
+        require(cache.announcedKeys().length == expected.size(), "snapshot");
+    }
+
+    private void remember(Live each) {
+        each.sequence.hash();
+        for (int index = 0; index < each.sequence.chain().blockCount(); index++) {
+            long text = each.holder.texts[index];
+            textByKey.put(each.sequence.chain().key(index), text);
+            parentText.put(text, index == 0 ? ObviousCache.NO_TEXT : each.holder.texts[index - 1]);
+        }
+    }
+
+    private Live newcomer() {
+        int[] future;
+        if (!said.isEmpty() && random.nextInt(3) > 0) {
+            future = said.get(random.nextInt(said.size())).clone();
+            for (int i = random.nextInt(MAX_TOKENS); i < MAX_TOKENS; i++) {
+                future[i] = random.nextInt(3);
+            }
+        } else {
+            future = random.ints(MAX_TOKENS, 0, 3).toArray();
+        }
+        if (said.size() < 12) {
+            said.add(future);
+        }
+        int salt = random.nextInt(8) == 0 ? 1 : 0;
+        return new Live(salt, future, 1 + random.nextInt(MAX_TOKENS - 8), random.nextInt(10) == 0);
+    }
+
+    private CacheGroup window() {
+        return new SlidingWindow(1 + random.nextInt(10));
+    }
+
+    private <T> T any(List<T> list) {
+        return list.isEmpty() ? null : list.get(random.nextInt(list.size()));
+    }
+
+    private static long[] contentsOf(int salt, int[] tokens) {
+        var contents = new long[tokens.length];
+        long content = mix(salt + 1);
+        for (int i = 0; i < tokens.length; i++) {
+            content = mix(content + tokens[i] + 1);
+            contents[i] = content;
+        }
+        return contents;
+    }
+
+    private long[] textsOf(long[] contents) {
+        var texts = new long[contents.length / blockSize];
+        for (int index = 0; index < texts.length; index++) {
+            texts[index] = contents[(index + 1) * blockSize - 1];
+        }
+        return texts;
+    }
+
+    private static long content(Live each, int position, int group) {
+        return ObviousCache.inGroup(each.contents[position], group);
+    }
+
+    /** The finalizer of splitmix64: different numbers stay different. */
+    private static long mix(long value) {
+        long mixed = value * 0x9e3779b97f4a7c15L;
+        mixed = (mixed ^ (mixed >>> 30)) * 0xbf58476d1ce4e5b9L;
+        mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
+        return mixed ^ (mixed >>> 31);
+    }
+
+    private static int[] ints(List<Integer> numbers) {
+        var array = new int[numbers.size()];
+        for (int i = 0; i < array.length; i++) {
+            array[i] = numbers.get(i);
+        }
+        return array;
+    }
+
+    private static void require(boolean condition, String what) {
+        if (!condition) {
+            throw new AssertionError(what);
+        }
+    }
+
+    private static void requireEqual(String what, long expected, long found) {
+        if (expected != found) {
+            throw new AssertionError(what + ": " + expected + " expected, " + found + " found");
+        }
+    }
+
+    private static void requireEqual(String what, int[] expected, int[] found) {
+        if (!Arrays.equals(expected, found)) {
+            throw new AssertionError(
+                    what + ": " + Arrays.toString(expected) + " expected, " + Arrays.toString(found) + " found");
+        }
+    }
+}

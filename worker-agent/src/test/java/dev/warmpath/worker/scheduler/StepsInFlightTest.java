@@ -1,0 +1,298 @@
+package dev.warmpath.worker.scheduler;
+
+import static dev.warmpath.worker.scheduler.Requests.EOS;
+import static dev.warmpath.worker.scheduler.Requests.prompt;
+import static dev.warmpath.worker.scheduler.SchedulerWorld.ANY_TOKEN;
+import static dev.warmpath.worker.scheduler.SchedulerWorld.table;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.scheduler.SequenceState.Alive;
+import dev.warmpath.worker.scheduler.SequenceState.Cancelled;
+import dev.warmpath.worker.scheduler.SequenceState.Failed;
+import dev.warmpath.worker.scheduler.SequenceState.Finished;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Batches that are scheduled before the last one has settled, and batches of several device steps. */
+class StepsInFlightTest {
+
+    private static final SchedulerSettings ROOMY = SchedulerSettings.of(2048, 64, 512);
+    private static final SchedulerSettings ASYNC = ROOMY.withAsyncScheduling(true);
+    private static final SchedulerSettings FOUR_STEPS = ROOMY.withSteps(4);
+
+    @Test
+    void the_next_batch_takes_the_token_from_where_the_one_in_flight_draws_it() {
+        var world = new SchedulerWorld(ASYNC, 20, 4, 32);
+        Sequence[] ab = world.submit(prompt(0, 5), prompt(1000, 6));
+        assertThat(world.schedule()).containsExactly(5, 6);
+        ScheduledBatch first = world.batch;
+        assertThat(first.feedIndex(1, 0)).isEqualTo(ScheduledBatch.NO_SAMPLE);
+
+        assertThat(world.schedule()).as("nothing is known of what the first draws").containsExactly(1, 1);
+        ScheduledBatch second = world.batch;
+        assertThat(second).isNotSameAs(first);
+        assertThat(second.firstPosition(1)).isEqualTo(6);
+        assertThat(second.feedIndex(0, 0)).isZero();
+        assertThat(second.feedIndex(1, 0)).isEqualTo(1);
+        assertThat(ab[0].tokens().pendingTokens()).isEqualTo(2);
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.schedule(0))
+                .withMessage("2 batches are neither settled nor failed");
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.settle(second, new int[2]));
+
+        world.settleStep(first, ANY_TOKEN);
+        assertThat(ab[0].completionTokens()).isEqualTo(1);
+        assertThat(ab[0].tokens().pendingTokens()).isEqualTo(1);
+        assertThat(world.schedule()).containsExactly(1, 1);
+    }
+
+    @Test
+    void a_long_prompt_goes_on_while_its_last_chunk_is_computed() {
+        var world = new SchedulerWorld(SchedulerSettings.of(8, 4, 4).withAsyncScheduling(true), 20, 4, 32);
+        world.submit(prompt(0, 20));
+
+        assertThat(world.schedule()).containsExactly(8);
+        assertThat(world.schedule()).containsExactly(8);
+        assertThat(world.batch.feedIndex(0, 0)).isEqualTo(ScheduledBatch.NO_SAMPLE);
+    }
+
+    @Test
+    @DisplayName("spec 6.8: the fence, at the end of a sequence")
+    void blocks_of_a_finished_sequence_return_when_the_step_behind_has_settled_and_its_token_is_dropped() {
+        var world = new SchedulerWorld(ASYNC, 20, 4, 32);
+        Sequence one = world.submit(prompt(0, 5))[0];
+        world.schedule();
+        ScheduledBatch first = world.batch;
+        world.schedule();
+        ScheduledBatch second = world.batch;
+
+        world.settleStep(first, EOS);
+        assertThat(one.state()).isEqualTo(new Finished(FinishReason.STOP));
+        assertThat(world.scheduler.runningCount()).isZero();
+        assertThat(world.scheduler.isIdle()).as("a step is in flight").isFalse();
+        assertThat(world.cache.freeBlocks()).isEqualTo(17);
+        assertThat(world.schedule()).as("nothing to do but to settle").isEmpty();
+
+        world.settleStep(second, ANY_TOKEN);
+        assertThat(second.tookToken(0)).isFalse();
+        assertThat(one.completionTokens()).isEqualTo(1);
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+        assertThat(world.scheduler.isIdle()).isTrue();
+    }
+
+    @Test
+    @DisplayName("spec 6.8: the fence, at a cancellation")
+    void blocks_of_a_cancelled_sequence_return_when_its_steps_have_settled() {
+        var world = new SchedulerWorld(ASYNC, 20, 4, 32);
+        Sequence[] ab = world.submit(prompt(0, 5), prompt(1000, 5));
+        world.schedule();
+        ScheduledBatch first = world.batch;
+        world.schedule();
+
+        assertThat(world.scheduler.cancel(ab[0])).isTrue();
+        assertThat(world.scheduler.cancel(ab[0])).isFalse();
+        assertThat(ab[0].state()).isEqualTo(new Cancelled());
+        assertThat(world.cache.freeBlocks()).isEqualTo(15);
+        ScheduledBatch second = world.batch;
+        world.settleStep(first, ANY_TOKEN);
+        assertThat(first.tookToken(0)).isFalse();
+        assertThat(first.tookToken(1)).isTrue();
+        assertThat(world.cache.freeBlocks()).isEqualTo(15);
+        world.settleStep(second, ANY_TOKEN);
+        assertThat(world.cache.freeBlocks()).isEqualTo(17);
+        assertThat(ab[0].completionTokens()).isZero();
+    }
+
+    @Test
+    void a_sequence_whose_last_token_is_being_drawn_is_not_scheduled_again() {
+        var world = new SchedulerWorld(ASYNC, 20, 4, 32);
+        Sequence one = world.submit(/* maxTokens */ 1, prompt(0, 5))[0];
+        world.schedule();
+        ScheduledBatch first = world.batch;
+
+        assertThat(world.schedule()).isEmpty();
+        world.settleStep(first, ANY_TOKEN);
+        assertThat(one.state()).isEqualTo(new Finished(FinishReason.LENGTH));
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+    }
+
+    @Test
+    void nobody_is_preempted_while_a_step_is_in_flight() {
+        var world = new SchedulerWorld(ASYNC, 6, 4, 20);
+        Sequence[] ab = world.submit(prompt(0, 8), prompt(1000, 8));
+        world.schedule();
+        ScheduledBatch first = world.batch;
+        assertThat(world.schedule()).as("a takes the last block, b has to wait").containsExactly(1);
+        ScheduledBatch second = world.batch;
+        assertThat(ab[1].state()).isEqualTo(Alive.RUNNING);
+
+        world.settleStep(first, ANY_TOKEN);
+        assertThat(world.schedule()).as("until all is settled").isEmpty();
+        world.settleStep(second, ANY_TOKEN);
+        assertThat(world.schedule()).containsExactly(1);
+        assertThat(ab[1].state()).as("b was the last and could not go on").isEqualTo(Alive.PREEMPTED);
+        assertThat(world.scheduler.preemptions()).isEqualTo(1);
+    }
+
+    @Test
+    void a_failed_step_fails_the_one_behind_it_and_withdraws_the_keys_of_both() {
+        var world = new SchedulerWorld(ASYNC, 20, 4, 32);
+        Sequence a = world.submit(prompt(0, 9))[0];
+        world.schedule();
+        ScheduledBatch first = world.batch;
+        Sequence b = world.submit(prompt(0, 13))[0];
+        assertThat(world.schedule()).as("b builds on what a's step is to fill").containsExactly(1, 5);
+        assertThat(first.eventCount()).as("a's two keys").isEqualTo(2);
+        assertThat(world.batch.eventCount()).as("and b's third").isEqualTo(3);
+
+        assertThat(world.scheduler.fail("device lost")).containsExactly(a, b);
+
+        assertThat(b.state()).isEqualTo(new Failed(FailureReason.ENGINE_FAILURE, "device lost"));
+        assertThat(world.cache.drainChanges()).isEmpty();
+        assertThat(world.cache.announcedCount()).isZero();
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+        assertThat(world.scheduler.isIdle()).isTrue();
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.fail("again"));
+    }
+
+    @Test
+    void a_sequence_that_was_in_no_batch_in_flight_survives_a_failure() {
+        var world = new SchedulerWorld(SchedulerSettings.of(8, 2, 4).withAsyncScheduling(true), 20, 4, 32);
+        Sequence[] ab = world.submit(prompt(0, 16), prompt(1000, 4));
+        world.schedule();
+        world.schedule();
+        world.scheduler.fail("device lost");
+
+        assertThat(ab[0].isOver()).isTrue();
+        assertThat(ab[1].state()).isEqualTo(Alive.WAITING);
+        assertThat(world.step()).containsExactly(4);
+    }
+
+    @Test
+    void four_steps_are_made_at_once_while_all_decode_and_nobody_waits() {
+        var world = new SchedulerWorld(FOUR_STEPS, 20, 4, 32);
+        Sequence[] ab = world.submit(/* maxTokens */ 7, prompt(0, 5), prompt(1000, 6));
+        world.step();
+        assertThat(world.batch.stepCount()).as("prompts are computed in one step").isEqualTo(1);
+
+        assertThat(world.schedule()).containsExactly(1, 1);
+        ScheduledBatch batch = world.batch;
+        assertThat(batch.stepCount()).isEqualTo(4);
+        assertThat(batch.totalTokens(0)).isEqualTo(2);
+        assertThat(batch.sampleCount(3)).isEqualTo(2);
+        assertThat(batch.feedIndex(1, 0)).isEqualTo(ScheduledBatch.NO_SAMPLE);
+        assertThat(batch.feedIndex(1, 1)).isEqualTo(1);
+        assertThat(ab[0].tokens().computedTokens()).isEqualTo(9);
+        for (int step = 1; step <= 4; step++) {
+            world.settleStep(batch, ANY_TOKEN);
+            assertThat(ab[0].completionTokens()).isEqualTo(1 + step);
+        }
+
+        world.schedule();
+        assertThat(world.batch.stepCount()).as("two are left of seven").isEqualTo(2);
+        world.settle(world.batch);
+        assertThat(ab).allMatch(Sequence::isOver);
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+    }
+
+    @Test
+    void one_step_is_made_while_somebody_waits_or_computes_a_prompt() {
+        var world = new SchedulerWorld(SchedulerSettings.of(8, 2, 4).withSteps(4), 20, 4, 32);
+        world.submit(prompt(0, 4), prompt(1000, 12), prompt(2000, 4));
+        for (int i = 0; i < 5; i++) {
+            world.step();
+            assertThat(world.batch.stepCount()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void one_step_is_made_if_the_blocks_for_more_are_not_free_and_nobody_gives_way_for_them() {
+        var world = new SchedulerWorld(FOUR_STEPS, 5, 4, 16);
+        world.submit(/* maxTokens */ 6, prompt(0, 6), prompt(1000, 6));
+        world.step();
+
+        world.step();
+        assertThat(world.batch.stepCount()).as("7 tokens in 2 blocks; 10 would need 3").isEqualTo(1);
+        assertThat(world.scheduler.preemptions()).isZero();
+    }
+
+    @Test
+    @DisplayName("K39: what several steps draw after the end is dropped")
+    void tokens_that_are_drawn_after_a_stop_are_dropped_and_the_blocks_return_with_the_last_step() {
+        var world = new SchedulerWorld(FOUR_STEPS, 20, 4, 32);
+        Sequence one = world.submit(prompt(0, 5))[0];
+        world.step();
+        world.schedule();
+        ScheduledBatch batch = world.batch;
+        world.settleStep(batch, 10);
+        world.settleStep(batch, EOS);
+        assertThat(one.isOver()).isTrue();
+        assertThat(world.cache.freeBlocks()).isEqualTo(16);
+
+        world.settleStep(batch, 12);
+        assertThat(batch.tookToken(0)).isFalse();
+        world.settleStep(batch, 12);
+        assertThat(one.tokens().tokens()).startsWith(0, 1, 2, 3, 4, ANY_TOKEN, 10, EOS);
+        assertThat(one.completionTokens()).isEqualTo(3);
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+    }
+
+    @Test
+    void blocks_that_later_steps_filled_are_keyed_when_their_tokens_are_known() {
+        var world = new SchedulerWorld(FOUR_STEPS, KvCacheSettings.of(20, 4), 32);
+        Sequence one = world.submit(/* maxTokens */ 5, prompt(0, 4))[0];
+        world.step();
+        world.cache.drainChanges();
+        assertThat(world.cache.announcedCount()).isEqualTo(1);
+
+        world.step();
+        assertThat(one.isOver()).isTrue();
+        world.cache.drainChanges();
+        assertThat(world.cache.announcedCount()).as("8 of 9 tokens were computed").isEqualTo(2);
+    }
+
+    @Test
+    void a_later_step_that_fails_takes_the_whole_batch_along() {
+        var world = new SchedulerWorld(FOUR_STEPS, 20, 4, 32);
+        Sequence one = world.submit(prompt(0, 3))[0];
+        world.step();
+        world.schedule();
+        world.settleStep(world.batch, ANY_TOKEN);
+
+        assertThat(world.scheduler.fail("device lost")).containsExactly(one);
+        assertThat(one.completionTokens()).as("what was told stays told").isEqualTo(2);
+        world.cache.drainChanges();
+        assertThat(world.cache.announcedCount()).isZero();
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+    }
+
+    @Test
+    void four_steps_and_work_ahead_go_together() {
+        var world = new SchedulerWorld(FOUR_STEPS.withAsyncScheduling(true), 20, 4, 40);
+        Sequence one = world.submit(/* maxTokens */ 10, prompt(0, 4))[0];
+        world.schedule();
+        ScheduledBatch first = world.batch;
+        assertThat(world.schedule()).containsExactly(1);
+        ScheduledBatch second = world.batch;
+        assertThat(second.stepCount()).isEqualTo(4);
+        world.settle(first);
+        assertThat(world.schedule()).containsExactly(1);
+        ScheduledBatch third = world.batch;
+        assertThat(third.stepCount()).isEqualTo(4);
+        assertThat(third.firstPosition(0)).isEqualTo(8);
+        assertThat(third.feedIndex(0, 0)).isZero();
+        world.settle(second);
+        world.schedule();
+        assertThat(world.batch.stepCount()).as("1 + 4 + 4 of 10 are drawn or will be").isEqualTo(1);
+        world.settle(third);
+        world.settle(world.batch);
+
+        assertThat(one.state()).isEqualTo(new Finished(FinishReason.LENGTH));
+        assertThat(one.completionTokens()).isEqualTo(10);
+        assertThat(table(one)).isEmpty();
+        assertThat(world.scheduler.isIdle()).isTrue();
+    }
+}
