@@ -215,7 +215,7 @@ public final class KvCacheManager {
         swap.drop(child);
         tables.share(parent, child, tokenCount);
         holderCount++;
-        child.settledTokens = Math.min(tokenCount, parent.settledTokens);
+        child.settledTokens = tokenCount;
         child.keyedBlocks = child.settledBlocks = Math.min(tokenCount / blockSize, parent.keyedBlocks);
         count(child, tokenCount);
         compute(child, tokenCount);

@@ -3,6 +3,7 @@ package dev.warmpath.worker.kvcache;
 import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
 import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -200,7 +201,7 @@ final class ObviousCache {
                 child.tables.get(group).add(block);
             }
         }
-        child.settled = Math.min(tokens, parent.settled);
+        child.settled = tokens;
         child.keyed = child.settledBlocks = Math.min(parent.keyed, tokens / blockSize);
         child.computed = tokens;
         return true;
@@ -243,7 +244,7 @@ final class ObviousCache {
             return false;
         }
         blocksByText.clear();
-        java.util.Arrays.fill(textOf, NO_TEXT);
+        Arrays.fill(textOf, NO_TEXT);
         return true;
     }
 
