@@ -77,14 +77,16 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
     private static void requireHeap(BlockPoolSize size, KvCacheSettings cache, long heap) {
         long swap = cache.hostBlockCount() * size.bytesPerBlock();
         if (size.bytes() + swap >= heap) {
-            throw new IllegalStateException(String.format(Locale.ROOT, "the KV cache takes %,d bytes and its swap space "
-                            + "%,d, but this JVM's heap, where they lie, grows to %,d only: start it with a larger -Xmx, "
-                            + "or lower warmpath.kv.memory or warmpath.kv.swap-space", size.bytes(), swap, heap));
+            throw new IllegalStateException(String.format(Locale.ROOT,
+                    "the KV cache takes %,d bytes and its swap space %,d, but this JVM's heap, where they lie, grows to "
+                            + "%,d only: start it with a larger -Xmx, or lower warmpath.kv.memory or "
+                            + "warmpath.kv.swap-space", size.bytes(), swap, heap));
         }
     }
 
     /** Otherwise every request that leaves its length open would be refused, one by one. */
-    private static void requireRoomForOne(BlockPoolSize size, KvCacheSettings cache, int tokensInFlight, KvProperties kv) {
+    private static void requireRoomForOne(BlockPoolSize size, KvCacheSettings cache, int tokensInFlight,
+            KvProperties kv) {
         int context = cache.maxLength();
         long needed = (long) cache.mostBlocks(context, tokensInFlight) + NULL_BLOCKS;
         if (cache.blockCount() < needed) {
@@ -100,7 +102,7 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
         }
     }
 
-    /** The longest sequence that the pool holds when it is alone there, found by halving: longer ones need no fewer blocks. */
+    /** The longest sequence that the pool holds alone, found by halving: a longer one needs no fewer blocks. */
     private static int longestFitting(KvCacheSettings cache, int tokensInFlight) {
         int fits = 0;
         int tooLong = cache.maxLength();

@@ -14,7 +14,7 @@ import org.springframework.validation.annotation.Validated;
  *
  * @param backend         {@code vector}: the processor's vector unit; {@code scalar}: plain loops, slow, for comparison
  * @param threads         that compute, 0 = one per core
- * @param kernelBlockSize tokens of a block as the device sees it, a divisor of {@code warmpath.kv.block-size}; 0 = the same
+ * @param kernelBlockSize tokens of a block on the device, a divisor of {@code warmpath.kv.block-size}; 0 = the same
  * @param warmUp          how long made-up requests run at start, so that the first real one finds compiled code
  */
 @Validated

@@ -22,8 +22,8 @@ import org.springframework.validation.annotation.Validated;
  * @param policy              {@code fcfs}: in the order of arrival; {@code priority}: the lower number first
  * @param schedulerSteps      steps per decision while everybody decodes and nobody waits
  * @param asyncScheduling     true: the next step is prepared while the last one is computed
- * @param reserveWholeSequence true: a sequence is admitted when all its known tokens find blocks; false: its first piece
- * @param cacheAwareWindow    so many at the head of the queue: the one with the longest cached prefix goes first; 0 = off
+ * @param reserveWholeSequence true: a sequence is admitted when all its tokens find blocks; false: its first piece
+ * @param cacheAwareWindow    of so many at the queue's head the longest cached prefix goes first; 0 = off
  * @param overtakeLimit       who has waited so long is not overtaken any more; 0 = nobody ever is
  */
 @Validated

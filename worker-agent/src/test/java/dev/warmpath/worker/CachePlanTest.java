@@ -62,15 +62,16 @@ class CachePlanTest {
         assertThatThrownBy(() -> plan("kv.memory-utilization=0")).rootCause().hasMessage(
                 "warmpath.kv.memory-utilization is 0.0, but it is a share of the memory: above 0, at most 1");
         assertThatThrownBy(() -> plan("kv.memory-utilization=1.5")).rootCause().hasMessageContaining("is 1.5");
-        assertThatThrownBy(() -> plan("kv.watermark=1")).rootCause().hasMessageContaining("warmpath.kv.watermark is 1.0");
+        assertThatThrownBy(() -> plan("kv.watermark=1")).rootCause()
+                .hasMessageContaining("warmpath.kv.watermark is 1.0");
         assertThatThrownBy(() -> plan("kv.memory=-1MB")).rootCause().hasMessageContaining("no memory is negative");
     }
 
     @Test
     void a_pool_that_cannot_hold_one_request_names_the_context_that_it_could_hold() {
         assertThatThrownBy(() -> plan("kv.block-count=128")).hasMessage("the pool has 128 blocks of 16 tokens, but one "
-                + "sequence of the model's whole context of 2,048 tokens needs 129, the null block included; about 2,032 "
-                + "tokens would fit. Give the cache warmpath.kv.block-count=129");
+                + "sequence of the model's whole context of 2,048 tokens needs 129, the null block included; "
+                + "about 2,032 tokens would fit. Give the cache warmpath.kv.block-count=129");
         assertThatThrownBy(() -> plan("kv.memory=3MB")).hasMessageContaining("the pool has 57 blocks")
                 .hasMessageContaining("about 896 tokens would fit. Give the cache warmpath.kv.memory=7MB or more");
         assertThat(plan("kv.block-count=129").cache().blockCount()).isEqualTo(129);
@@ -86,23 +87,25 @@ class CachePlanTest {
 
     @Test
     void swap_space_below_one_block_is_refused() {
-        assertThatThrownBy(() -> plan("kv.swap-space=32KB")).hasMessage("warmpath.kv.swap-space is 32768B, but one block "
-                + "takes 49152 bytes; 0 is none");
+        assertThatThrownBy(() -> plan("kv.swap-space=32KB")).hasMessage(
+                "warmpath.kv.swap-space is 32768B, but one block takes 49152 bytes; 0 is none");
         assertThat(plan("kv.swap-space=49152B").cache().hostBlockCount()).isEqualTo(1);
         assertThat(plan("kv.swap-space=0").cache().hostBlockCount()).isZero();
     }
 
     @Test
     void more_than_the_heap_holds_is_refused_before_it_is_allocated() {
-        assertThatThrownBy(() -> plan("kv.memory=1GB", "kv.swap-space=512MB")).hasMessage("the KV cache takes 966,328,320 "
-                + "bytes and its swap space 536,838,144, but this JVM's heap, where they lie, grows to 1,073,741,824 only: "
-                + "start it with a larger -Xmx, or lower warmpath.kv.memory or warmpath.kv.swap-space");
+        assertThatThrownBy(() -> plan("kv.memory=1GB", "kv.swap-space=512MB")).hasMessage(
+                "the KV cache takes 966,328,320 bytes and its swap space 536,838,144, but this JVM's heap, "
+                        + "where they lie, grows to 1,073,741,824 only: start it with a larger -Xmx, or lower "
+                        + "warmpath.kv.memory or warmpath.kv.swap-space");
     }
 
     @Test
     void a_cache_aware_order_needs_prefix_caching() {
         assertThatThrownBy(() -> plan("kv.prefix-caching=false", "scheduler.cache-aware-window=8"))
-                .hasMessageContaining("warmpath.scheduler.cache-aware-window is 8, but warmpath.kv.prefix-caching is off");
+                .hasMessageContaining(
+                        "warmpath.scheduler.cache-aware-window is 8, but warmpath.kv.prefix-caching is off");
     }
 
     @Test

@@ -42,7 +42,8 @@ class ExtraKeysTest {
                 array(pair("aaa", "0b"), text("s1")), array(pair("aaa", "24"), pair("bbb", "0e")),
                 array(pair("bbb", "21")), array(pair("ccc", "00")), "f6");
         assertThat(written(both, 16, 5)).containsExactly(
-                array(text("lo"), pair("aaa", "0b"), text("s1")), array(text("lo"), pair("aaa", "24"), pair("bbb", "0e")),
+                array(text("lo"), pair("aaa", "0b"), text("s1")),
+                array(text("lo"), pair("aaa", "24"), pair("bbb", "0e")),
                 array(text("lo"), pair("bbb", "21")), array(text("lo"), pair("ccc", "00")), array(text("lo")));
     }
 

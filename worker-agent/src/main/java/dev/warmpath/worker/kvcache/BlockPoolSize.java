@@ -69,8 +69,8 @@ public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int el
     /** The whole calculation in one line, for the log. */
     public String arithmetic() {
         return String.format(Locale.ROOT,
-                "2 (keys, values) x %,d tokens x %,d heads x %,d elements x %,d bytes x %,d layers = %,d bytes a block; "
-                        + "%,d bytes x %s hold %,d blocks = %,d tokens",
+                "2 (keys, values) x %,d tokens x %,d heads x %,d elements x %,d bytes x %,d layers = "
+                        + "%,d bytes a block; %,d bytes x %s hold %,d blocks = %,d tokens",
                 blockSize, kvHeadCount, headSize, elementBytes, layerCount, bytesPerBlock(),
                 memoryBytes, utilization, blockCount(), tokenCount());
     }

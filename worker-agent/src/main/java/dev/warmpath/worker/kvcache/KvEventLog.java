@@ -19,8 +19,9 @@ import java.util.List;
  * store comes after that of its parent, its last removal before: in the order of the log a parent is stored before its
  * children and removed after them.
  *
- * <p>An entry takes 15 bytes. The log holds what the steps since the last drain changed, at most a store and a removal
- * for each block that they allocated; whoever owns the cache drains it after every step.
+ * <p>An entry takes 15 bytes. The log holds what the steps since the last drain changed, at most three entries for each
+ * block that they used: evicted, stored and, if the step failed, withdrawn. Whoever owns the cache drains it after every
+ * step.
  */
 final class KvEventLog {
 

@@ -39,8 +39,8 @@ enum WorkerMeter {
             "Share of the slots of used blocks that hold no token", snapshot -> snapshot.allocatedSlots() == 0
                     ? 0 : (double) snapshot.unusedSlots() / snapshot.allocatedSlots()),
     SWAP_BLOCKS(Kind.GAUGE, "warmpath.kv.swap.blocks", null, "Blocks of swap space", EngineSnapshot::hostBlockCount),
-    SWAP_BLOCKS_USED(Kind.GAUGE, "warmpath.kv.swap.blocks.used", null, "Blocks of swap space that hold a sequence's copy",
-            snapshot -> snapshot.hostBlockCount() - snapshot.freeHostBlocks()),
+    SWAP_BLOCKS_USED(Kind.GAUGE, "warmpath.kv.swap.blocks.used", null,
+            "Blocks of swap space that hold a sequence's copy", snapshot -> snapshot.hostBlockCount() - snapshot.freeHostBlocks()),
     SWAPPED_OUT(Kind.COUNTER, "warmpath.kv.swapped", Tags.of("direction", "out"), "bytes",
             "Blocks copied between the cache and swap space",
             (snapshot, cache) -> (double) snapshot.swappedOutBlocks() * cache.bytesPerBlock()),

@@ -23,7 +23,8 @@ class BlockPoolSizeTest {
         assertThat(size.tokenCount()).isEqualTo(427_232);
         assertThat(size.bytes()).isEqualTo(55_998_152_704L);
         assertThat(size.arithmetic()).isEqualTo("2 (keys, values) x 16 tokens x 8 heads x 128 elements x 2 bytes "
-                + "x 32 layers = 2,097,152 bytes a block; 56,000,000,000 bytes x 1.0 hold 26,702 blocks = 427,232 tokens");
+                + "x 32 layers = 2,097,152 bytes a block; 56,000,000,000 bytes x 1.0 hold "
+                + "26,702 blocks = 427,232 tokens");
     }
 
     @Test

@@ -332,7 +332,7 @@ final class CacheWorld {
             future[i] = random.nextInt(3);
         }
         var child = new Live(parent, future);
-        if (child.holder.known < MAX_TOKENS && random.nextBoolean()) {
+        if (child.holder.known < MAX_TOKENS - 1 && random.nextBoolean()) {
             child.append();
         }
         remember(child);

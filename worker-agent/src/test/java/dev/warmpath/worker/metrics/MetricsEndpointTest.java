@@ -24,6 +24,7 @@ import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.WebEnvironment;
 import org.springframework.boot.test.web.server.LocalManagementPort;
 import org.springframework.boot.test.web.server.LocalServerPort;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.client.WebClient;
 
@@ -32,7 +33,7 @@ import org.springframework.web.reactive.function.client.WebClient;
     "warmpath.worker.id=w", "warmpath.worker.base-url=http://127.0.0.1:1", "warmpath.kv.memory=16MB",
     "warmpath.kv.memory-utilization=0.75", "warmpath.kv.swap-space=4MB",
     "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.threads=1", "warmpath.compute.warm-up=0s",
-    "management.server.port=0", "management.prometheus.metrics.export.enabled=true",
+    "warmpath.routerlink.token=secret", "management.server.port=0", "management.prometheus.metrics.export.enabled=true",
 })
 class MetricsEndpointTest {
 
@@ -119,7 +120,8 @@ class MetricsEndpointTest {
                 "warmpath_engine_preemptions_sequences_total{mode=\"recompute\"}",
                 "warmpath_engine_preemptions_sequences_total{mode=\"swap\"}",
                 "warmpath_kv_blocks_cached", "warmpath_kv_blocks_evicted_total",
-                "warmpath_kv_swapped_bytes_total{direction=\"out\"}", "warmpath_kv_swapped_bytes_total{direction=\"in\"}",
+                "warmpath_kv_swapped_bytes_total{direction=\"out\"}",
+                "warmpath_kv_swapped_bytes_total{direction=\"in\"}",
                 "warmpath_prefix_cache_queries_tokens_total", "warmpath_prefix_cache_hits_tokens_total",
                 "warmpath_prefix_cache_hit_rate_ratio");
         assertThat(samples(after)).containsEntry("warmpath_kv_blocks", 255.0)
@@ -137,7 +139,7 @@ class MetricsEndpointTest {
     private void answerTwice() {
         for (int i = 0; i < 2; i++) {
             WebClient.create("http://127.0.0.1:" + port).post().uri("/v1/generate")
-                    .contentType(MediaType.APPLICATION_JSON)
+                    .header(HttpHeaders.AUTHORIZATION, "Bearer secret").contentType(MediaType.APPLICATION_JSON)
                     .bodyValue(GenerateRequest.of("r" + i, IntStream.range(0, 100).toArray(), SamplingParameters.GREEDY,
                             new StopConditions(3, new int[0], true)))
                     .retrieve().bodyToFlux(GenerateEvent.class).blockLast(TIMEOUT);
@@ -148,6 +150,7 @@ class MetricsEndpointTest {
         }
     }
 
+    /** Without the fleet's token: reads are open. */
     private static HttpResponse<String> get(int port, String path, String accept) {
         try (HttpClient client = HttpClient.newHttpClient()) {
             var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path)).timeout(TIMEOUT);
