@@ -10,11 +10,15 @@ import java.util.Arrays;
  * the keys and values of those computed so far.
  *
  * <pre>
- *   tokens    | prompt ............... | generated ..... |
- *             0                   promptLength    tokenCount
+ *   tokens    | prompt ............... | generated ..... | pending ..... |
+ *             0                   promptLength    tokenCount     + pendingTokens
  *   computed  | in the cache, or being computed |
  *             0                           computedTokens
+ *   settled   | by steps that succeeded |
  * </pre>
+ *
+ * <p>Pending tokens are drawn on the device and not known here yet; they may be computed all the same, by steps that take
+ * their input from the one before.
  *
  * <p>May be made, and hashed, on any thread; from submission on it belongs to the engine's.
  */
@@ -98,7 +102,7 @@ public final class TokenSequence {
         return tokens[position];
     }
 
-    /** Adds a generated token. It has no place in the cache yet: the step that computes it gives it one. */
+    /** Adds a generated token, the first of the pending ones if there are any. */
     public void append(int token) {
         if (tokenCount == tokens.length) {
             tokens = Arrays.copyOf(tokens, tokenCount + Math.max(MIN_GROWTH, tokenCount / 2));

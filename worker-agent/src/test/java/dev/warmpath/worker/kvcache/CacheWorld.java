@@ -343,6 +343,9 @@ final class CacheWorld {
         }
         live.add(child);
         child.ready = child.holder.computed;
+        if (parent.unsettledSteps == 0 && random.nextInt(3) == 0) {
+            return;                                                   // it goes on later; its parent may be gone by then
+        }
         step.admitted = true;
         int tokens = child.sequence.uncomputedTokens();
         boolean extended = cache.extend(child.sequence, tokens);
