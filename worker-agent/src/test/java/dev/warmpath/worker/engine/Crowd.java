@@ -29,7 +29,7 @@ import java.util.List;
 /** The engine with all requests of a mix, turned by hand; each row of logits is held to the request's run alone. */
 final class Crowd implements AutoCloseable {
 
-    /** What happened on the way. */
+    /** What happened on the way; {@code failed} counts requests whose rest was asked for again. */
     record Seen(long hitTokens, long blocksCopiedOnWrite, long feedingSteps, long cancelled, long failed) {
 
         static final Seen NOTHING = new Seen(0, 0, 0, 0, 0);
@@ -56,9 +56,9 @@ final class Crowd implements AutoCloseable {
     private final List<Recording> recordings = new ArrayList<>();
     /** For each request, of which generated tokens the logits were seen. */
     private final List<BitSet> seenRows = new ArrayList<>();
-    private int turn;
-    /** For each request, how many tokens it had heard, or was given, when it was asked the last time. */
+    /** For each request, how many tokens were known, and part of the prompt, when it was asked the last time. */
     private final int[] given;
+    private int turn;
     private int failures;
     private int turnsUnharmed;
     private int failedRequests;
@@ -227,7 +227,7 @@ final class Crowd implements AutoCloseable {
         assertThat(cache.freeBlocks()).isEqualTo(cache.usableBlocks());
     }
 
-    /** What was heard since the last time it was asked is what the request generates alone, and its logits were seen. */
+    /** What was heard since it was asked the last time is what it generates alone, and its logits were seen. */
     private void requireBeginning(Ask ask) {
         int from = given[ask.index()];
         int[] tokens = recordings.get(ask.index()).tokens();

@@ -18,14 +18,15 @@ import java.util.SplittableRandom;
  * @param blockCount      blocks of the pool, the null block included: the largest request and up to a third more
  * @param kernelBlockSize tokens in a block of the device
  * @param hostBlockCount  blocks of swap space
- * @param failure         when steps are to fail: turns after the pool was too small, and as many again; or {@link #NEVER}
- * @param failsWithSwap   those steps are to fail before which blocks move to swap space, whenever that may be
+ * @param failure         turns from when the pool was too small to a step that fails, and so on; or {@link #NEVER}
+ * @param failsWithSwap   the next step then fails before which blocks move to swap space, otherwise the next
  */
 record RequestMix(
         long seed, Device device, int blockSize, int kernelBlockSize, int blockCount, SwapSpace swapSpace,
         int hostBlockCount, boolean prefixCaching, FreeOrder freeOrder, double watermark, int maxBatchedTokens,
         int maxSequences, boolean chunkedPrefill, int longPrefillThreshold, SchedulingPolicy policy, int steps,
-        boolean async, boolean reserveWholeSequence, int cacheAwareWindow, int failure, boolean failsWithSwap, List<Ask> asks) {
+        boolean async, boolean reserveWholeSequence, int cacheAwareWindow, int failure,
+        boolean failsWithSwap, List<Ask> asks) {
 
     static final int NEVER = Integer.MAX_VALUE;
     static final int NO_LEADER = -1;
@@ -77,8 +78,8 @@ record RequestMix(
 
         @Override
         public String toString() {
-            return "request %d: prompt %d, at most %d, temperature %s, priority %d, leader %d, turns %d to %d".formatted(
-                    index, prompt.length, maxTokens, temperature, priority, leader, turn, cancelTurn);
+            return "request %d: prompt %d, at most %d, temperature %s, priority %d, leader %d, turns %d to %d"
+                    .formatted(index, prompt.length, maxTokens, temperature, priority, leader, turn, cancelTurn);
         }
     }
 
@@ -90,7 +91,7 @@ record RequestMix(
         int usable = largest + random.nextInt(largest / 3 + 1);
         int maxSequences = random.nextInt(2, 10);
         boolean chunked = random.nextInt(4) > 0;
-        SwapSpace swapSpace = SwapSpace.values()[random.nextInt(3)];
+        SwapSpace swapSpace = pick(random, SwapSpace.NONE, SwapSpace.TIGHT, SwapSpace.AMPLE, SwapSpace.AMPLE);
         List<Ask> asks = draw(random, vocabularySize, longest);
         int hostBlocks = switch (swapSpace) {
             case NONE -> 0;
@@ -137,15 +138,8 @@ record RequestMix(
         return asks;
     }
 
-    private static int pick(SplittableRandom random, int... choices) {
-        return choices[random.nextInt(choices.length)];
-    }
-
-    private static double pick(SplittableRandom random, double... choices) {
-        return choices[random.nextInt(choices.length)];
-    }
-
-    private static <T> T pick(SplittableRandom random, T[] choices) {
+    @SafeVarargs
+    private static <T> T pick(SplittableRandom random, T... choices) {
         return choices[random.nextInt(choices.length)];
     }
 
@@ -153,8 +147,8 @@ record RequestMix(
     public String toString() {
         return ("mix %d: %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, %s, "
                 + "watermark %s, %d tokens and %d sequences a step, chunked %s, threshold %d, %s, steps %d, "
-                + "async %s, reserve %s, window %d, failure %d, with swap %s, %d requests").formatted(seed, device, blockCount,
-                blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
+                + "async %s, reserve %s, window %d, failure %d, with swap %s, %d requests").formatted(seed, device,
+                blockCount, blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
                 maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, policy, steps, async,
                 reserveWholeSequence, cacheAwareWindow, failure, failsWithSwap, asks.size());
     }
