@@ -93,6 +93,21 @@ class PreemptionTest {
     }
 
     @Test
+    @DisplayName("K34: keys that the victim was given in this step")
+    void blocks_that_the_victim_was_to_fill_in_this_step_cannot_be_found() {
+        var settings = BY_PRIORITY.withLongPrefillThreshold(8).withReserveWholeSequence(false);
+        var world = new SchedulerWorld(settings, 9, 4, 28);
+        Sequence low = world.submit(request("low", 4, prompt(0, 24), StopConditions.maxTokens(4), 5, Sequence.NO_DEADLINE));
+        assertThat(world.step()).containsExactly(8);
+        world.submit(prioritized("high", 0, prompt(1000, 8)));
+        assertThat(world.step()).as("all 8 blocks but 2").containsExactly(8, 8);
+
+        assertThat(world.step()).as("low fills those 2, then high needs one").containsExactly(1);
+        assertThat(low.state()).isEqualTo(Alive.PREEMPTED);
+        assertThat(world.cache.match(low.tokens()).tokenCount()).isEqualTo(16);
+    }
+
+    @Test
     void a_sequence_of_the_worst_priority_gives_way_itself_and_the_others_go_on() {
         var world = new SchedulerWorld(BY_PRIORITY, 6, 4, 20);
         Sequence low = world.submit(prioritized("low", 5, prompt(0, 8)));
