@@ -331,8 +331,11 @@ final class CacheWorld {
         for (int i = parent.holder.known; i < MAX_TOKENS; i++) {
             future[i] = random.nextInt(3);
         }
-        var child = new Live(parent, future);
-        if (child.holder.known < MAX_TOKENS - 1 && random.nextBoolean()) {
+        boolean shorter = random.nextBoolean();
+        Live child = shorter
+                ? new Live(parent.salt, future, 1 + random.nextInt(parent.holder.known), false)
+                : new Live(parent, future);
+        if (!shorter && child.holder.known < MAX_TOKENS - 1 && random.nextBoolean()) {
             child.append();
         }
         remember(child);
