@@ -13,7 +13,9 @@ import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import dev.warmpath.worker.scheduler.Sequence;
 import dev.warmpath.worker.scheduler.Submission;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -36,7 +38,7 @@ import org.openjdk.jmh.annotations.Warmup;
  * arrays of tokens and hashes, which grow with them, the log's drain each 128th turn, and new sequences each 4,096th.
  * <pre>
  *   java -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
- *        org.openjdk.jmh.Main SchedulerStepBenchmark -prof gc
+ *        org.openjdk.jmh.Main SchedulerStepBenchmark -prof gc -bm sample
  * </pre>
  */
 @State(Scope.Thread)
@@ -62,17 +64,18 @@ public class SchedulerStepBenchmark {
     private final SplittableRandom random = new SplittableRandom(42);
     private final int[] drawn = new int[RUNNING];
     private final SchedulerSettings settings = SchedulerSettings.of(16_384, RUNNING, 1_024);
-    private KvCacheManager cache;
-    private Scheduler scheduler;
+    private final KvCacheSettings cacheSettings = KvCacheSettings.of(BLOCKS, BLOCK_SIZE).withMaxLength(CONTEXT);
+    private final KvCacheManager cache = new KvCacheManager(cacheSettings);
+    private final Scheduler scheduler = new Scheduler(settings,
+            new RequestLimits(VOCABULARY, CONTEXT, cacheSettings, settings.mostTokensInFlight()), cache);
+    private final List<Sequence> alive = new ArrayList<>();
     private int stepsLeft;
 
-    /** Sequences that have just computed their prompts. */
+    /** Others, which have just computed their prompts. */
     @Setup
     public void start() {
-        var cacheSettings = KvCacheSettings.of(BLOCKS, BLOCK_SIZE).withMaxLength(CONTEXT);
-        cache = new KvCacheManager(cacheSettings);
-        scheduler = new Scheduler(settings,
-                new RequestLimits(VOCABULARY, CONTEXT, cacheSettings, settings.mostTokensInFlight()), cache);
+        alive.forEach(scheduler::cancel);
+        alive.clear();
         for (int i = 0; i < RUNNING + waiting; i++) {
             int[] prompt = random.ints(100 + random.nextInt(900), 0, VOCABULARY).toArray();
             var tokens = new TokenSequence(HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, prompt);
@@ -81,12 +84,12 @@ public class SchedulerStepBenchmark {
             if (!(scheduler.submit(sequence, 0) instanceof Submission.Accepted)) {
                 throw new IllegalStateException(sequence + " was refused");
             }
+            alive.add(sequence);
         }
-        while (scheduler.runningCount() < RUNNING || scheduler.pendingPromptTokens() > waiting * 1_000L) {
+        stepsLeft = STEPS_PER_LIFE;
+        while (scheduler.runningCount() < RUNNING) {
             step();
         }
-        cache.drainChanges();
-        stepsLeft = STEPS_PER_LIFE;
     }
 
     @Benchmark

@@ -105,8 +105,8 @@ public final class Scheduler {
     }
 
     /**
-     * Makes the next batch and takes its blocks. What it lists counts as computed from here on. Copies of blocks that
-     * the cache asks for have to be made before.
+     * Makes the next batch and takes its blocks. What it lists counts as computed from here on. The copies that the
+     * cache lists ({@link KvCacheManager#copies}) come before the batch.
      *
      * @param nowNanos a monotonic clock, for deadlines and for who has waited long
      * @return one of the reused objects; to be settled or failed unless it is empty. Empty with others in flight means
