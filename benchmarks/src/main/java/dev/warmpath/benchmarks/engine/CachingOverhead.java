@@ -1,5 +1,6 @@
 package dev.warmpath.benchmarks.engine;
 
+import com.sun.management.OperatingSystemMXBean;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
@@ -20,6 +21,7 @@ import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.SplittableRandom;
@@ -29,8 +31,15 @@ import java.util.random.RandomGenerator;
 /**
  * What prefix caching costs where it cannot help: whole engines on a real model, random prompts of which no two begin
  * alike, caching on against off. Rounds alternate between the two engines, in changing order, so that whatever else
- * the machine does hits both; the figure is the median of the ratios of neighbours. The pool is small enough that every
- * round evicts.
+ * the machine does hits both, and every few rounds both engines are made anew, in changing order, since where their
+ * arrays happen to lie is worth a percent or two. The figures are medians of the ratios of neighbours: of tokens per
+ * second, and of tokens per second of processor time, which holds less of what others do on the machine.
+ *
+ * <p>Measured twice. In a pool that one round fills, both engines write to the same blocks again and again, every block
+ * is evicted in every round, and what is left is the bookkeeping: hashing, looking up, keying, evicting, announcing. In
+ * a pool four times as large, caching keeps the old prompts and so walks through all of it, where without caching the
+ * few blocks freed last are taken again: on a processor they are still in its caches, which is a cost of remembering
+ * at all.
  * <pre>
  *   java --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp … \
  *        dev.warmpath.benchmarks.engine.CachingOverhead models/warmpath-tiny [pairs of rounds]
@@ -42,44 +51,61 @@ public final class CachingOverhead {
     private static final int PROMPT = 512;
     private static final int DRAWN = 64;
     private static final int BLOCK_SIZE = 16;
-    private static final int BLOCKS = 1_024;
+    /** All that one round computes, and the null block. */
+    private static final int BLOCKS_OF_A_ROUND = REQUESTS * Math.ceilDiv(PROMPT + DRAWN, BLOCK_SIZE) + 1;
     private static final int BATCHED_TOKENS = 512;
     private static final int WARM_UP_PAIRS = 4;
+    private static final int PAIRS_PER_RIG = 10;
+
+    private static final OperatingSystemMXBean PROCESS =
+            ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
 
     private CachingOverhead() {}
 
     public static void main(String[] args) throws IOException, InterruptedException {
         Path model = Path.of(args[0]);
         int pairs = args.length > 1 ? Integer.parseInt(args[1]) : 40;
-        try (var on = new Rig(model, true); var off = new Rig(model, false)) {
-            for (int pair = 0; pair < WARM_UP_PAIRS; pair++) {
-                on.round();
-                off.round();
-            }
-            double[] speedOn = new double[pairs];
-            double[] speedOff = new double[pairs];
-            double[] ratios = new double[pairs];
-            for (int pair = 0; pair < pairs; pair++) {
-                boolean onFirst = pair % 2 == 0;
-                double first = (onFirst ? on : off).round();
-                double second = (onFirst ? off : on).round();
-                speedOn[pair] = onFirst ? first : second;
-                speedOff[pair] = onFirst ? second : first;
-                ratios[pair] = speedOn[pair] / speedOff[pair];
-            }
-            System.out.printf("%d rounds each of %d prompts of %d tokens, %d drawn after each; tokens/s, medians%n",
-                    pairs, REQUESTS, PROMPT, DRAWN);
-            System.out.printf("caching on  %8.0f   (%d hits, %d evictions)%n", median(speedOn),
-                    on.engine.snapshot().hitTokens(), on.engine.snapshot().evictions());
-            System.out.printf("caching off %8.0f%n", median(speedOff));
-            System.out.printf("on / off    %8.4f   quartiles %.4f to %.4f%n", median(ratios), quantile(ratios, 0.25),
-                    quantile(ratios, 0.75));
-        }
+        System.out.printf("%d pairs of rounds of %d prompts of %d tokens, %d drawn after each; caching on / off%n",
+                pairs, REQUESTS, PROMPT, DRAWN);
+        System.out.printf("%8s %10s %10s %15s %10s %15s%n", "blocks", "evictions", "tokens/s", "quartiles",
+                "processor", "quartiles");
+        compare(model, BLOCKS_OF_A_ROUND, pairs);
+        compare(model, 4 * BLOCKS_OF_A_ROUND, pairs);
     }
 
-    private static double median(double[] values) {
-        return quantile(values, 0.5);
+    private static void compare(Path model, int blocks, int pairs) throws IOException, InterruptedException {
+        double[] ratios = new double[pairs];
+        double[] processorRatios = new double[pairs];
+        long evictions = 0;
+        for (int pair = 0; pair < pairs; ) {
+            boolean onFirst = pair / PAIRS_PER_RIG % 2 == 0;
+            try (var first = new Rig(model, blocks, onFirst); var second = new Rig(model, blocks, !onFirst)) {
+                Rig on = onFirst ? first : second;
+                Rig off = onFirst ? second : first;
+                for (int i = -WARM_UP_PAIRS; i < PAIRS_PER_RIG && pair < pairs; i++) {
+                    Round with;
+                    Round without;
+                    if (i % 2 == 0) {
+                        with = on.round();
+                        without = off.round();
+                    } else {
+                        without = off.round();
+                        with = on.round();
+                    }
+                    if (i >= 0) {
+                        ratios[pair] = (double) without.nanos() / with.nanos();
+                        processorRatios[pair++] = (double) without.processorNanos() / with.processorNanos();
+                    }
+                }
+                evictions += on.engine.snapshot().evictions();
+            }
+        }
+        System.out.printf("%8d %10d %10.4f %8.4f–%.4f %10.4f %8.4f–%.4f%n", blocks, evictions,
+                quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75),
+                quantile(processorRatios, 0.5), quantile(processorRatios, 0.25), quantile(processorRatios, 0.75));
     }
+
+    private record Round(long nanos, long processorNanos) {}
 
     private static double quantile(double[] values, double share) {
         double[] sorted = values.clone();
@@ -94,11 +120,11 @@ public final class CachingOverhead {
         private final Engine engine;
         private final RandomGenerator random = new SplittableRandom(1);
 
-        Rig(Path model, boolean caching) throws IOException {
+        Rig(Path model, int blocks, boolean caching) throws IOException {
             runner = ModelRunner.load(model, new VectorBackend(1),
-                    RunnerSettings.of(BLOCKS, BLOCK_SIZE, BATCHED_TOKENS, REQUESTS));
+                    RunnerSettings.of(blocks, BLOCK_SIZE, BATCHED_TOKENS, REQUESTS));
             var config = runner.config();
-            var settings = KvCacheSettings.of(BLOCKS, BLOCK_SIZE).withPrefixCaching(caching);
+            var settings = KvCacheSettings.of(blocks, BLOCK_SIZE).withPrefixCaching(caching);
             var cache = new KvCacheManager(settings);
             var scheduling = SchedulerSettings.of(BATCHED_TOKENS, REQUESTS, REQUESTS);
             var limits = new RequestLimits(
@@ -111,17 +137,17 @@ public final class CachingOverhead {
             engine = new Engine(loop, intake, System::nanoTime, Throwable::printStackTrace).start();
         }
 
-        /** @return tokens computed per second */
-        double round() throws InterruptedException {
+        Round round() throws InterruptedException {
             var over = new CountDownLatch(REQUESTS);
             long start = System.nanoTime();
+            long processorStart = PROCESS.getProcessCpuTime();
             for (int i = 0; i < REQUESTS; i++) {
                 int[] prompt = random.ints(PROMPT, 0, runner.config().vocabularySize()).toArray();
                 engine.submit(GenerateRequest.of("r" + i, prompt, SamplingParameters.GREEDY,
                         new StopConditions(DRAWN, new int[0], true)), new End(over));
             }
             over.await();
-            return REQUESTS * (PROMPT + DRAWN - 1) * 1e9 / (System.nanoTime() - start);
+            return new Round(System.nanoTime() - start, PROCESS.getProcessCpuTime() - processorStart);
         }
 
         @Override

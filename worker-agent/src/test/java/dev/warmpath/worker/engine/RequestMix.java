@@ -46,9 +46,7 @@ record RequestMix(
     }
 
     enum SwapSpace {
-        /** Every victim is recomputed. */
-        NONE,
-        /** Small victims find room, large ones do not. */
+        /** Some victims find room, the others are recomputed. */
         TIGHT,
         /** Room for everybody. */
         AMPLE
@@ -91,20 +89,20 @@ record RequestMix(
         int usable = largest + random.nextInt(largest / 3 + 1);
         int maxSequences = random.nextInt(2, 10);
         boolean chunked = random.nextInt(4) > 0;
-        SwapSpace swapSpace = pick(random, SwapSpace.NONE, SwapSpace.TIGHT, SwapSpace.AMPLE, SwapSpace.AMPLE);
+        // of two or three, the victim is a long one, and would never find room
+        SwapSpace swapSpace = maxSequences < 4 ? SwapSpace.AMPLE : pick(random, SwapSpace.values());
         List<Ask> asks = draw(random, vocabularySize, longest);
         int hostBlocks = switch (swapSpace) {
-            case NONE -> 0;
-            case TIGHT -> Math.max(1, usable / 6);
+            case TIGHT -> Math.max(1, usable / 3);
             case AMPLE -> usable * asks.size();
         };
         return new RequestMix(seed, pick(random, Device.values()), blockSize, blockSize / pick(random, 1, 1, 2),
                 usable + 1, swapSpace, hostBlocks, random.nextInt(5) > 0, pick(random, FreeOrder.values()),
-                pick(random, 0.0, 0.0, 0.1), chunked ? maxSequences + random.nextInt(80) : contextLength, maxSequences,
+                swapSpace == SwapSpace.TIGHT ? 0.0 : pick(random, 0.0, 0.1), chunked ? maxSequences + random.nextInt(80) : contextLength, maxSequences,
                 chunked, chunked ? pick(random, 0, 5, 17) : 0, pick(random, SchedulingPolicy.values()),
                 pick(random, 1, 1, 2, 4),
                 random.nextBoolean(), random.nextBoolean(), pick(random, 0, 0, 4),
-                pick(random, NEVER, 3, 7), swapSpace != SwapSpace.NONE && random.nextBoolean(), asks);
+                pick(random, NEVER, 3, 7), random.nextBoolean(), asks);
     }
 
     private static List<Ask> draw(SplittableRandom random, int vocabularySize, int longest) {
@@ -116,7 +114,7 @@ record RequestMix(
         }
         int[][] openings = new int[3][];
         Arrays.setAll(openings, _ -> random.ints(random.nextInt(8, longest / 2), 0, vocabularySize).toArray());
-        int count = random.nextInt(8, 18);
+        int count = random.nextInt(12, 22);
         while (asks.size() < count) {
             int[] opening = openings[random.nextInt(3)];
             int shared = random.nextInt(opening.length + 1);
