@@ -1,6 +1,5 @@
 package dev.warmpath.benchmarks.engine;
 
-import com.sun.management.OperatingSystemMXBean;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
@@ -21,7 +20,6 @@ import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
-import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.SplittableRandom;
@@ -32,8 +30,7 @@ import java.util.random.RandomGenerator;
  * What prefix caching costs where it cannot help: whole engines on a real model, random prompts of which no two begin
  * alike, caching on against off. Rounds alternate between the two engines, in changing order, so that whatever else
  * the machine does hits both, and every few rounds both engines are made anew, in changing order, since where their
- * arrays happen to lie is worth a percent or two. The figures are medians of the ratios of neighbours: of tokens per
- * second, and of tokens per second of processor time, which holds less of what others do on the machine.
+ * arrays happen to lie is worth a percent or two. The figure is the median of the ratios of neighbours.
  *
  * <p>Measured twice. In a pool that one round fills, both engines write to the same blocks again and again, every block
  * is evicted in every round, and what is left is the bookkeeping: hashing, looking up, keying, evicting, announcing. In
@@ -57,9 +54,6 @@ public final class CachingOverhead {
     private static final int WARM_UP_PAIRS = 4;
     private static final int PAIRS_PER_RIG = 10;
 
-    private static final OperatingSystemMXBean PROCESS =
-            ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
-
     private CachingOverhead() {}
 
     public static void main(String[] args) throws IOException, InterruptedException {
@@ -67,15 +61,13 @@ public final class CachingOverhead {
         int pairs = args.length > 1 ? Integer.parseInt(args[1]) : 40;
         System.out.printf("%d pairs of rounds of %d prompts of %d tokens, %d drawn after each; caching on / off%n",
                 pairs, REQUESTS, PROMPT, DRAWN);
-        System.out.printf("%8s %10s %10s %15s %10s %15s%n", "blocks", "evictions", "tokens/s", "quartiles",
-                "processor", "quartiles");
+        System.out.printf("%8s %10s %10s %15s%n", "blocks", "evictions", "tokens/s", "quartiles");
         compare(model, BLOCKS_OF_A_ROUND, pairs);
         compare(model, 4 * BLOCKS_OF_A_ROUND, pairs);
     }
 
     private static void compare(Path model, int blocks, int pairs) throws IOException, InterruptedException {
         double[] ratios = new double[pairs];
-        double[] processorRatios = new double[pairs];
         long evictions = 0;
         for (int pair = 0; pair < pairs; ) {
             boolean onFirst = pair / PAIRS_PER_RIG % 2 == 0;
@@ -83,8 +75,8 @@ public final class CachingOverhead {
                 Rig on = onFirst ? first : second;
                 Rig off = onFirst ? second : first;
                 for (int i = -WARM_UP_PAIRS; i < PAIRS_PER_RIG && pair < pairs; i++) {
-                    Round with;
-                    Round without;
+                    long with;
+                    long without;
                     if (i % 2 == 0) {
                         with = on.round();
                         without = off.round();
@@ -93,19 +85,15 @@ public final class CachingOverhead {
                         with = on.round();
                     }
                     if (i >= 0) {
-                        ratios[pair] = (double) without.nanos() / with.nanos();
-                        processorRatios[pair++] = (double) without.processorNanos() / with.processorNanos();
+                        ratios[pair++] = (double) without / with;
                     }
                 }
                 evictions += on.engine.snapshot().evictions();
             }
         }
-        System.out.printf("%8d %10d %10.4f %8.4f–%.4f %10.4f %8.4f–%.4f%n", blocks, evictions,
-                quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75),
-                quantile(processorRatios, 0.5), quantile(processorRatios, 0.25), quantile(processorRatios, 0.75));
+        System.out.printf("%8d %10d %10.4f %8.4f–%.4f%n", blocks, evictions,
+                quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75));
     }
-
-    private record Round(long nanos, long processorNanos) {}
 
     private static double quantile(double[] values, double share) {
         double[] sorted = values.clone();
@@ -137,17 +125,17 @@ public final class CachingOverhead {
             engine = new Engine(loop, intake, System::nanoTime, Throwable::printStackTrace).start();
         }
 
-        Round round() throws InterruptedException {
+        /** @return nanoseconds that it took */
+        long round() throws InterruptedException {
             var over = new CountDownLatch(REQUESTS);
             long start = System.nanoTime();
-            long processorStart = PROCESS.getProcessCpuTime();
             for (int i = 0; i < REQUESTS; i++) {
                 int[] prompt = random.ints(PROMPT, 0, runner.config().vocabularySize()).toArray();
                 engine.submit(GenerateRequest.of("r" + i, prompt, SamplingParameters.GREEDY,
                         new StopConditions(DRAWN, new int[0], true)), new End(over));
             }
             over.await();
-            return new Round(System.nanoTime() - start, PROCESS.getProcessCpuTime() - processorStart);
+            return System.nanoTime() - start;
         }
 
         @Override
