@@ -319,6 +319,10 @@ public final class KvCacheManager {
         return settings.announces() ? pool.keysParentFirst(0) : new long[0];
     }
 
+    public KvCacheSettings settings() {
+        return settings;
+    }
+
     public int blockSize() {
         return blockSize;
     }

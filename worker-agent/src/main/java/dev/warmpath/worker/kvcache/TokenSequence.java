@@ -164,6 +164,11 @@ public final class TokenSequence {
         return cachedTokens;
     }
 
+    /** Tokens whose keys and values lie in swap space; 0 while it holds blocks. */
+    public int swappedTokens() {
+        return swappedTokens;
+    }
+
     /** The table of the first group. */
     public BlockTable table() {
         return tables[0];

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *   step j   an entry that draws more than j tokens computes the one that it drew in step j - 1
  * </pre>
  *
- * <p>The scheduler has one such object per batch that may be in flight, and writes it anew in the next
+ * <p>The scheduler has one such object per batch that may be in flight, and empties it in the next
  * {@link Scheduler#schedule} after it was settled; until then it may be read.
  *
  * <p>Keys and values of all entries have to be written, layer by layer, before any entry attends: a sequence may share
@@ -41,6 +41,7 @@ public final class ScheduledBatch {
     private final int[] keyedBlocks;
     private final boolean[] taken;
     private final List<Sequence> expired = new ArrayList<>();
+    private final List<Sequence> expiredView = Collections.unmodifiableList(expired);
     private int size;
     private int totalTokens;
     private int stepCount;
@@ -162,7 +163,7 @@ public final class ScheduledBatch {
 
     /** Sequences whose deadline had passed when the batch was scheduled; they have failed and are no entries. */
     public List<Sequence> expired() {
-        return Collections.unmodifiableList(expired);
+        return expiredView;
     }
 
     void clear() {
