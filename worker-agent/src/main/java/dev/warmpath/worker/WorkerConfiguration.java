@@ -161,6 +161,7 @@ class WorkerConfiguration {
     }
 
     private static WorkerLoad load(EngineSnapshot engine) {
-        return new WorkerLoad(engine.running(), engine.waiting(), engine.freeBlocks(), engine.pendingPromptTokens());
+        EngineSnapshot.Load load = engine.load();
+        return new WorkerLoad(load.running(), load.waiting(), engine.pool().freeBlocks(), load.pendingPromptTokens());
     }
 }

@@ -97,7 +97,7 @@ public final class CachingOverhead {
                         processorRatios[pair++] = (double) without.processorNanos() / with.processorNanos();
                     }
                 }
-                evictions += on.engine.snapshot().evictions();
+                evictions += on.engine.snapshot().prefixCache().evictions();
             }
         }
         System.out.printf("%8d %10d %10.4f %8.4f–%.4f %10.4f %8.4f–%.4f%n", blocks, evictions,

@@ -272,14 +272,18 @@ public final class EngineLoop {
 
     private EngineSnapshot takeSnapshot() {
         PrefixCacheStats stats = cache.stats();
-        return new EngineSnapshot(scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens(),
-                cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
-                (long) (cache.usableBlocks() - cache.freeBlocks()) * cache.blockSize(),
-                scheduler.unusedSlots(),
-                stats.queriedTokens(), stats.hitTokens(), stats.queriedBlocks(), stats.hitBlocks(),
-                cache.recentHitRate(), stats.evictedBlocks(),
-                scheduler.recomputePreemptions(), scheduler.swapPreemptions(),
-                cache.swappedOutBlocks(), cache.swappedInBlocks(), cache.hostBlocks(), cache.freeHostBlocks(),
-                steps, computedTokens, generatedTokens, stepNanos);
+        int used = cache.usableBlocks() - cache.freeBlocks();
+        return new EngineSnapshot(
+                new EngineSnapshot.Load(
+                        scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens()),
+                new EngineSnapshot.Pool(cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
+                        (long) used * cache.blockSize(), scheduler.unusedSlots()),
+                new EngineSnapshot.PrefixCache(
+                        stats.queriedTokens(), stats.hitTokens(), stats.queriedBlocks(), stats.hitBlocks(),
+                        cache.recentHitRate(), stats.collisions(), stats.evictedBlocks(), stats.resets()),
+                new EngineSnapshot.Swap(cache.hostBlocks(), cache.freeHostBlocks(), cache.swappedOutBlocks(),
+                        cache.swappedInBlocks()),
+                new EngineSnapshot.Work(steps, stepNanos, computedTokens, generatedTokens,
+                        scheduler.recomputePreemptions(), scheduler.swapPreemptions()));
     }
 }

@@ -34,13 +34,13 @@ class EngineLoopTest {
             }
             rig.runToEnd();
 
-            assertThat(rig.loop.snapshot().preemptions()).isPositive();
+            assertThat(rig.loop.snapshot().work().preemptions()).isPositive();
             for (int i = 0; i < recordings.size(); i++) {
                 assertThat(recordings.get(i).tokens()).as(golden.prompts().get(i).name())
                         .isEqualTo(golden.prompts().get(i).greedy());
                 assertThat(recordings.get(i).finished).isEqualTo(FinishReason.LENGTH);
             }
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
             assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
             assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         }
@@ -69,7 +69,7 @@ class EngineLoopTest {
             Recording two = rig.submit(greedy("two", prompt.clone(), 3));
             rig.loop.step();
 
-            assertThat(rig.loop.snapshot().usedBlocks()).isEqualTo(7 + 1);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isEqualTo(7 + 1);
             rig.runToEnd();
             assertThat(two.usage).isEqualTo(new Usage(100, 96, 3));
             assertThat(two.tokens()).isEqualTo(one.tokens());
@@ -102,7 +102,7 @@ class EngineLoopTest {
             rig.engine.cancel(generation);
             rig.loop.step();
 
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
             assertThat(rig.loop.hasWork()).isFalse();
             assertThat(listener.isOver()).isFalse();
             assertThat(listener.tokenCount()).isEqualTo(2);
@@ -132,7 +132,7 @@ class EngineLoopTest {
             assertThat(unlucky.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
             assertThat(unlucky.message).contains("injected");
             assertThat(rig.announced.size()).isZero();
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
 
             Recording next = rig.submit(greedy("next", prompt.clone(), 3));
             rig.runToEnd();
@@ -151,7 +151,7 @@ class EngineLoopTest {
 
             assertThat(late.tokenCount()).isEqualTo(1);
             assertThat(late.failed).isEqualTo(FailureReason.DEADLINE_EXCEEDED);
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         }
     }
 

@@ -46,12 +46,12 @@ class EngineModesTest {
                         .isEqualTo(golden.prompts().get(i).greedy());
             }
             EngineSnapshot end = rig.loop.snapshot();
-            assertThat(end.preemptions()).isPositive();
-            assertThat(end.swapPreemptions() > 0).isEqualTo(hostBlocks > 0);
-            assertThat(end.swappedInBlocks() > 0).isEqualTo(hostBlocks > 0);
-            assertThat(end.freeHostBlocks()).isEqualTo(hostBlocks);
-            assertThat(end.usedBlocks()).isZero();
-            assertThat(end.unusedSlots()).isZero();
+            assertThat(end.work().preemptions()).isPositive();
+            assertThat(end.work().swapPreemptions() > 0).isEqualTo(hostBlocks > 0);
+            assertThat(end.swap().inBlocks() > 0).isEqualTo(hostBlocks > 0);
+            assertThat(end.swap().freeBlocks()).isEqualTo(hostBlocks);
+            assertThat(end.pool().usedBlocks()).isZero();
+            assertThat(end.pool().unusedSlots()).isZero();
             assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
             assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         }
@@ -63,7 +63,7 @@ class EngineModesTest {
             int[] prompt = tokens(100);
             Recording alone = rig.submit(greedy("alone", prompt, 6));
             rig.runToEnd();
-            long before = rig.loop.snapshot().computedTokens();
+            long before = rig.loop.snapshot().work().computedTokens();
             assertThat(before).isEqualTo(100 + 5);
 
             List<Recording> answers = List.of(new Recording(), new Recording(), new Recording());
@@ -71,9 +71,10 @@ class EngineModesTest {
             rig.runToEnd();
 
             assertThat(answers).allSatisfy(answer -> assertThat(answer.tokens()).isEqualTo(alone.tokens()));
-            assertThat(rig.loop.snapshot().computedTokens() - before).as("the followers compute one prompt token each")
+            assertThat(rig.loop.snapshot().work().computedTokens() - before)
+                    .as("the followers compute one prompt token each")
                     .isEqualTo(100 + 2 + 3 * 5);
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         }
     }
 
@@ -102,7 +103,7 @@ class EngineModesTest {
             assertThat(rig.loop.hasWork()).isFalse();
             rig.engine.submit(greedy("two", tokens(10), 2), three.subList(0, 2));
             rig.runToEnd();
-            assertThat(rig.loop.snapshot().generatedTokens()).isEqualTo(4);
+            assertThat(rig.loop.snapshot().work().generatedTokens()).isEqualTo(4);
         }
     }
 
@@ -119,7 +120,7 @@ class EngineModesTest {
 
             assertThat(rig.runToEnd()).as("turns: the prompt, 4 steps, 4 steps").isEqualTo(3);
             assertThat(awaitsAtToken).containsExactly(1, 2, 3, 4, 5, 6, 7, 8, 9);
-            assertThat(rig.loop.snapshot().steps()).isEqualTo(9);
+            assertThat(rig.loop.snapshot().work().steps()).isEqualTo(9);
         }
     }
 
@@ -169,7 +170,7 @@ class EngineModesTest {
 
     private static void assertRecovered(EngineRig rig, Recording unlucky, int[] prompt) {
         assertThat(unlucky.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
-        assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+        assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         Recording again = rig.submit(greedy("again", prompt, 30));
         rig.runToEnd();
@@ -193,7 +194,7 @@ class EngineModesTest {
 
             assertThat(listener.tokenCount()).isEqualTo(heard);
             assertThat(listener.isOver()).isFalse();
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
             assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
         }
     }

@@ -95,8 +95,8 @@ class EngineTest {
             rig.runToEnd();
 
             assertThat(other.finished).isEqualTo(FinishReason.LENGTH);
-            assertThat(rig.loop.snapshot().generatedTokens()).isLessThan(10);
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().work().generatedTokens()).isLessThan(10);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         }
     }
 
