@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.StopConditions;
-import dev.warmpath.worker.engine.CommandQueue.Command;
 import dev.warmpath.worker.engine.RequestMix.Ask;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
@@ -80,8 +79,7 @@ final class Crowd implements AutoCloseable {
         var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), cacheSettings,
                 settings.mostTokensInFlight());
         scheduler = new Scheduler(settings, limits, cache);
-        loop = new EngineLoop(scheduler, cache, runner, mix.maxSequences(), mix.asks().size(), _ -> { },
-                () -> turn * TURN_NANOS);
+        loop = new EngineLoop(scheduler, cache, runner, _ -> { }, () -> turn * TURN_NANOS);
         mix.asks().forEach(this::prepare);
     }
 
@@ -196,7 +194,7 @@ final class Crowd implements AutoCloseable {
                         .map(other -> generations.get(other.index())).toList());
             }
             if (ask.cancelTurn() == turn) {
-                loop.commands().add(new Command.Cancel(generations.get(ask.index())));
+                loop.commands().cancel(generations.get(ask.index()));
             }
         }
     }

@@ -53,17 +53,16 @@ final class EngineRig implements AutoCloseable {
         this(blockCount, maxBatchedTokens, maxSequences, maxSequences);
     }
 
-    EngineRig(int blockCount, int maxBatchedTokens, int maxSequences, int maxAlive) {
-        this(new VectorBackend(1), BLOCK_SIZE, blockCount, maxBatchedTokens, maxSequences, maxAlive);
+    EngineRig(int blockCount, int maxBatchedTokens, int maxSequences, int maxWaiting) {
+        this(new VectorBackend(1), BLOCK_SIZE, blockCount, maxBatchedTokens, maxSequences, maxWaiting);
     }
 
     EngineRig(ComputeBackend backend, int blockSize, int blockCount, int maxBatchedTokens, int maxSequences,
-            int maxAlive) {
+            int maxWaiting) {
         this(backend, KvCacheSettings.of(blockCount, blockSize),
-                SchedulerSettings.of(maxBatchedTokens, maxSequences, maxAlive));
+                SchedulerSettings.of(maxBatchedTokens, maxSequences, maxWaiting));
     }
 
-    /** As many may be alive as may wait. */
     EngineRig(KvCacheSettings cacheSettings, SchedulerSettings settings) {
         this(new VectorBackend(1), cacheSettings, settings);
     }
@@ -80,8 +79,8 @@ final class EngineRig implements AutoCloseable {
             var limits = new RequestLimits(
                     model.vocabularySize(), model.contextLength(), cacheSettings, settings.mostTokensInFlight());
             scheduler = new Scheduler(settings, limits, cache);
-            loop = new EngineLoop(scheduler, cache, runner, settings.maxSequences(), settings.maxWaiting(),
-                    changes -> changes.forEach(this::apply), () -> nowNanos);
+            loop = new EngineLoop(
+                    scheduler, cache, runner, changes -> changes.forEach(this::apply), () -> nowNanos);
             intake = new RequestIntake(EPOCH, HashSettings.ofBlockSize(cacheSettings.blockSize()), limits,
                     EosTokens.read(Golden.MODEL), settings.policy());
             engine = new Engine(loop, intake, () -> nowNanos, death -> { });
