@@ -43,6 +43,8 @@ final class EngineRig implements AutoCloseable {
     int failingSteps;
     /** The device refuses a step when this many have been taken from now on; less than 0: it refuses none. */
     int refusedSubmission = -1;
+    /** The device refuses the next block copies. */
+    boolean refusesCopies;
     /** Steps that were waited for. */
     int awaits;
     /** Thrown, once set, when something is to be announced. */
@@ -128,6 +130,10 @@ final class EngineRig implements AutoCloseable {
                     try {
                         if (method.getName().equals("submit") && refusedSubmission >= 0 && refusedSubmission-- == 0) {
                             throw new ComputeException("injected refusal");
+                        }
+                        if (method.getName().equals("copyBlocks") && refusesCopies) {
+                            refusesCopies = false;
+                            throw new ComputeException("injected refusal of copies");
                         }
                         Object result = method.invoke(real, arguments);
                         if (method.getName().equals("await")) {
