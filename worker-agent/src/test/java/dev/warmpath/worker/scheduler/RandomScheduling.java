@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.BlockCopies;
 import dev.warmpath.worker.kvcache.CacheGroup;
 import dev.warmpath.worker.kvcache.FreeOrder;
 import dev.warmpath.worker.kvcache.KvCacheManager;
@@ -47,20 +48,20 @@ final class RandomScheduling {
     private long operations;
     private long resets;
     private long failures;
-    private long forks;
+    private long copiesOnWrite;
 
     /** @param fullBlocks by entry, as of when the batch was scheduled */
     private record Flying(ScheduledBatch batch, int[][] drawn, int[] fullBlocks) {}
 
     /** What happened; to be sure that it all did. */
-    record Seen(long operations, long recomputed, long swapped, long hitTokens, long resets, long failures, long forks,
+    record Seen(long operations, long recomputed, long swapped, long hitTokens, long resets, long failures, long copiesOnWrite,
             long expired, long cancelled, long announced) {
 
         static final Seen NOTHING = new Seen(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
         Seen plus(Seen o) {
             return new Seen(operations + o.operations, recomputed + o.recomputed, swapped + o.swapped,
-                    hitTokens + o.hitTokens, resets + o.resets, failures + o.failures, forks + o.forks,
+                    hitTokens + o.hitTokens, resets + o.resets, failures + o.failures, copiesOnWrite + o.copiesOnWrite,
                     expired + o.expired, cancelled + o.cancelled, announced + o.announced);
         }
     }
@@ -68,7 +69,7 @@ final class RandomScheduling {
     RandomScheduling(long seed) {
         random = new Random(seed);
         mishaps = random.nextBoolean();
-        submitChance = 2 + random.nextInt(2) * random.nextInt(60);
+        submitChance = 2 + random.nextInt(random.nextInt(4) == 0 ? 60 : 4);
         blockSize = 1 + random.nextInt(4);
         int contextLength = 8 + random.nextInt(24);
         settings = schedulerSettings(contextLength);
@@ -135,8 +136,8 @@ final class RandomScheduling {
         assertThat(cache.freeHostBlocks()).isEqualTo(cache.hostBlocks());
         reset();
         check();
-        return new Seen(operations + scheduler.preemptions() + forks, scheduler.recomputePreemptions(),
-                scheduler.swapPreemptions(), cache.stats().hitTokens(), resets, failures, forks,
+        return new Seen(operations + scheduler.preemptions(), scheduler.recomputePreemptions(),
+                scheduler.swapPreemptions(), cache.stats().hitTokens(), resets, failures, copiesOnWrite,
                 ended(SequenceState.Failed.class) - failures, ended(SequenceState.Cancelled.class), listener.heard());
     }
 
@@ -202,12 +203,19 @@ final class RandomScheduling {
         ScheduledBatch batch = scheduler.schedule(nowNanos);
         assertThat(batch.totalTokens()).isLessThanOrEqualTo(settings.maxBatchedTokens());
         assertThat(scheduler.runningCount()).isLessThanOrEqualTo(settings.maxSequences());
+        countCopies(cache.copies());
         device.copy(cache.copies());
         if (!batch.isEmpty()) {
             flying.addLast(new Flying(batch, device.run(batch), fullBlocks(batch)));
         }
         if (!flying.isEmpty() && (batch.isEmpty() || !scheduler.mayWorkAhead())) {
             settle(flying.getFirst());
+        }
+    }
+
+    private void countCopies(BlockCopies copies) {
+        for (int i = 0; i < copies.size(); i++) {
+            copiesOnWrite += copies.direction(i) == BlockCopies.Direction.WITHIN_DEVICE ? 1 : 0;
         }
     }
 

@@ -13,13 +13,13 @@ class SchedulerModelTest {
 
     @Test
     void every_request_ends_no_block_stays_held_and_what_is_announced_is_there() {
-        run(0, 800);
+        run(0, 2_500);
     }
 
     @Test
     @Tag("full")
     void the_same_in_ten_times_as_many_worlds() {
-        run(100_000, 8_000);
+        run(100_000, 25_000);
     }
 
     private static void run(long firstSeed, int worlds) {
@@ -39,6 +39,7 @@ class SchedulerModelTest {
         assertThat(seen.hitTokens()).as("prefixes were shared").isGreaterThan(10L * worlds);
         assertThat(seen.resets()).as("resets").isGreaterThan(worlds);
         assertThat(seen.failures()).as("failed by a step").isGreaterThan(worlds / 2);
+        assertThat(seen.copiesOnWrite()).as("forks that wrote").isGreaterThan(worlds / 2);
         assertThat(seen.expired()).as("expired").isGreaterThan(worlds / 4);
         assertThat(seen.cancelled()).as("cancelled").isGreaterThan(worlds);
         assertThat(seen.announced()).as("announcements").isGreaterThan(10L * worlds);
