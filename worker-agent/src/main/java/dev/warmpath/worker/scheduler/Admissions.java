@@ -20,12 +20,15 @@ final class Admissions {
     private final ArrayList<Sequence> running;
     private final WaitingQueue waiting;
     private final AdmissionOrder order;
+    /** What the last one tried asked for. */
+    private Admission asked;
 
     Admissions(SchedulerSettings settings, KvCacheManager cache, ArrayList<Sequence> running, WaitingQueue waiting) {
         this.settings = settings;
         this.cache = cache;
         this.running = running;
         this.waiting = waiting;
+        this.asked = Admission.of(1).withWholeSequence(settings.reserveWholeSequence());
         this.order = new AdmissionOrder(waiting, cache, settings);
     }
 
@@ -64,12 +67,20 @@ final class Admissions {
             return Verdict.LACKS_BUDGET;
         }
         int tokenCount = Math.min(wanted, settings.budget(batch));
-        var admission = new Admission(tokenCount, 0, 0, false, settings.reserveWholeSequence(), !running.isEmpty());
-        if (!cache.admit(tokens, hit, admission)) {
+        if (!cache.admit(tokens, hit, admission(tokenCount))) {
             return Verdict.LACKS_BLOCKS;
         }
         batch.add(sequence, tokenCount);
         return Verdict.ADMITTED;
+    }
+
+    /** Who waits in vain asks for the same in every step: nothing is allocated for that. */
+    private Admission admission(int tokenCount) {
+        boolean othersRun = !running.isEmpty();
+        if (asked.tokenCount() != tokenCount || asked.othersRun() != othersRun) {
+            asked = new Admission(tokenCount, 0, 0, false, settings.reserveWholeSequence(), othersRun);
+        }
+        return asked;
     }
 
     /** What is left of the shared prompt is its last token: the first answer token is drawn from its logits. */
