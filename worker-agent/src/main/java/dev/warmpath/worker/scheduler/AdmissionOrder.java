@@ -53,11 +53,14 @@ final class AdmissionOrder {
 
     /** The place in the queue of the one to try now, or {@link #NOBODY}. */
     int next() {
+        if (refusals > OVERTAKERS) {
+            return NOBODY;
+        }
         int best = NOBODY;
         int bestCached = -1;
         int seen = 0;
         @Nullable Sequence foremost = null;
-        for (int place = 0; place < waiting.size() && seen < window && refusals <= OVERTAKERS; place++) {
+        for (int place = 0; place < waiting.size() && seen < window; place++) {
             Sequence sequence = waiting.get(place);
             if (sequence.awaitsLeader()) {
                 continue;
