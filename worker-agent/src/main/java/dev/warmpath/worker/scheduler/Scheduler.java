@@ -371,7 +371,7 @@ public final class Scheduler {
 
     private Verdict admit(Sequence sequence) {
         if (forkFromLeader(sequence)) {
-            return extendFork(sequence);
+            return Verdict.ADMITTED;
         }
         TokenSequence tokens = sequence.tokens();
         PrefixHit hit = cache.match(tokens);
@@ -380,7 +380,8 @@ public final class Scheduler {
             return Verdict.LACKS_BUDGET;
         }
         int tokenCount = Math.min(wanted, budget());
-        var admission = new Admission(tokenCount, 0, 0, false, settings.reserveWholeSequence(), !running.isEmpty());
+        Admission admission = Admission.of(tokenCount)
+                .withWholeSequence(settings.reserveWholeSequence()).withOthersRun(!running.isEmpty());
         if (!cache.admit(tokens, hit, admission)) {
             return Verdict.LACKS_BLOCKS;
         }
@@ -388,21 +389,20 @@ public final class Scheduler {
         return Verdict.ADMITTED;
     }
 
+    /** What is left of the shared prompt is its last token: the first answer token is drawn from its logits. */
     private boolean forkFromLeader(Sequence sequence) {
         Sequence leader = sequence.leader();
-        return leader != null && sequence.state() == Alive.WAITING && leader.state() == Alive.RUNNING
-                && sequence.tokens().promptLength() > 1 && cache.fork(leader.tokens(), sequence.tokens());
-    }
-
-    /** What is left of the shared prompt is its last token: the first answer token is drawn from its logits. */
-    private Verdict extendFork(Sequence sequence) {
-        int tokenCount = sequence.tokens().uncomputedTokens();
-        if (!cache.extend(sequence.tokens(), tokenCount)) {
-            cache.release(sequence.tokens());
-            return Verdict.LACKS_BLOCKS;
+        if (leader == null || sequence.state() != Alive.WAITING || leader.state() != Alive.RUNNING) {
+            return false;
+        }
+        TokenSequence tokens = sequence.tokens();
+        int tokenCount = tokens.tokenCount() - cache.shareableTokens(leader.tokens(), tokens);
+        if (tokenCount == tokens.tokenCount() || tokenCount > budget()
+                || !cache.fork(leader.tokens(), tokens, Admission.of(tokenCount))) {
+            return false;
         }
         batch.add(sequence, tokenCount);
-        return Verdict.ADMITTED;
+        return true;
     }
 
     /** Tokens that the step may still take on. */
