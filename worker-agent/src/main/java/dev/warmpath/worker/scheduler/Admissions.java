@@ -56,9 +56,8 @@ final class Admissions {
     }
 
     private Verdict admit(Sequence sequence, ScheduledBatch batch) {
-        Sequence leader = sequence.leaderToFork();
-        if (leader != null && cache.fork(leader.tokens(), sequence.tokens())) {
-            return extendFork(sequence, batch);
+        if (forkFromLeader(sequence, batch)) {
+            return Verdict.ADMITTED;
         }
         TokenSequence tokens = sequence.tokens();
         PrefixHit hit = cache.match(tokens);
@@ -83,14 +82,22 @@ final class Admissions {
         return asked;
     }
 
-    /** What is left of the shared prompt is its last token: the first answer token is drawn from its logits. */
-    private Verdict extendFork(Sequence sequence, ScheduledBatch batch) {
-        int tokenCount = sequence.tokens().uncomputedTokens();
-        if (!cache.extend(sequence.tokens(), tokenCount)) {
-            cache.release(sequence.tokens());
-            return Verdict.LACKS_BLOCKS;
+    /**
+     * What is left of the shared prompt is its last token: the first answer token is drawn from its logits.
+     *
+     * @return false if there is nothing to share, or no block to write to
+     */
+    private boolean forkFromLeader(Sequence sequence, ScheduledBatch batch) {
+        Sequence leader = sequence.leaderToFork();
+        if (leader == null) {
+            return false;
         }
-        batch.add(sequence, tokenCount);
-        return Verdict.ADMITTED;
+        int tokenCount = sequence.tokens().tokenCount() - cache.shareableTokens(leader.tokens(), sequence.tokens());
+        boolean forks = tokenCount <= settings.budget(batch)
+                && cache.fork(leader.tokens(), sequence.tokens(), admission(tokenCount));
+        if (forks) {
+            batch.add(sequence, tokenCount);
+        }
+        return forks;
     }
 }

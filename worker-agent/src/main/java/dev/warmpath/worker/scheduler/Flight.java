@@ -129,7 +129,7 @@ final class Flight {
     private void land(ScheduledBatch batch) {
         for (int entry = 0; entry < batch.size(); entry++) {
             Sequence sequence = batch.sequence(entry);
-            cache.settle(sequence.tokens(), batch.computedTokens(entry), batch.keyedBlocks(entry));
+            cache.settle(sequence.tokens(), batch.computedTokens(entry));
             sequence.batchesInFlight--;
             if (sequence.isOver()) {
                 releaseIfUnused(sequence);

@@ -38,7 +38,6 @@ public final class ScheduledBatch {
     private final int[] sampleCounts;
     /** Books of the entries as they were when the batch was complete, for {@link Scheduler#settle}. */
     private final int[] computedTokens;
-    private final int[] keyedBlocks;
     private final boolean[] taken;
     private final List<Sequence> expired = new ArrayList<>();
     private final List<Sequence> expiredView = Collections.unmodifiableList(expired);
@@ -57,7 +56,6 @@ public final class ScheduledBatch {
         sampleIndexes = new int[maxSteps][maxSequences];
         sampleCounts = new int[maxSteps];
         computedTokens = new int[maxSequences];
-        keyedBlocks = new int[maxSequences];
         taken = new boolean[maxSequences];
     }
 
@@ -233,7 +231,6 @@ public final class ScheduledBatch {
             sequence.scheduledTokens = tokens.computedTokens();
             sequence.batchesInFlight++;
             computedTokens[entry] = tokens.computedTokens();
-            keyedBlocks[entry] = tokens.keyedBlocks();
         }
     }
 
@@ -249,10 +246,6 @@ public final class ScheduledBatch {
 
     int computedTokens(int entry) {
         return computedTokens[entry];
-    }
-
-    int keyedBlocks(int entry) {
-        return keyedBlocks[entry];
     }
 
     void setTaken(int entry, boolean tookToken) {
