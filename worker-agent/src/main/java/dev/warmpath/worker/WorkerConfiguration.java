@@ -109,8 +109,7 @@ class WorkerConfiguration {
         var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), plan.cache(),
                 settings.mostTokensInFlight());
         var scheduler = new Scheduler(settings, limits, cache);
-        var loop = new EngineLoop(scheduler, cache, runner, settings.maxSequences(),
-                settings.maxSequences() + settings.maxWaiting(), publisher::publish, System::nanoTime);
+        var loop = new EngineLoop(scheduler, cache, runner, publisher::publish, System::nanoTime);
         var intake = new RequestIntake(
                 publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
         return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::die).start();
@@ -161,6 +160,7 @@ class WorkerConfiguration {
     }
 
     private static WorkerLoad load(EngineSnapshot engine) {
-        return new WorkerLoad(engine.running(), engine.waiting(), engine.freeBlocks(), engine.pendingPromptTokens());
+        EngineSnapshot.Load load = engine.load();
+        return new WorkerLoad(load.running(), load.waiting(), engine.pool().freeBlocks(), load.pendingPromptTokens());
     }
 }

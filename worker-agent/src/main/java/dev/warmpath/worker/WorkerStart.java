@@ -40,8 +40,8 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
     public void run(ApplicationArguments arguments) throws InterruptedException {
         WarmUp.Report report = new WarmUp(engine, runner.config()).run(compute.warmUp());
         log.info("warmed up with {} requests in {} ms: {} blocks of {} bytes, {} threads", report.requests(),
-                Duration.ofNanos(report.nanos()).toMillis(), engine.snapshot().blockCount(), runner.bytesPerBlock(),
-                compute.threadCount());
+                Duration.ofNanos(report.nanos()).toMillis(), engine.snapshot().pool().blockCount(),
+                runner.bytesPerBlock(), compute.threadCount());
         routerLink.start();
     }
 

@@ -88,7 +88,7 @@ public final class CachingOverhead {
                         ratios[pair++] = (double) without / with;
                     }
                 }
-                evictions += on.engine.snapshot().evictions();
+                evictions += on.engine.snapshot().prefixCache().evictions();
             }
         }
         System.out.printf("%8d %10d %10.4f %8.4f–%.4f%n", blocks, evictions,
@@ -118,8 +118,7 @@ public final class CachingOverhead {
             var limits = new RequestLimits(
                     config.vocabularySize(), config.contextLength(), settings, scheduling.mostTokensInFlight());
             var scheduler = new Scheduler(scheduling, limits, cache);
-            var loop = new EngineLoop(
-                    scheduler, cache, runner, REQUESTS, REQUESTS, changes -> { }, System::nanoTime);
+            var loop = new EngineLoop(scheduler, cache, runner, changes -> { }, System::nanoTime);
             var intake = new RequestIntake(0, HashSettings.ofBlockSize(BLOCK_SIZE), limits, new int[0],
                     scheduling.policy());
             engine = new Engine(loop, intake, System::nanoTime, Throwable::printStackTrace).start();

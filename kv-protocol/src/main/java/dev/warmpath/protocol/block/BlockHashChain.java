@@ -80,6 +80,11 @@ public final class BlockHashChain {
         }
     }
 
+    /** True if equal tokens have equal hashes in both, because the settings and what distinguishes them are equal. */
+    public boolean hasRootOf(BlockHashChain other) {
+        return settings.equals(other.settings) && extraKeys.equals(other.extraKeys);
+    }
+
     /** Number of full blocks hashed so far. */
     public int blockCount() {
         return blockCount;
@@ -92,14 +97,6 @@ public final class BlockHashChain {
     /** The 64-bit index key of a block: the last 8 bytes of its hash, as in vLLM's events. */
     public long key(int blockIndex) {
         return word(blockIndex, KEY_WORD);
-    }
-
-    /** Word 0 to 3 of a block's hash, most significant first. */
-    public long word(int blockIndex, int wordIndex) {
-        if (blockIndex >= blockCount) {
-            throw new IndexOutOfBoundsException("block " + blockIndex + " of a chain of " + blockCount);
-        }
-        return words[blockIndex * WORDS_PER_HASH + wordIndex];
     }
 
     /** Copies the words of a block's hash. @param at where the first one goes */
@@ -123,6 +120,13 @@ public final class BlockHashChain {
             Bytes.putLong(hash, i * Long.BYTES, word(blockIndex, i));
         }
         return hash;
+    }
+
+    private long word(int blockIndex, int wordIndex) {
+        if (blockIndex >= blockCount) {
+            throw new IndexOutOfBoundsException("block " + blockIndex + " of a chain of " + blockCount);
+        }
+        return words[blockIndex * WORDS_PER_HASH + wordIndex];
     }
 
     private void hashBlock(int[] tokens, int blockIndex) {

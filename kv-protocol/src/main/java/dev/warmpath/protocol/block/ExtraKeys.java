@@ -41,8 +41,4 @@ public record ExtraKeys(@Nullable String adapter, List<MediaItem> media, @Nullab
     public static ExtraKeys ofSalt(@Nullable String salt) {
         return new ExtraKeys(null, salt);
     }
-
-    public boolean isEmpty() {
-        return adapter == null && media.isEmpty() && salt == null;
-    }
 }

@@ -13,6 +13,7 @@ import dev.warmpath.worker.model.PendingStep;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.util.ArrayDeque;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,14 +28,17 @@ final class BatchComputation {
     private static final int COPIES_AT_ONCE = 256;
 
     private final ModelRunner runner;
+    private final Function<Sequence, Sampling> samplings;
     private final InputBatch input;
     private final StepOutput output;
     private final int[] drawnTokens;
     private final BlockMapping mapping = new BlockMapping(COPIES_AT_ONCE);
     private final ArrayDeque<PendingStep> pending = new ArrayDeque<>();
 
-    BatchComputation(ModelRunner runner, int maxSequences) {
+    /** @param samplings how each sequence's tokens are drawn */
+    BatchComputation(ModelRunner runner, int maxSequences, Function<Sequence, Sampling> samplings) {
         this.runner = runner;
+        this.samplings = samplings;
         this.input = runner.newInputBatch();
         this.output = new StepOutput(maxSequences);
         this.drawnTokens = new int[maxSequences];
@@ -82,7 +86,9 @@ final class BatchComputation {
         for (int entry = 0; entry < batch.size(); entry++) {
             Sequence sequence = batch.sequence(entry);
             BlockTable table = sequence.tokens().table();
-            Sampling sampling = batch.sampleIndex(entry, step) == ScheduledBatch.NO_SAMPLE ? null : sampling(sequence);
+            Sampling sampling = batch.sampleIndex(entry, step) == ScheduledBatch.NO_SAMPLE
+                    ? null
+                    : samplings.apply(sequence);
             if (batch.feedIndex(entry, step) != ScheduledBatch.NO_SAMPLE) {
                 addFed(batch, entry, step, table, sampling);
             } else if (step == 0) {
@@ -98,11 +104,6 @@ final class BatchComputation {
             input.addFed(batch.feedIndex(entry, step), batch.firstPosition(entry) + step,
                     table.blocks(), table.blockCount(), sampling);
         }
-    }
-
-    private static Sampling sampling(Sequence sequence) {
-        var asked = sequence.sampling();
-        return new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
     }
 
     /**

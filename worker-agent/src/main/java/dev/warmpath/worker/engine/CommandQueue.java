@@ -1,23 +1,21 @@
 package dev.warmpath.worker.engine;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import java.util.ArrayDeque;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What other threads want of the engine, in one line: a cancellation can never overtake its submission.
  *
- * <p>Bounded by the generations that are alive: each enters once to begin and at most once to be cancelled, and an
- * unfinished one more than {@code capacity} is refused.
+ * <p>Bounded by the generations that are alive: each enters once to begin and at most once to be cancelled, one more
+ * than {@code capacity} is refused, and there is at most one reset. Here alone it is decided that the worker is full.
  */
 final class CommandQueue {
 
     sealed interface Command {
-
         record Submit(Generation generation) implements Command {}
 
         record Cancel(Generation generation) implements Command {}
@@ -26,9 +24,11 @@ final class CommandQueue {
         record ResetPrefixCache(CompletableFuture<Boolean> done) implements Command {}
     }
 
-    private final Queue<Command> commands = new ConcurrentLinkedQueue<>();
-    private final AtomicInteger alive = new AtomicInteger();
+    private final ArrayDeque<Command> commands = new ArrayDeque<>();
     private final int capacity;
+    private int alive;
+    /** The one in the queue. */
+    private @Nullable CompletableFuture<Boolean> reset;
     private boolean closed;
 
     /** @param capacity most generations that are neither finished nor failed nor cancelled */
@@ -41,28 +41,45 @@ final class CommandQueue {
      *
      * @throws RefusedException if more than {@code capacity} generations would be alive, or the queue is closed
      */
-    void submit(List<Generation> generations) {
-        if (alive.addAndGet(generations.size()) > capacity) {
-            alive.addAndGet(-generations.size());
-            throw new RefusedException(FailureReason.QUEUE_FULL,
-                    capacity + " requests are running or waiting here, no more are taken");
-        }
-        if (!addAll(generations)) {
+    synchronized void submit(List<Generation> generations) {
+        if (closed) {
             throw new RefusedException(FailureReason.SHUTTING_DOWN, "this worker is going away");
+        }
+        if (alive + generations.size() > capacity) {
+            throw new RefusedException(FailureReason.QUEUE_FULL, generations.size() == 1
+                    ? capacity + " requests are running or waiting here, no more are taken"
+                    : alive + " requests are running or waiting here, of " + capacity + " that may: there is no room for "
+                            + generations.size() + " more");
+        }
+        alive += generations.size();
+        for (Generation generation : generations) {
+            commands.add(new Command.Submit(generation));
         }
     }
 
-    private synchronized boolean addAll(List<Generation> generations) {
-        for (Generation generation : generations) {
-            if (!add(new Command.Submit(generation))) {
-                return false;
-            }
+    /** Does nothing for a generation that is over or was asked for before. */
+    void cancel(Generation generation) {
+        if (generation.close()) {
+            add(new Command.Cancel(generation));
         }
-        return true;
+    }
+
+    /** @return completed by whoever drains; the same one for all who ask until then; cancelled if the queue is closed */
+    synchronized CompletableFuture<Boolean> resetPrefixCache() {
+        if (reset != null) {
+            return reset;
+        }
+        var done = new CompletableFuture<Boolean>();
+        if (add(new Command.ResetPrefixCache(done))) {
+            reset = done;
+        } else {
+            done.cancel(false);
+        }
+        return done;
     }
 
     /** @return false if the queue is closed: nobody would read the command */
-    synchronized boolean add(Command command) {
+    private synchronized boolean add(Command command) {
         return !closed && commands.add(command);
     }
 
@@ -71,23 +88,36 @@ final class CommandQueue {
         closed = true;
     }
 
-    /** One generation is over. */
-    void release() {
-        alive.decrementAndGet();
+    /** A generation is over. */
+    synchronized void release(Generation generation) {
+        generation.close();
+        alive--;
     }
 
-    boolean isEmpty() {
+    synchronized boolean isEmpty() {
         return commands.isEmpty();
+    }
+
+    synchronized int size() {
+        return commands.size();
     }
 
     /** Hands over at most {@code limit} commands, in order. */
     void drain(Consumer<Command> consumer, int limit) {
         for (int i = 0; i < limit; i++) {
-            Command command = commands.poll();
+            Command command = poll();
             if (command == null) {
                 return;
             }
             consumer.accept(command);
         }
+    }
+
+    private synchronized @Nullable Command poll() {
+        Command command = commands.poll();
+        if (command instanceof Command.ResetPrefixCache) {
+            reset = null;
+        }
+        return command;
     }
 }

@@ -2,7 +2,6 @@ package dev.warmpath.worker.engine;
 
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
-import dev.warmpath.worker.engine.CommandQueue.Command;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.util.ArrayList;
 import java.util.List;
@@ -77,19 +76,18 @@ public final class Engine implements AutoCloseable {
 
     /** Gives the generation's blocks back within a step or two. Its listener hears nothing more. Harmless twice. */
     public void cancel(Generation generation) {
-        enqueue(new Command.Cancel(generation));
+        loop.commands().cancel(generation);
+        LockSupport.unpark(thread);
     }
 
     /**
-     * Forgets every cached prefix.
+     * Forgets every cached prefix. Who asks before it is done shares the answer.
      *
      * @return true if it did, false if some sequence holds blocks; cancelled if the engine stops
      */
     public CompletableFuture<Boolean> resetPrefixCache() {
-        var done = new CompletableFuture<Boolean>();
-        if (!enqueue(new Command.ResetPrefixCache(done))) {
-            done.cancel(false);
-        }
+        CompletableFuture<Boolean> done = loop.commands().resetPrefixCache();
+        LockSupport.unpark(thread);
         return done;
     }
 
@@ -108,12 +106,6 @@ public final class Engine implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-    }
-
-    private boolean enqueue(Command command) {
-        boolean taken = loop.commands().add(command);
-        LockSupport.unpark(thread);
-        return taken;
     }
 
     private void turn() {

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.engine.CommandQueue.Command;
+import dev.warmpath.worker.kvcache.CacheGroup;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixCacheStats;
 import dev.warmpath.worker.model.ModelRunner;
@@ -15,6 +16,7 @@ import dev.warmpath.worker.scheduler.Submission;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -28,9 +30,9 @@ import org.slf4j.LoggerFactory;
  * <p>If the scheduler works ahead, a turn settles the batch that the turn before submitted, while its own is computed.
  * The steps of a batch are awaited one by one, so that tokens go out as they come.
  *
- * <p>What a batch changed in the cache is published after its last step succeeded, and before anybody hears of the
- * tokens of that: an answer that has ended there can be found again at once, and the keys of a failed step are never
- * announced.
+ * <p>What a batch changed in the cache is published after its last step succeeded, and before anybody hears of that
+ * step's tokens: the keys of a failed step are never announced. The blocks of an answer that ends in an earlier step of
+ * several, or while the next batch is computed, are not announced before those have succeeded.
  */
 public final class EngineLoop {
 
@@ -46,6 +48,7 @@ public final class EngineLoop {
     private final BlockChangeListener announcements;
     private final LongSupplier nanoClock;
     private final Map<Sequence, Generation> generations = new HashMap<>();
+    private final Consumer<Command> apply = this::apply;
 
     private long steps;
     private long computedTokens;
@@ -56,20 +59,30 @@ public final class EngineLoop {
     private volatile EngineSnapshot snapshot;
 
     /**
-     * @param maxSequences  most sequences in a step, as the scheduler's settings say
-     * @param maxAlive      most generations that run or wait
+     * Takes the bounds from the scheduler's settings.
+     *
      * @param announcements hears after each step what the cache holds now
      * @param nanoClock     monotonic, in nanoseconds
+     * @throws IllegalArgumentException if the cache has other groups than the model runner computes
      */
-    public EngineLoop(Scheduler scheduler, KvCacheManager cache, ModelRunner runner, int maxSequences, int maxAlive,
+    public EngineLoop(Scheduler scheduler, KvCacheManager cache, ModelRunner runner,
             BlockChangeListener announcements, LongSupplier nanoClock) {
+        requireFullAttention(cache.settings().groups());
         this.scheduler = scheduler;
         this.cache = cache;
-        this.computation = new BatchComputation(runner, maxSequences);
-        this.commands = new CommandQueue(maxAlive);
+        this.computation = new BatchComputation(
+                runner, scheduler.settings().maxSequences(), sequence -> generation(sequence).sampling());
+        this.commands = new CommandQueue(scheduler.settings().maxAlive());
         this.announcements = announcements;
         this.nanoClock = nanoClock;
         this.snapshot = takeSnapshot();
+    }
+
+    private static void requireFullAttention(List<CacheGroup> groups) {
+        if (groups.size() != 1 || !(groups.getFirst() instanceof CacheGroup.FullAttention)) {
+            throw new IllegalArgumentException("the cache has the groups " + groups
+                    + ", but the model runner takes one block table a sequence and attends to all of it");
+        }
     }
 
     CommandQueue commands() {
@@ -88,9 +101,11 @@ public final class EngineLoop {
 
     /** One turn of the engine. @return tokens drawn; 0 while nothing but prompts, or nothing at all, is computed */
     int step() {
-        commands.drain(this::apply, MAX_COMMANDS_PER_STEP);
+        commands.drain(apply, MAX_COMMANDS_PER_STEP);
         ScheduledBatch batch = scheduler.schedule(nanoClock.getAsLong());
-        batch.expired().forEach(this::tellEnd);
+        for (int i = 0; i < batch.expired().size(); i++) {
+            tellEnd(batch.expired().get(i));
+        }
         int drawn = 0;
         if (scheduler.batchesInFlight() == 0) {
             audit();
@@ -124,15 +139,24 @@ public final class EngineLoop {
                     forget(generation);
                 }
             }
-            case Command.ResetPrefixCache(var done) -> done.complete(cache.resetPrefixCache());
+            case Command.ResetPrefixCache(var done) -> resetPrefixCache(done);
         }
+    }
+
+    /** Announced at once: what is admitted in the same turn may keep its own news back for long. */
+    private void resetPrefixCache(CompletableFuture<Boolean> done) {
+        boolean reset = cache.resetPrefixCache();
+        if (reset) {
+            publish();
+        }
+        done.complete(reset);
     }
 
     private void submit(Generation generation) {
         switch (scheduler.submit(generation.sequence(), nanoClock.getAsLong())) {
             case Submission.Accepted() -> generations.put(generation.sequence(), generation);
             case Submission.Refused(FailureReason reason, String message) -> {
-                commands.release();
+                commands.release(generation);
                 say(generation, listener -> listener.onFailed(reason, message));
             }
         }
@@ -217,11 +241,15 @@ public final class EngineLoop {
     }
 
     private void tellToken(Generation generation, int token, float logprob) {
+        if (generation.isSilenced()) {
+            return;
+        }
         try {
             generation.listener().onToken(token, logprob);
         } catch (RuntimeException e) {
             log.warn("a listener failed, its generation is cancelled: {}", generation.sequence(), e);
-            commands.add(new Command.Cancel(generation));
+            generation.silence();
+            commands.cancel(generation);
         }
     }
 
@@ -229,7 +257,7 @@ public final class EngineLoop {
         Generation generation = generation(sequence);
         forget(generation);
         switch (sequence.state()) {
-            case SequenceState.Finished(var reason) ->
+            case SequenceState.Finished(var reason, var _) ->
                     say(generation, listener -> listener.onFinished(reason, generation.usage()));
             case SequenceState.Failed(var reason, var message) ->
                     say(generation, listener -> listener.onFailed(reason, message));
@@ -240,6 +268,9 @@ public final class EngineLoop {
 
     /** Says the last word. A listener that breaks on it harms nobody but itself. */
     private static void say(Generation generation, Consumer<GenerationListener> lastWord) {
+        if (generation.isSilenced()) {
+            return;
+        }
         try {
             lastWord.accept(generation.listener());
         } catch (RuntimeException e) {
@@ -257,7 +288,7 @@ public final class EngineLoop {
 
     private void forget(Generation generation) {
         generations.remove(generation.sequence());
-        commands.release();
+        commands.release(generation);
     }
 
     /** Nothing to do is the time to check the cache's books. */
@@ -272,14 +303,18 @@ public final class EngineLoop {
 
     private EngineSnapshot takeSnapshot() {
         PrefixCacheStats stats = cache.stats();
-        return new EngineSnapshot(scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens(),
-                cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
-                (long) (cache.usableBlocks() - cache.freeBlocks()) * cache.blockSize(),
-                scheduler.unusedSlots(),
-                stats.queriedTokens(), stats.hitTokens(), stats.queriedBlocks(), stats.hitBlocks(),
-                cache.recentHitRate(), stats.evictedBlocks(),
-                scheduler.recomputePreemptions(), scheduler.swapPreemptions(),
-                cache.swappedOutBlocks(), cache.swappedInBlocks(), cache.hostBlocks(), cache.freeHostBlocks(),
-                steps, computedTokens, generatedTokens, stepNanos);
+        int used = cache.usableBlocks() - cache.freeBlocks();
+        return new EngineSnapshot(
+                new EngineSnapshot.Load(
+                        scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens()),
+                new EngineSnapshot.Pool(cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
+                        (long) used * cache.blockSize(), scheduler.unusedSlots()),
+                new EngineSnapshot.PrefixCache(
+                        stats.queriedTokens(), stats.hitTokens(), stats.queriedBlocks(), stats.hitBlocks(),
+                        cache.recentHitRate(), stats.collisions(), stats.evictedBlocks(), stats.resets()),
+                new EngineSnapshot.Swap(cache.hostBlocks(), cache.freeHostBlocks(), cache.swappedOutBlocks(),
+                        cache.swappedInBlocks()),
+                new EngineSnapshot.Work(steps, stepNanos, computedTokens, generatedTokens,
+                        scheduler.recomputePreemptions(), scheduler.swapPreemptions()));
     }
 }

@@ -1,17 +1,25 @@
 package dev.warmpath.worker.engine;
 
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.worker.compute.Sampling;
 import dev.warmpath.worker.scheduler.Sequence;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One accepted request: what is computed, and who hears of it. The submitter's handle for cancelling. */
 public final class Generation {
 
     private final Sequence sequence;
     private final GenerationListener listener;
+    private final Sampling sampling;
+    /** It was asked to be cancelled, or is over: cancelling it is no news any more. */
+    private final AtomicBoolean closing = new AtomicBoolean();
+    private boolean silenced;
 
     Generation(Sequence sequence, GenerationListener listener) {
         this.sequence = sequence;
         this.listener = listener;
+        var asked = sequence.sampling();
+        this.sampling = new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
     }
 
     Sequence sequence() {
@@ -20,6 +28,25 @@ public final class Generation {
 
     GenerationListener listener() {
         return listener;
+    }
+
+    /** How its tokens are drawn. */
+    Sampling sampling() {
+        return sampling;
+    }
+
+    /** Nothing is left to cancel from here on. @return false if so before */
+    boolean close() {
+        return !closing.getAndSet(true);
+    }
+
+    /** The listener is told nothing more. For the engine's thread. */
+    void silence() {
+        silenced = true;
+    }
+
+    boolean isSilenced() {
+        return silenced;
     }
 
     Usage usage() {

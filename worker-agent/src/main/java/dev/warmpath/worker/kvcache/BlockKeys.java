@@ -2,6 +2,7 @@ package dev.warmpath.worker.kvcache;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.Objects;
 
 /**
@@ -9,7 +10,7 @@ import java.util.Objects;
  * those are. Several blocks may carry one key, when sequences computed the same tokens side by side. They hang together
  * in a ring in the order in which they got it, and a lookup takes the eldest.
  *
- * <p>A block takes 29 bytes here, and 32 for the hash, and 4 for each of its tokens if they are verified.
+ * <p>A block takes 29 bytes and a bit here, and 32 for the hash, and 4 for each of its tokens if they are verified.
  */
 final class BlockKeys {
 
@@ -38,6 +39,9 @@ final class BlockKeys {
     /** [blockCount, blockSize], of keyed blocks; empty without verification. */
     private final int[] tokens;
 
+    /** Of keyed blocks: those whose content a step in flight computes. */
+    private final BitSet unsettled;
+
     private final int[] keyCounts = new int[MAX_GROUPS];
     private int keyedCount;
     private long collisions;
@@ -57,6 +61,7 @@ final class BlockKeys {
         younger = new int[blockCount];
         elder = new int[blockCount];
         groups = new byte[blockCount];
+        unsettled = new BitSet(blockCount);
         chainIndex = new int[settings.blockCount()];
         Arrays.fill(chainIndex, UNKEYED);
     }
@@ -74,9 +79,12 @@ final class BlockKeys {
         return groups[block];
     }
 
-    /** Different keys of all groups together, however many blocks carry them. */
-    int keyCount() {
-        return eldest.size();
+    void setSettled(int block, boolean settled) {
+        unsettled.set(block, !settled);
+    }
+
+    boolean isSettled(int block) {
+        return !unsettled.get(block);
     }
 
     /** Different keys of one group. */
@@ -149,24 +157,14 @@ final class BlockKeys {
         keyedCount = 0;
     }
 
-    /** Every key of a group once, those nearer to the root of their chain first; a new array. */
-    long[] parentFirst(int group) {
-        // a counting sort by place in the chain
-        int[] startOf = new int[Arrays.stream(chainIndex).max().orElse(UNKEYED) + 2];
-        for (int slot = 0; slot < eldest.slotCount(); slot++) {
-            int block = eldest.block(slot);
-            if (block != BlockPool.NULL_BLOCK && groups[block] == group) {
-                startOf[chainIndex[block] + 1]++;
-            }
-        }
-        for (int index = 1; index < startOf.length; index++) {
-            startOf[index] += startOf[index - 1];
-        }
+    /** Every key of a group once, in no order; a new array. */
+    long[] keysOf(int group) {
         long[] keys = new long[keyCounts[group]];
+        int count = 0;
         for (int slot = 0; slot < eldest.slotCount(); slot++) {
             int block = eldest.block(slot);
             if (block != BlockPool.NULL_BLOCK && groups[block] == group) {
-                keys[startOf[chainIndex[block]]++] = key(block);
+                keys[count++] = key(block);
             }
         }
         return keys;

@@ -57,10 +57,6 @@ final class BlockPool {
         return free.size();
     }
 
-    boolean isHeld(int block) {
-        return references[block] > 0;
-    }
-
     boolean isKeyed(int block) {
         return keys.isKeyed(block);
     }
@@ -72,11 +68,6 @@ final class BlockPool {
     /** True if an allocation may take the block: nobody holds it, and it is not the null block. */
     boolean isFree(int block) {
         return references[block] == 0 && block != NULL_BLOCK;
-    }
-
-    /** Different keys of all groups together, however many blocks carry them. */
-    int keyCount() {
-        return keys.keyCount();
     }
 
     /** Different keys of one group, however many blocks carry them. */
@@ -158,30 +149,14 @@ final class BlockPool {
         }
         int lastOfHead = FreeQueue.END;
         for (int i = to - 1; i >= from; i--) {
-            int block = table.block(i);
-            if (block == NULL_BLOCK || --references[block] > 0) {
-                continue;
-            }
-            if (unkeyedToTail || isKeyed(block)) {
-                free.append(block);
-            } else {
-                free.insertAfter(lastOfHead, block);
-                lastOfHead = block;
-            }
+            lastOfHead = letGo(table.block(i), lastOfHead);
         }
     }
 
     /** Lets go of one block, the null block included. @throws IllegalStateException if it is not held */
     void release(int block) {
         requireHeld(block);
-        if (block == NULL_BLOCK || --references[block] > 0) {
-            return;
-        }
-        if (unkeyedToTail || isKeyed(block)) {
-            free.append(block);
-        } else {
-            free.prepend(block);
-        }
+        letGo(block, FreeQueue.END);
     }
 
     /**
@@ -224,6 +199,16 @@ final class BlockPool {
         return true;
     }
 
+    /** Notes whether what a keyed block holds was computed by a step that succeeded, or may be lost with one that fails. */
+    void setSettled(int block, boolean settled) {
+        keys.setSettled(block, settled);
+    }
+
+    /** True if a block's key cannot be withdrawn any more. */
+    boolean isSettled(int block) {
+        return keys.isSettled(block);
+    }
+
     /** Forgets every key; the order of the free queue stays. @return false, and nothing changes, if a block is held */
     boolean reset() {
         if (free.size() != usableCount()) {
@@ -234,9 +219,9 @@ final class BlockPool {
         return true;
     }
 
-    /** Every key of a group once, those nearer to the root of their chain first; a new array. */
-    long[] keysParentFirst(int group) {
-        return keys.parentFirst(group);
+    /** Every key of a group once, in no order; a new array. */
+    long[] keysOf(int group) {
+        return keys.keysOf(group);
     }
 
     /**
@@ -262,6 +247,19 @@ final class BlockPool {
     /** The keys, for tests of this package. */
     BlockKeys keys() {
         return keys;
+    }
+
+    /** @return the last block of those at the head, behind which the next one comes to stand */
+    private int letGo(int block, int lastOfHead) {
+        if (block == NULL_BLOCK || --references[block] > 0) {
+            return lastOfHead;
+        }
+        if (unkeyedToTail || isKeyed(block)) {
+            free.append(block);
+            return lastOfHead;
+        }
+        free.insertAfter(lastOfHead, block);
+        return block;
     }
 
     private void require(boolean condition, int block, String state) {

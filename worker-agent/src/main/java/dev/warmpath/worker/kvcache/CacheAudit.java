@@ -43,17 +43,18 @@ final class CacheAudit {
     }
 
     private void checkTable(TokenSequence sequence, BlockTable table) {
-        int used = Math.ceilDiv(sequence.computedTokens, settings.blockSize());
-        if (table.blockCount() < used || sequence.keyedBlocks * settings.blockSize() > sequence.computedTokens) {
-            throw new IllegalStateException("table " + table + " with " + sequence.keyedBlocks + " keyed blocks is too"
-                    + " short for " + sequence.computedTokens + " tokens");
+        int used = Math.ceilDiv(sequence.computedTokens(), settings.blockSize());
+        int keyed = sequence.holding().keyedBlocks();
+        if (table.blockCount() < used || keyed * settings.blockSize() > sequence.computedTokens()) {
+            throw new IllegalStateException("table " + table + " with " + keyed + " keyed blocks is too"
+                    + " short for " + sequence.computedTokens() + " tokens");
         }
         for (int i = 0; i < table.blockCount(); i++) {
             int block = table.block(i);
             // a block between, partly filled for this sequence, may be keyed: one that it shares with a longer parent
-            boolean right = pool.isKeyed(block) ? i < used : i >= sequence.keyedBlocks;
+            boolean right = pool.isKeyed(block) ? i < used : i >= keyed;
             if (block != NULL_BLOCK && !right) {
-                throw new IllegalStateException("entry " + i + " of table " + table + " with " + sequence.keyedBlocks
+                throw new IllegalStateException("entry " + i + " of table " + table + " with " + keyed
                         + " keyed blocks: keyed is " + pool.isKeyed(block));
             }
         }
@@ -61,7 +62,7 @@ final class CacheAudit {
 
     private void checkAnnounced() {
         var present = new KeySetDigest();
-        for (long key : pool.keysParentFirst(0)) {
+        for (long key : pool.keysOf(0)) {
             present.add(key);
         }
         requireEqual("announced keys", log.announced().count(), present.count());

@@ -62,11 +62,6 @@ final class FreeQueue {
         link(previous[sentinel], block, sentinel);
     }
 
-    /** Puts a block first. @throws IllegalStateException if it is in the queue already */
-    void prepend(int block) {
-        insertAfter(END, block);
-    }
-
     /**
      * Puts a block behind another one, or first. Several blocks come to stand before all others in their own order if
      * each is put behind the one before.

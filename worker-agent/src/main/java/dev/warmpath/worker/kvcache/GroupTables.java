@@ -53,49 +53,47 @@ final class GroupTables {
         return true;
     }
 
+    /** True if no step in flight is still to compute what was hit. */
+    boolean isSettled(PrefixHit hit) {
+        for (int group = 0; group < groups.length; group++) {
+            for (int index = 0; index < hit.blockCount(); index++) {
+                if (hit.block(group, index) != NULL_BLOCK && !pool.isSettled(hit.block(group, index))) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
     /** Begins the tables with a hit, as far as a token after the first so many sees it. */
     void hold(TokenSequence sequence, PrefixHit hit, int tokenCount) {
-        sequence.useGroups(groups.length);
+        sequence.holding().useGroups(groups.length);
         for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            table.skipTo(unseenBlocks(group, tokenCount));
-            for (int index = table.blockCount(); index < hit.blockCount(); index++) {
-                int block = hit.block(group, index);
-                pool.touch(block);
-                table.add(block);
-            }
+            hold(sequence.table(group), hit.blocks(group), unseenBlocks(group, tokenCount), hit.blockCount());
         }
     }
 
     /** Begins a child's tables with its parent's blocks, as far as a token after the first so many sees them. */
     void share(TokenSequence parent, TokenSequence child, int tokenCount) {
-        child.useGroups(groups.length);
+        child.holding().useGroups(groups.length);
         int end = Math.ceilDiv(tokenCount, blockSize);
         for (int group = 0; group < groups.length; group++) {
-            BlockTable table = child.table(group);
-            table.skipTo(unseenBlocks(group, tokenCount));
-            for (int index = table.blockCount(); index < end; index++) {
-                int block = parent.table(group).block(index);
-                pool.touch(block);
-                table.add(block);
-            }
+            hold(child.table(group), parent.table(group).blocks(), unseenBlocks(group, tokenCount), end);
         }
     }
 
-    /** Free blocks that {@link #grow} takes. */
-    int wantedToGrow(TokenSequence sequence, int blockCount) {
-        int written = sequence.computedTokens / blockSize;
-        int wanted = 0;
-        for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            wanted += Math.max(blockCount - table.blockCount(), 0) + (mustCopy(table, written) ? 1 : 0);
+    /** True if a block may not be written in place: others hold it, or it can be hit. */
+    boolean mustCopy(BlockTable table, int index) {
+        if (index >= table.blockCount()) {
+            return false;
         }
-        return wanted;
+        int block = table.block(index);
+        return pool.references(block) > 1 || pool.isKeyed(block);
     }
 
     /** Makes the tables so long, and what follows the computed tokens the sequence's own to write. */
     void grow(TokenSequence sequence, int blockCount) {
-        int written = sequence.computedTokens / blockSize;
+        int written = sequence.computedTokens() / blockSize;
         for (int group = 0; group < groups.length; group++) {
             BlockTable table = sequence.table(group);
             if (mustCopy(table, written)) {
@@ -108,25 +106,43 @@ final class GroupTables {
     /** Keys the blocks that are not yet, up to so many. */
     void key(TokenSequence sequence, int full) {
         sequence.hash();
+        BlockHolding holding = sequence.holding();
+        int settled = holding.settledTokens() / blockSize;
         for (int group = 0; group < groups.length; group++) {
-            BlockTable table = sequence.table(group);
-            for (int index = sequence.keyedBlocks; index < full; index++) {
-                if (table.block(index) != NULL_BLOCK) {
-                    pool.key(table.block(index), sequence.chain(), index, sequence.tokens(), group);
+            BlockTable table = holding.table(group);
+            for (int index = holding.keyedBlocks(); index < full; index++) {
+                int block = table.block(index);
+                if (block != NULL_BLOCK) {
+                    pool.key(block, sequence.chain(), index, sequence.tokens(), group);
+                    pool.setSettled(block, index < settled);
                 }
             }
         }
-        sequence.keyedBlocks = full;
+        holding.key(full);
     }
 
-    /** Takes the keys of the last blocks away, until so many are left. */
-    void unkey(TokenSequence sequence, int left) {
-        for (int index = sequence.keyedBlocks - 1; index >= left; index--) {
+    /** The keys of blocks that lie within the settled tokens from here on can be relied on. */
+    void settle(TokenSequence sequence, int settledTokens) {
+        BlockHolding holding = sequence.holding();
+        int end = Math.min(settledTokens / blockSize, holding.keyedBlocks());
+        for (int index = holding.settledTokens() / blockSize; index < end; index++) {
             for (int group = 0; group < groups.length; group++) {
-                pool.unkey(sequence.table(group).block(index));
+                pool.setSettled(holding.table(group).block(index), true);
             }
         }
-        sequence.keyedBlocks = left;
+        holding.settle(settledTokens);
+    }
+
+    /** Takes the keys of the blocks away that do not lie within the settled tokens. */
+    void unkey(TokenSequence sequence) {
+        BlockHolding holding = sequence.holding();
+        int left = Math.min(holding.settledTokens() / blockSize, holding.keyedBlocks());
+        for (int index = holding.keyedBlocks() - 1; index >= left; index--) {
+            for (int group = 0; group < groups.length; group++) {
+                pool.unkey(holding.table(group).block(index));
+            }
+        }
+        holding.key(left);
     }
 
     /** Lets go of the blocks that no token sees which follows the settled ones. @return false if there are none */
@@ -134,7 +150,7 @@ final class GroupTables {
         boolean released = false;
         for (int group = 0; group < groups.length; group++) {
             BlockTable table = sequence.table(group);
-            int end = unseenBlocks(group, sequence.settledTokens);
+            int end = unseenBlocks(group, sequence.holding().settledTokens());
             int first = end;
             while (first > 0 && table.block(first - 1) != NULL_BLOCK) {
                 first--;
@@ -154,12 +170,12 @@ final class GroupTables {
         }
     }
 
-    private boolean mustCopy(BlockTable table, int index) {
-        if (index >= table.blockCount()) {
-            return false;
+    private void hold(BlockTable table, int[] blocks, int first, int end) {
+        table.skipTo(first);
+        for (int index = first; index < end; index++) {
+            pool.touch(blocks[index]);
+            table.add(blocks[index]);
         }
-        int block = table.block(index);
-        return pool.references(block) > 1 || pool.isKeyed(block);
     }
 
     private void copyOnWrite(BlockTable table, int index) {

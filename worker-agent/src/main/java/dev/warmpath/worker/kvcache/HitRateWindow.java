@@ -29,8 +29,16 @@ public final class HitRateWindow {
         hitTokens = new long[requestLimit + 1];
     }
 
-    /** Adds what one step admitted; nothing happens if that was no request. */
+    /**
+     * Adds what one step admitted; nothing happens if that was no request.
+     *
+     * @throws IllegalArgumentException if a count is negative, or more tokens were hit than queried
+     */
     public void observe(int requestCount, long queriedTokenCount, long hitTokenCount) {
+        if (requestCount < 0 || hitTokenCount < 0 || hitTokenCount > queriedTokenCount) {
+            throw new IllegalArgumentException(requestCount + " requests with " + hitTokenCount + " tokens hit of "
+                    + queriedTokenCount + " cannot have been");
+        }
         if (requestCount == 0) {
             return;
         }

@@ -2,7 +2,6 @@ package dev.warmpath.worker.kvcache;
 
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KeySetDigest;
-import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -26,9 +25,12 @@ import java.util.List;
  * before it, keyed earlier, and never lets go of y alone: what a window gives up early is of another group, and a copy on
  * write replaces the last used entry of a table only. The last one to release x releases that y right after it, to the
  * tail, or another still holds y and will release it later yet; the same if it lets go of x by a copy on write, for it
- * keeps y. Keys are lost from the head of the queue only, so x goes before its last y. A withdrawn key belongs to the
- * steps that fail, and so does everyone who built on it. A fork shares a table from its first block on, and swapping
- * out is a release. Hence at every moment the set of keys is closed under "parent of": descendants go first, leaf up.
+ * keeps y. Keys are lost from the head of the queue only, so x goes before its last y. Only keys behind the settled
+ * tokens are withdrawn: their content was to be computed by a step that fails. Who built on it by a hit or a fork
+ * computes in that step or a later one, and fails with it; an external load computes in none, so it is refused a hit
+ * that is not settled. A fork shares a table from its first block on, and swapping out is a release. A reset forgets
+ * what lies in swap space too, or it would be announced again. Hence at every moment the set of keys is closed under
+ * "parent of": descendants go first, leaf up.
  *
  * <p>A block costs tens of nanoseconds to match, take or release. Errors of use throw and change nothing; "no" (false)
  * changes nothing either, except that a window may have let go of what nobody sees any more. One thread owns an
@@ -46,7 +48,9 @@ public final class KvCacheManager {
     private final BlockCopies copies = new BlockCopies();
     private final GroupTables tables;
     private final SwapSpace swap;
-    private final PrefixCacheCounters counters = new PrefixCacheCounters();
+    private final Room room;
+    private final PrefixCacheCounters counters;
+    private final UseChecks checks;
     private final CacheAudit audit;
     /** Sequences that hold blocks. */
     private int holderCount;
@@ -61,7 +65,10 @@ public final class KvCacheManager {
         matcher = new PrefixMatcher(settings, pool);
         hit = new PrefixHit(blockSize, settings.groups().size());
         tables = new GroupTables(settings, pool, copies);
-        swap = new SwapSpace(settings, copies);
+        swap = new SwapSpace(settings, tables, copies);
+        room = new Room(settings, tables, pool);
+        counters = new PrefixCacheCounters(settings);
+        checks = new UseChecks(settings);
         audit = new CacheAudit(settings, pool, log);
     }
 
@@ -72,7 +79,7 @@ public final class KvCacheManager {
      * @return the one reused object, valid until the next match or change
      */
     public PrefixHit match(TokenSequence sequence) {
-        requireBlockSize(sequence);
+        checks.requireBlockSize(sequence);
         hit.begin(sequence, version);
         if (settings.prefixCaching() && !sequence.skipsCacheRead()) {
             matcher.match(sequence, hit);
@@ -82,7 +89,7 @@ public final class KvCacheManager {
 
     /** Tokens that need not be computed if the sequence is admitted now: those of the hit, or more from swap space. */
     public int resumableTokens(TokenSequence sequence, PrefixHit hit) {
-        return Math.max(hit.tokenCount(), sequence.swappedTokens);
+        return Math.max(hit.tokenCount(), sequence.swappedTokens());
     }
 
     /** {@link #admit(TokenSequence, PrefixHit, Admission)} of tokens to compute, and nothing else. */
@@ -96,28 +103,31 @@ public final class KvCacheManager {
      *
      * @param sequence holds no blocks yet
      * @param hit      its match, from just now
-     * @return false if there are not enough free blocks
+     * @return false if there are not enough free blocks; or if an external load is to go on from blocks that a step in
+     *         flight, or the one being made, is still to compute: its step fails without it
+     * @throws IllegalStateException if such a load is asked for while part of the sequence lies in swap space
      */
     public boolean admit(TokenSequence sequence, PrefixHit hit, Admission admission) {
         requireFresh(sequence, hit);
-        int present = resumableTokens(sequence, hit) + (admission.delayKeys() ? 0 : admission.externalTokens());
-        int before = resumableTokens(sequence, hit) + admission.externalTokens();
-        requireTokens(sequence, before, admission.tokenCount(), 0);
-        int blocks = blocksFor(before + admission.tokenCount(), admission.lookahead());
-        if (!hasRoom(sequence, hit, admission, present, blocks)) {
+        checks.requireLoadable(sequence, admission);
+        int resumable = resumableTokens(sequence, hit);
+        checks.requireTokens(sequence, (long) resumable + admission.externalTokens(), admission.tokenCount(), 0);
+        int present = resumable + (admission.delayKeys() ? 0 : admission.externalTokens());
+        int computed = resumable + admission.externalTokens() + admission.tokenCount();
+        int blocks = room.blocksFor(computed, admission.lookahead());
+        if (!room.isForAdmission(sequence, hit, admission, present, blocks)
+                || admission.delayKeys() && !tables.isSettled(hit)) {
             return false;
         }
         // the hits of every group are held before anything is allocated, or an allocation could evict them
         tables.hold(sequence, hit, present);
-        sequence.computedTokens = present;
+        sequence.holding().begin(hit.tokenCount(), hit.blockCount(), present);
         tables.grow(sequence, blocks);
         holderCount++;
-        sequence.settledTokens = hit.tokenCount();
-        sequence.keyedBlocks = sequence.settledBlocks = hit.blockCount();
-        sequence.awaitedTokens = admission.delayKeys() ? admission.externalTokens() : 0;
         swap.restore(sequence, hit.blockCount());
-        count(sequence, hit.tokenCount());
-        compute(sequence, before + admission.tokenCount());
+        counters.countAdmission(sequence, hit.tokenCount());
+        sequence.holding().load(admission.delayKeys() ? admission.externalTokens() : 0);
+        compute(sequence, computed);
         return true;
     }
 
@@ -135,90 +145,98 @@ public final class KvCacheManager {
      * @return false if there are not enough free blocks
      */
     public boolean extend(TokenSequence sequence, int tokenCount, int lookahead) {
-        requireExtensible(sequence, lookahead);
-        requireTokens(sequence, sequence.computedTokens, tokenCount, 1);
+        checks.requireExtensible(sequence, lookahead);
+        checks.requireTokens(sequence, sequence.computedTokens(), tokenCount, 1);
         if (tables.windowed() && tables.releaseUnseen(sequence)) {
             version++;
         }
-        int blocks = blocksFor(sequence.computedTokens + tokenCount, lookahead);
-        if (tables.wantedToGrow(sequence, blocks) > pool.freeCount()) {
+        int computed = sequence.computedTokens() + tokenCount;
+        int blocks = room.blocksFor(computed, lookahead);
+        if (!room.isForExtension(sequence, blocks)) {
             return false;
         }
         tables.grow(sequence, blocks);
-        compute(sequence, sequence.computedTokens + tokenCount);
+        compute(sequence, computed);
         return true;
     }
 
     /**
      * Ends a delayed external load: the keys of what arrived are given. If less did than was asked for, the rest is no
-     * longer counted as computed; if all tokens are there then, the last one is left to compute all the same. The step
-     * in which the sequence was admitted has been settled.
+     * longer counted as computed; if all tokens are there then, the last one is left to compute all the same.
      *
      * @param externalTokens how many arrived, in order from the first
      */
     public void loaded(TokenSequence sequence, int externalTokens) {
-        int awaited = sequence.awaitedTokens;
-        if (awaited == 0 || externalTokens < 0 || externalTokens > awaited) {
-            throw new IllegalArgumentException(externalTokens + " external tokens arrived, "
-                    + (awaited == 0 ? "no load is under way" : awaited + " were asked for"));
-        }
-        sequence.awaitedTokens = 0;
-        compute(sequence, Math.min(sequence.computedTokens - awaited + externalTokens, sequence.tokenCount() - 1));
-        settle(sequence, sequence.computedTokens, sequence.keyedBlocks);
+        sequence.holding().arrive(externalTokens, sequence.tokenCount() - 1);
+        compute(sequence, sequence.computedTokens());
     }
 
     /**
-     * Notes that a step of the sequence succeeded: what was computed and keyed by then stays.
+     * Notes that a step of the sequence succeeded: what was computed by then stays.
      *
      * @param computedTokens {@link TokenSequence#computedTokens} right after the step was scheduled
-     * @param keyedBlocks    {@link TokenSequence#keyedBlocks} of that moment
+     * @throws IllegalStateException if the sequence holds no blocks
      */
-    public void settle(TokenSequence sequence, int computedTokens, int keyedBlocks) {
-        if (computedTokens < sequence.settledTokens || computedTokens > sequence.computedTokens
-                || keyedBlocks < sequence.settledBlocks || keyedBlocks > sequence.keyedBlocks) {
-            throw new IllegalArgumentException(computedTokens + " computed tokens and " + keyedBlocks
-                    + " keyed blocks to settle, of " + sequence.settledTokens + " to " + sequence.computedTokens
-                    + " and " + sequence.settledBlocks + " to " + sequence.keyedBlocks);
-        }
-        sequence.settledTokens = computedTokens;
-        sequence.settledBlocks = keyedBlocks;
+    public void settle(TokenSequence sequence, int computedTokens) {
+        checks.requireHolder(sequence);
+        tables.settle(sequence, computedTokens);
     }
 
     /**
-     * Takes back what was computed and keyed since the last settled step: that was never done. To be called for every
-     * sequence of the steps that failed, and each of them then released; or for one that gives back what the step being
-     * made was to do for it, which is then released or swapped out.
+     * Takes back what was computed since the last settled step, and the keys of what was not: that was never done. To be
+     * called for every sequence of the steps that failed, and each of them then released; or for one that gives back
+     * what the step being made was to do for it, which is then released or swapped out. Does nothing to a sequence that
+     * holds no blocks.
      */
     public void withdraw(TokenSequence sequence) {
-        tables.unkey(sequence, sequence.settledBlocks);
-        sequence.computedTokens = sequence.settledTokens;
-        version++;
+        if (sequence.holdsBlocks()) {
+            sequence.holding().withdraw();
+            tables.unkey(sequence);
+            version++;
+        }
     }
 
     /**
-     * Lets a child hold all blocks of its parent's computed tokens, except that the child's last token is left for it to
-     * compute. The step that computed them must have been scheduled before the one that the child will be in: a shared
-     * block is copied before that step runs.
-     *
-     * @param child begins with the same tokens, and holds no blocks
-     * @return false, and nothing changes, if there is nothing to share, or a window has let go of some of it; the child
-     *         is then admitted like any other
+     * Tokens of a child that need not be computed if it is forked now: those that its parent has computed, but for the
+     * child's last one, which is left for it to compute. 0 if the parent has none yet, or a window has let go of some.
      */
-    public boolean fork(TokenSequence parent, TokenSequence child) {
+    public int shareableTokens(TokenSequence parent, TokenSequence child) {
         int tokenCount = Math.min(
-                Math.min(parent.computedTokens, parent.tokenCount()), child.tokenCount() - 1);
-        requireChild(parent, child, tokenCount);
-        if (tokenCount == 0 || parent.awaitedTokens > 0 || !tables.covers(parent, tokenCount)) {
+                Math.min(parent.computedTokens(), parent.tokenCount()), child.tokenCount() - 1);
+        boolean present = tokenCount > 0 && !parent.holding().isLoading() && tables.covers(parent, tokenCount);
+        return present ? tokenCount : 0;
+    }
+
+    /**
+     * Admits a child with the blocks of its parent's {@linkplain #shareableTokens computed tokens} and those for the
+     * tokens that follow, its own copies of shared blocks that it writes to among them. The step that computed what is
+     * shared must have been scheduled before the one that the child will be in: a shared block is copied before that
+     * step runs.
+     *
+     * @param child     begins with the same tokens, under the same salt, adapter and media, and holds no blocks; whether
+     *                  its tokens are the same is looked at only if there is room
+     * @param admission of at least one token, and no external ones
+     * @return false, and nothing changes, if there is nothing to share or there are not enough free blocks; the child may
+     *         then be admitted like any other
+     */
+    public boolean fork(TokenSequence parent, TokenSequence child, Admission admission) {
+        checks.requireKin(parent, child, admission);
+        int shared = shareableTokens(parent, child);
+        checks.requireTokens(child, shared, admission.tokenCount(), 1);
+        int computed = shared + admission.tokenCount();
+        int blocks = room.blocksFor(computed, admission.lookahead());
+        if (shared == 0 || !room.isForFork(child, admission, shared, blocks)) {
             return false;
         }
+        checks.requireSameTokens(parent, child, shared);
         keyFullBlocks(parent);
         swap.drop(child);
-        tables.share(parent, child, tokenCount);
+        tables.share(parent, child, shared);
+        child.holding().begin(shared, Math.min(shared / blockSize, parent.holding().keyedBlocks()), shared);
+        tables.grow(child, blocks);
         holderCount++;
-        child.settledTokens = tokenCount;
-        child.keyedBlocks = child.settledBlocks = Math.min(tokenCount / blockSize, parent.keyedBlocks);
-        count(child, tokenCount);
-        compute(child, tokenCount);
+        counters.countAdmission(child, shared);
+        compute(child, computed);
         return true;
     }
 
@@ -229,9 +247,10 @@ public final class KvCacheManager {
      * @return false, and nothing changes, if there is no room or nothing to copy
      */
     public boolean swapOut(TokenSequence sequence) {
-        requireHolder(sequence);
-        int tokenCount = Math.min(sequence.computedTokens, sequence.tokenCount() - 1);
-        if (sequence.awaitedTokens > 0 || !tables.covers(sequence, tokenCount) || !swap.save(sequence, tokenCount)) {
+        checks.requireHolder(sequence);
+        int tokenCount = Math.min(sequence.computedTokens(), sequence.tokenCount() - 1);
+        if (sequence.holding().isLoading() || !tables.covers(sequence, tokenCount)
+                || !swap.save(sequence, tokenCount)) {
             return false;
         }
         releaseBlocks(sequence);
@@ -258,11 +277,16 @@ public final class KvCacheManager {
         return copies;
     }
 
-    /** Forgets every cached prefix. @return false, and nothing changes, if any sequence holds blocks */
+    /**
+     * Forgets every cached prefix, and what lies in swap space: preempted sequences compute everything again.
+     *
+     * @return false, and nothing changes, if any sequence holds blocks
+     */
     public boolean resetPrefixCache() {
         if (!pool.reset()) {
             return false;
         }
+        swap.clear();
         counters.countReset();
         version++;
         return true;
@@ -307,16 +331,8 @@ public final class KvCacheManager {
         return log.announced().value();
     }
 
-    /**
-     * The announced set for a snapshot, every parent before its children; a new array.
-     *
-     * @throws IllegalStateException if there are changes not yet drained: the snapshot would fit no sequence number
-     */
-    public long[] announcedKeys() {
-        if (!log.isDrained()) {
-            throw new IllegalStateException("changes wait to be drained");
-        }
-        return settings.announces() ? pool.keysParentFirst(0) : new long[0];
+    public KvCacheSettings settings() {
+        return settings;
     }
 
     public int blockSize() {
@@ -391,76 +407,29 @@ public final class KvCacheManager {
         return log;
     }
 
-    private boolean hasRoom(TokenSequence sequence, PrefixHit hit, Admission admission, int present, int blocks) {
-        int free = pool.freeCount() - (admission.othersRun() ? settings.watermarkBlocks() : 0);
-        int step = admission.externalTokens() + admission.tokenCount() + admission.lookahead();
-        int wanted = 0;
-        int wantedInAll = 0;
-        for (int group = 0; group < tables.groupCount(); group++) {
-            int first = tables.unseenBlocks(group, present);
-            int held = Math.max(hit.blockCount() - first, 0);
-            int leaveQueue = 0;
-            for (int index = first; index < hit.blockCount(); index++) {
-                leaveQueue += pool.isFree(hit.block(group, index)) ? 1 : 0;
-            }
-            wanted += blocks - first - held + leaveQueue;
-            int most = settings.mostBlocks(tables.group(group), sequence.tokenCount(), step);
-            wantedInAll += Math.max(most - held, 0) + leaveQueue;
-        }
-        return wanted <= free && (!admission.wholeSequence() || wantedInAll <= free);
-    }
-
     /** Sets how far a sequence is computed and keys what is full and known. */
     private void compute(TokenSequence sequence, int computedTokens) {
-        sequence.computedTokens = computedTokens;
+        sequence.holding().compute(computedTokens);
         keyFullBlocks(sequence);
         version++;
     }
 
     private void keyFullBlocks(TokenSequence sequence) {
-        int full = Math.min(sequence.computedTokens, sequence.tokenCount()) / blockSize;
-        if (full <= sequence.keyedBlocks || sequence.awaitedTokens > 0 || !settings.prefixCaching()) {
-            return;
+        BlockHolding holding = sequence.holding();
+        int full = Math.min(holding.computedTokens(), sequence.tokenCount()) / blockSize;
+        if (full > holding.keyedBlocks() && !holding.isLoading() && settings.prefixCaching()) {
+            tables.key(sequence, full);
         }
-        tables.key(sequence, full);
     }
 
     private void releaseBlocks(TokenSequence sequence) {
         if (sequence.holdsBlocks()) {
+            tables.settle(sequence, sequence.holding().presentTokens());
             keyFullBlocks(sequence);
             tables.release(sequence);
+            sequence.holding().end();
             holderCount--;
             version++;
-        }
-        sequence.computedTokens = sequence.settledTokens = 0;
-        sequence.keyedBlocks = sequence.settledBlocks = 0;
-        sequence.awaitedTokens = 0;
-    }
-
-    /** Blocks for so many tokens and, as far as the maximum length allows, the lookahead. */
-    private int blocksFor(int tokenCount, int lookahead) {
-        return (int) Math.ceilDiv(Math.min((long) tokenCount + lookahead, settings.maxLength()), (long) blockSize);
-    }
-
-    private void count(TokenSequence sequence, int cachedTokens) {
-        boolean first = !sequence.admittedBefore;
-        if (first) {
-            sequence.admittedBefore = true;
-            sequence.cachedTokens = cachedTokens;
-        }
-        if (settings.prefixCaching() && !sequence.skipsCacheRead()) {
-            if (first) {
-                counters.countFirst(sequence.tokenCount(), cachedTokens, blockSize);
-            } else {
-                counters.countResumed(sequence.tokenCount(), cachedTokens);
-            }
-        }
-    }
-
-    private void requireBlockSize(TokenSequence sequence) {
-        if (sequence.chain().blockSize() != blockSize) {
-            throw new IllegalArgumentException("the sequence is hashed in blocks of " + sequence.chain().blockSize()
-                    + " tokens, the cache has blocks of " + blockSize);
         }
     }
 
@@ -468,53 +437,6 @@ public final class KvCacheManager {
         if (hit != this.hit || !hit.isValidFor(sequence, version)) {
             throw new IllegalStateException("the match is of another sequence or cache, or older than the last change");
         }
-        if (sequence.holdsBlocks()) {
-            throw new IllegalStateException("the sequence is admitted already, its table is " + sequence.table());
-        }
-    }
-
-    private static void requireHolder(TokenSequence sequence) {
-        if (!sequence.holdsBlocks()) {
-            throw new IllegalStateException("the sequence is not admitted: it holds no blocks");
-        }
-    }
-
-    private static void requireExtensible(TokenSequence sequence, int lookahead) {
-        requireHolder(sequence);
-        if (sequence.awaitedTokens > 0) {
-            throw new IllegalStateException("the sequence waits for an external load");
-        }
-        if (lookahead < 0) {
-            throw new IllegalArgumentException("lookahead " + lookahead + " is negative");
-        }
-    }
-
-    private void requireTokens(TokenSequence sequence, int before, int tokenCount, int least) {
-        int last = Math.min(sequence.tokenCount() + sequence.pendingTokens(), settings.maxLength());
-        if (tokenCount < least || before + tokenCount > last) {
-            throw new IllegalArgumentException(
-                    tokenCount + " tokens to compute, 1 to " + (last - before) + " are possible");
-        }
-    }
-
-    private void requireChild(TokenSequence parent, TokenSequence child, int tokenCount) {
-        requireBlockSize(parent);
-        requireBlockSize(child);
-        if (child.holdsBlocks()) {
-            throw new IllegalStateException("the child is admitted already, its table is " + child.table());
-        }
-        int difference = Arrays.mismatch(parent.tokens(), 0, tokenCount, child.tokens(), 0, tokenCount);
-        if (difference >= 0) {
-            throw new IllegalArgumentException("the child differs from its parent at position " + difference);
-        }
-        if (settings.prefixCaching() && !sameHash(parent, child, tokenCount / blockSize - 1)) {
-            throw new IllegalArgumentException("the child has another salt or adapter than its parent");
-        }
-    }
-
-    private static boolean sameHash(TokenSequence parent, TokenSequence child, int index) {
-        parent.hash();
-        child.hash();
-        return index < 0 || Arrays.equals(parent.chain().hash(index), child.chain().hash(index));
+        checks.requireNoBlocks(sequence, "sequence");
     }
 }

@@ -51,6 +51,11 @@ public final class PrefixHit {
         return rows[group][blockIndex];
     }
 
+    /** The blocks of a group themselves, {@link #blockCount} of them: not to be written. */
+    int[] blocks(int group) {
+        return rows[group];
+    }
+
     int[] toArray(int group) {
         return Arrays.copyOf(rows[group], blockCount);
     }

@@ -2,7 +2,7 @@ package dev.warmpath.worker.kvcache;
 
 import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
 
-import java.util.List;
+import java.util.ArrayList;
 
 /**
  * Computed blocks of preempted sequences, in host memory until they are admitted again. Only notes the copies; since
@@ -11,15 +11,17 @@ import java.util.List;
 final class SwapSpace {
 
     private final int blockSize;
-    private final List<CacheGroup> groups;
+    private final GroupTables tables;
     private final HostPool host;
     private final BlockCopies copies;
+    /** Whose blocks are here. */
+    private final ArrayList<TokenSequence> owners = new ArrayList<>();
     private long blocksOut;
     private long blocksIn;
 
-    SwapSpace(KvCacheSettings settings, BlockCopies copies) {
+    SwapSpace(KvCacheSettings settings, GroupTables tables, BlockCopies copies) {
         this.blockSize = settings.blockSize();
-        this.groups = settings.groups();
+        this.tables = tables;
         this.host = new HostPool(settings.hostBlockCount());
         this.copies = copies;
     }
@@ -45,38 +47,38 @@ final class SwapSpace {
     boolean save(TokenSequence sequence, int tokenCount) {
         int end = Math.ceilDiv(tokenCount, blockSize);
         int wanted = 0;
-        for (int group = 0; group < groups.size(); group++) {
-            wanted += end - firstSeen(group, tokenCount);
+        for (int group = 0; group < tables.groupCount(); group++) {
+            wanted += end - tables.unseenBlocks(group, tokenCount);
         }
         if (wanted == 0 || wanted > host.freeCount()) {
             return false;
         }
-        if (sequence.swapped.length == 0) {
-            sequence.swapped = sequence.newTables(groups.size());
-        }
-        for (int group = 0; group < groups.size(); group++) {
-            int first = firstSeen(group, tokenCount);
-            BlockTable saved = sequence.swapped[group];
+        BlockHolding holding = sequence.holding();
+        holding.swapOut(tokenCount);
+        owners.add(sequence);
+        for (int group = 0; group < tables.groupCount(); group++) {
+            int first = tables.unseenBlocks(group, tokenCount);
+            BlockTable saved = holding.swapped(group);
             host.allocate(end - first, saved);
             for (int index = first; index < end; index++) {
                 copies.add(BlockCopies.Direction.TO_HOST, sequence.table(group).block(index),
                         saved.block(index - first));
             }
         }
-        sequence.swappedTokens = tokenCount;
         blocksOut += wanted;
         return true;
     }
 
     /** Copies back what a sequence's tables do not have from elsewhere, and forgets the rest. */
     void restore(TokenSequence sequence, int fromBlock) {
-        if (sequence.swappedTokens == 0) {
+        BlockHolding holding = sequence.holding();
+        if (holding.swappedTokens() == 0) {
             return;
         }
-        int end = Math.ceilDiv(sequence.swappedTokens, blockSize);
-        for (int group = 0; group < groups.size(); group++) {
-            int first = firstSeen(group, sequence.swappedTokens);
-            BlockTable saved = sequence.swapped[group];
+        int end = Math.ceilDiv(holding.swappedTokens(), blockSize);
+        for (int group = 0; group < tables.groupCount(); group++) {
+            int first = tables.unseenBlocks(group, holding.swappedTokens());
+            BlockTable saved = holding.swapped(group);
             for (int index = Math.max(first, fromBlock); index < end; index++) {
                 int block = sequence.table(group).block(index);
                 if (block != NULL_BLOCK) {
@@ -88,16 +90,24 @@ final class SwapSpace {
         drop(sequence);
     }
 
+    /** Forgets what is here of a sequence, if anything is. */
     void drop(TokenSequence sequence) {
-        if (sequence.swappedTokens > 0) {
-            for (BlockTable saved : sequence.swapped) {
-                host.release(saved);
-            }
-            sequence.swappedTokens = 0;
+        if (sequence.holding().swappedTokens() > 0) {
+            owners.remove(sequence);
+            free(sequence);
         }
     }
 
-    private int firstSeen(int group, int tokenCount) {
-        return groups.get(group).unseenTokens(tokenCount) / blockSize;
+    /** Forgets everything. */
+    void clear() {
+        owners.forEach(this::free);
+        owners.clear();
+    }
+
+    private void free(TokenSequence sequence) {
+        for (int group = 0; group < tables.groupCount(); group++) {
+            host.release(sequence.holding().swapped(group));
+        }
+        sequence.holding().dropSwapped();
     }
 }

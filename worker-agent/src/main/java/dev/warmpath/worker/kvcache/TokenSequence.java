@@ -34,24 +34,7 @@ public final class TokenSequence {
     private int tokenCount;
     private int pendingTokens;
 
-    // the cache's own notes, written by KvCacheManager and SwapSpace
-    /** [groups]; of one until the cache is asked. */
-    private BlockTable[] tables;
-    int computedTokens;
-    /** How many of them are known to be right: hits, and what steps that succeeded computed. */
-    int settledTokens;
-    /** Leading blocks of each table that carry their key, unless they are the null block. */
-    int keyedBlocks;
-    /** How many of them did so when the last successful step was scheduled. */
-    int settledBlocks;
-    /** The last of the computed tokens that are still on their way from elsewhere. */
-    int awaitedTokens;
-    boolean admittedBefore;
-    int cachedTokens;
-    /** Computed tokens whose blocks lie in swap space. */
-    int swappedTokens;
-    /** [groups]; host blocks of what is not unseen by then; empty until the first swap. */
-    BlockTable[] swapped = {};
+    private final BlockHolding holding;
 
     /** @param prompt at least one token; handed over, not copied: nobody writes it any more */
     public TokenSequence(HashSettings hashSettings, ExtraKeys extraKeys, int[] prompt) {
@@ -70,7 +53,7 @@ public final class TokenSequence {
             boolean skipsCacheRead) {
         this.hashSettings = hashSettings;
         this.chain = chain;
-        this.tables = newTables(1);
+        this.holding = new BlockHolding(hashSettings.blockSize());
         this.promptLength = promptLength;
         this.tokens = tokens;
         this.tokenCount = tokens.length;
@@ -116,9 +99,11 @@ public final class TokenSequence {
     /**
      * Counts tokens that the device will draw before they are known here; each {@link #append} from then on makes one of
      * them known. They can be computed, but have no keys.
+     *
+     * @throws IllegalArgumentException if the count is negative, or the sequence would have too many tokens to count
      */
     public void expect(int count) {
-        if (count < 0) {
+        if (count < 0 || (long) tokenCount + pendingTokens + count > Integer.MAX_VALUE) {
             throw new IllegalArgumentException(count + " tokens cannot be expected");
         }
         pendingTokens += count;
@@ -141,17 +126,12 @@ public final class TokenSequence {
 
     /** Tokens whose keys and values are in the cache or, once scheduled, being computed in the current step. */
     public int computedTokens() {
-        return computedTokens;
+        return holding.computedTokens();
     }
 
     /** Tokens still to be computed, pending ones among them; 1 while decoding. */
     public int uncomputedTokens() {
-        return tokenCount + pendingTokens - computedTokens;
-    }
-
-    /** Leading blocks that carry their key, in every group. */
-    public int keyedBlocks() {
-        return keyedBlocks;
+        return tokenCount + pendingTokens - holding.computedTokens();
     }
 
     /** True if the sequence reads nothing from the cache; it still writes. */
@@ -161,35 +141,31 @@ public final class TokenSequence {
 
     /** How many tokens were found in the cache when the sequence was first admitted; 0 before. */
     public int cachedTokens() {
-        return cachedTokens;
+        return holding.cachedTokens();
+    }
+
+    /** Tokens whose keys and values lie in swap space; 0 while it holds blocks. */
+    public int swappedTokens() {
+        return holding.swappedTokens();
     }
 
     /** The table of the first group. */
     public BlockTable table() {
-        return tables[0];
+        return holding.table(0);
     }
 
     /** @param group by its place in the cache's settings; there is more than one table once the cache has seen it */
     public BlockTable table(int group) {
-        return tables[group];
+        return holding.table(group);
     }
 
-    /** Makes as many tables as the cache has groups. */
-    void useGroups(int count) {
-        if (tables.length != count) {
-            tables = newTables(count);
-        }
-    }
-
-    BlockTable[] newTables(int count) {
-        var made = new BlockTable[count];
-        Arrays.setAll(made, group -> new BlockTable(hashSettings.blockSize()));
-        return made;
-    }
-
-    /** Of one table, of each: null blocks count. */
     boolean holdsBlocks() {
-        return tables[0].blockCount() > 0;
+        return !holding.isEmpty();
+    }
+
+    /** The cache's own notes. */
+    BlockHolding holding() {
+        return holding;
     }
 
     BlockHashChain chain() {

@@ -1,7 +1,8 @@
 package dev.warmpath.worker.scheduler;
 
 import dev.warmpath.worker.kvcache.KvCacheManager;
-import dev.warmpath.worker.scheduler.SequenceState.Alive;
+import dev.warmpath.worker.kvcache.TokenSequence;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,12 +15,12 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>Nobody starves of it: who has waited as long as the overtake limit is not overtaken any more, nor is anybody by a
- * lower rank. One step's tries are {@link #begin}, {@link #next} again and again, {@link #refused} after each that
- * found no blocks.
+ * lower rank. One step's tries are {@link #begin}, {@link #next} again and again, and after each {@link #admitted} or, if
+ * it found no blocks, {@link #refused}.
  */
 final class AdmissionOrder {
 
-    /** So many may overtake one that lacks blocks. Each costs a look-up in the cache, so they are few. */
+    /** So many are tried behind one that lacks blocks. Each costs a look-up in the cache, so they are few. */
     static final int OVERTAKERS = 8;
     static final int NOBODY = -1;
 
@@ -28,12 +29,16 @@ final class AdmissionOrder {
     private final int cacheAwareWindow;
     private final int window;
     private final long overtakeLimitNanos;
+    private final int blockSize;
     private long step;
+    private int refusals;
+    private long lookUps;
     private long nowNanos;
 
     AdmissionOrder(WaitingQueue waiting, KvCacheManager cache, SchedulerSettings settings) {
         this.waiting = waiting;
         this.cache = cache;
+        this.blockSize = cache.blockSize();
         this.cacheAwareWindow = settings.cacheAwareWindow();
         this.window = Math.max(1 + OVERTAKERS, cacheAwareWindow);
         this.overtakeLimitNanos = settings.overtakeLimitNanos();
@@ -43,17 +48,21 @@ final class AdmissionOrder {
     void begin(long nowNanos) {
         this.nowNanos = nowNanos;
         step++;
+        refusals = 0;
     }
 
     /** The place in the queue of the one to try now, or {@link #NOBODY}. */
     int next() {
+        if (refusals > OVERTAKERS) {
+            return NOBODY;
+        }
         int best = NOBODY;
         int bestCached = -1;
         int seen = 0;
         @Nullable Sequence foremost = null;
         for (int place = 0; place < waiting.size() && seen < window; place++) {
             Sequence sequence = waiting.get(place);
-            if (awaitsLeader(sequence)) {
+            if (sequence.awaitsLeader()) {
                 continue;
             }
             if (foremost == null) {
@@ -66,10 +75,10 @@ final class AdmissionOrder {
                 if (seen >= cacheAwareWindow) {
                     return place;
                 }
-                int cached = cache.resumableTokens(sequence.tokens(), cache.match(sequence.tokens()));
-                if (cached > bestCached) {
+                lookUp(sequence);
+                if (sequence.resumableTokens > bestCached) {
                     best = place;
-                    bestCached = cached;
+                    bestCached = sequence.resumableTokens;
                 }
             }
             if (nowNanos - sequence.arrivalNanos >= overtakeLimitNanos) {
@@ -84,20 +93,49 @@ final class AdmissionOrder {
     void refused(Sequence sequence) {
         sequence.refusedInStep = step;
         sequence.freeBlocksWhenRefused = cache.freeBlocks();
+        refusals++;
+    }
+
+    /** The one tried last runs: whoever goes on like it behind what was found finds more now. */
+    void admitted(Sequence admitted) {
+        int seen = 0;
+        for (int place = 0; place < waiting.size() && seen < cacheAwareWindow; place++) {
+            Sequence sequence = waiting.get(place);
+            if (sequence.lookedUpInStep == step) {
+                seen++;
+                if (goesOnLike(admitted.tokens(), sequence)) {
+                    sequence.lookedUpInStep = 0;
+                }
+            }
+        }
+    }
+
+    /** True if the first block that was not found for the sequence may be one that was just scheduled. */
+    private boolean goesOnLike(TokenSequence admitted, Sequence sequence) {
+        TokenSequence tokens = sequence.tokens();
+        int from = sequence.resumableTokens;
+        int to = (from / blockSize + 1) * blockSize;
+        return to < tokens.tokenCount() && to <= admitted.computedTokens()
+                && Arrays.equals(admitted.tokens(), from, to, tokens.tokens(), from, to);
+    }
+
+    /** Once a step is enough, for most of them: a long prompt costs some microseconds. */
+    private void lookUp(Sequence sequence) {
+        if (sequence.lookedUpInStep != step) {
+            sequence.lookedUpInStep = step;
+            sequence.resumableTokens = cache.resumableTokens(sequence.tokens(), cache.match(sequence.tokens()));
+            lookUps++;
+        }
+    }
+
+    /** How often the cache was asked, since the start. */
+    long lookUps() {
+        return lookUps;
     }
 
     /** False if it was tried in this step; or before, and the free blocks have not become more. */
     private boolean mayFit(Sequence sequence, boolean foremost) {
         return sequence.refusedInStep != step
                 && (foremost || cache.freeBlocks() > sequence.freeBlocksWhenRefused);
-    }
-
-    /** A leader that was preempted, is over or was never submitted is not waited for. */
-    private static boolean awaitsLeader(Sequence sequence) {
-        Sequence leader = sequence.leader();
-        if (leader == null || sequence.state() == Alive.PREEMPTED) {
-            return false;
-        }
-        return leader.state() == Alive.WAITING || leader.state() == Alive.RUNNING && !leader.hasScheduledPrompt();
     }
 }

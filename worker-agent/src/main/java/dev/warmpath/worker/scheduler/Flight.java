@@ -1,6 +1,5 @@
 package dev.warmpath.worker.scheduler;
 
-import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.SequenceState.Failed;
@@ -67,9 +66,10 @@ final class Flight {
                     ? "a batch of " + get(0).size() + " sequences is neither settled nor failed"
                     : count + " batches are neither settled nor failed");
         }
-        ScheduledBatch batch = get(count);
-        batch.clear();
-        return batch;
+        for (int age = count; age < batches.length; age++) {
+            get(age).clear(); // the others as well: an idle engine remembers nobody's tokens
+        }
+        return get(count);
     }
 
     /**
@@ -118,18 +118,18 @@ final class Flight {
     }
 
     private boolean append(Sequence sequence, int token) {
-        FinishReason reason = sequence.append(token, contextLength);
-        if (reason == null) {
+        Finished end = sequence.append(token, contextLength);
+        if (end == null) {
             return false;
         }
-        sequence.become(new Finished(reason));
+        sequence.become(end);
         return true;
     }
 
     private void land(ScheduledBatch batch) {
         for (int entry = 0; entry < batch.size(); entry++) {
             Sequence sequence = batch.sequence(entry);
-            cache.settle(sequence.tokens(), batch.computedTokens(entry), batch.keyedBlocks(entry));
+            cache.settle(sequence.tokens(), batch.computedTokens(entry));
             sequence.batchesInFlight--;
             if (sequence.isOver()) {
                 releaseIfUnused(sequence);

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  *   step j   an entry that draws more than j tokens computes the one that it drew in step j - 1
  * </pre>
  *
- * <p>The scheduler has one such object per batch that may be in flight, and writes it anew in the next
+ * <p>The scheduler has one such object per batch that may be in flight, and empties it in the next
  * {@link Scheduler#schedule} after it was settled; until then it may be read.
  *
  * <p>Keys and values of all entries have to be written, layer by layer, before any entry attends: a sequence may share
@@ -38,9 +38,9 @@ public final class ScheduledBatch {
     private final int[] sampleCounts;
     /** Books of the entries as they were when the batch was complete, for {@link Scheduler#settle}. */
     private final int[] computedTokens;
-    private final int[] keyedBlocks;
     private final boolean[] taken;
     private final List<Sequence> expired = new ArrayList<>();
+    private final List<Sequence> expiredView = Collections.unmodifiableList(expired);
     private int size;
     private int totalTokens;
     private int stepCount;
@@ -56,7 +56,6 @@ public final class ScheduledBatch {
         sampleIndexes = new int[maxSteps][maxSequences];
         sampleCounts = new int[maxSteps];
         computedTokens = new int[maxSequences];
-        keyedBlocks = new int[maxSequences];
         taken = new boolean[maxSequences];
     }
 
@@ -162,7 +161,7 @@ public final class ScheduledBatch {
 
     /** Sequences whose deadline had passed when the batch was scheduled; they have failed and are no entries. */
     public List<Sequence> expired() {
-        return Collections.unmodifiableList(expired);
+        return expiredView;
     }
 
     void clear() {
@@ -232,7 +231,6 @@ public final class ScheduledBatch {
             sequence.scheduledTokens = tokens.computedTokens();
             sequence.batchesInFlight++;
             computedTokens[entry] = tokens.computedTokens();
-            keyedBlocks[entry] = tokens.keyedBlocks();
         }
     }
 
@@ -248,10 +246,6 @@ public final class ScheduledBatch {
 
     int computedTokens(int entry) {
         return computedTokens[entry];
-    }
-
-    int keyedBlocks(int entry) {
-        return keyedBlocks[entry];
     }
 
     void setTaken(int entry, boolean tookToken) {

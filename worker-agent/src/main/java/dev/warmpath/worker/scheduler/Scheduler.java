@@ -1,9 +1,7 @@
 package dev.warmpath.worker.scheduler;
 
 import dev.warmpath.protocol.generate.FailureReason;
-import dev.warmpath.worker.kvcache.Admission;
 import dev.warmpath.worker.kvcache.KvCacheManager;
-import dev.warmpath.worker.kvcache.PrefixHit;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import java.util.ArrayList;
@@ -16,14 +14,14 @@ import java.util.List;
  * <p>A batch serves the running sequences first, in order of admission, each with all its uncomputed tokens as far as
  * the budget goes. One that finds no block takes those of a victim, who waits again and resumes later: from swap space
  * if there was room, otherwise by computing anew what it does not find cached, usually little. Then waiting ones are
- * admitted, see {@link AdmissionOrder}, but nobody in a step that preempted, and nobody jumps the queue for lack of
- * budget. Those are the rules of vLLM's v1 scheduler, with swapping from v0 and without its head-of-line blocking.
+ * admitted, but nobody in a step that preempted. {@link Serving} and {@link Admissions} are these two halves, over the
+ * same lists. Those are the rules of vLLM's v1 scheduler, with swapping from v0 and without its head-of-line blocking.
  *
  * <p><b>Steps in flight.</b> With several steps per decision, or when the next batch is scheduled before the last one
  * has settled, a sequence's last tokens are drawn but not known: they count as pending, the next step takes them on the
  * device. A sequence that ends meanwhile is over at once for its caller, and what is still drawn for it is dropped; but
  * its blocks are given back only when no step writes to them any more. For the same reason nobody is preempted while a
- * step is in flight: whoever lacks blocks then waits until all have settled.
+ * step is in flight.
  *
  * <p>Every accepted sequence ends. The best of the running is always served: what it lacks it takes from the others,
  * and alone it fits ({@link RequestLimits}); it ends at its token limit at the latest. When nobody runs, every block is
@@ -32,25 +30,17 @@ import java.util.List;
  */
 public final class Scheduler {
 
-    private enum Verdict { ADMITTED, LACKS_BUDGET, LACKS_BLOCKS }
-
     private final SchedulerSettings settings;
     private final RequestLimits limits;
     private final KvCacheManager cache;
     private final WaitingQueue waiting = new WaitingQueue();
-    private final AdmissionOrder order;
     /** In order of admission. */
     private final ArrayList<Sequence> running;
-    private final DrawAhead drawAhead;
     private final Flight flight;
-    private ScheduledBatch batch;
-    /** The place in {@link #running} of the one being served. */
-    private int cursor;
-    /** Somebody lacks blocks and waits until nothing is in flight. */
-    private boolean drains;
+    private final Serving serving;
+    private final Admissions admissions;
+    private final DrawAhead drawAhead;
     private long arrivals;
-    private long recomputePreemptions;
-    private long swapPreemptions;
 
     /** @throws IllegalArgumentException if the three do not go together */
     public Scheduler(SchedulerSettings settings, RequestLimits limits, KvCacheManager cache) {
@@ -72,26 +62,31 @@ public final class Scheduler {
         this.settings = settings;
         this.limits = limits;
         this.cache = cache;
-        this.order = new AdmissionOrder(waiting, cache, settings);
         this.running = new ArrayList<>(settings.maxSequences());
-        this.drawAhead = new DrawAhead(settings, limits, cache);
         this.flight = new Flight(settings, cache, limits.contextLength());
-        this.batch = flight.begin();
+        this.serving = new Serving(settings, limits.contextLength(), cache, running, waiting, flight);
+        this.admissions = new Admissions(settings, cache, running, waiting);
+        this.drawAhead = new DrawAhead(settings, limits, cache);
+    }
+
+    public SchedulerSettings settings() {
+        return settings;
     }
 
     /**
      * Takes a new sequence in, or says why not. Its tokens were checked by {@link RequestLimits#check}.
      *
      * @param nowNanos the clock of {@link #schedule}
-     * @throws IllegalStateException if it was submitted before
+     * @throws IllegalStateException if it was submitted before, or {@link SchedulerSettings#maxAlive} run or wait: who
+     *                               submits counts those, and refuses what is too much
      */
     public Submission submit(Sequence sequence, long nowNanos) {
         if (sequence.state() != Alive.NEW) {
             throw new IllegalStateException(sequence + " was submitted before");
         }
-        if (waiting.size() >= settings.maxWaiting()) {
-            return new Submission.Refused(FailureReason.QUEUE_FULL,
-                    waiting.size() + " requests are waiting, at most " + settings.maxWaiting() + " may");
+        if (running.size() + waiting.size() >= settings.maxAlive()) {
+            throw new IllegalStateException(running.size() + " sequences run and " + waiting.size() + " wait, of "
+                    + settings.maxAlive() + " that may");
         }
         Submission submission = limits.checkSize(sequence);
         if (submission instanceof Submission.Accepted) {
@@ -113,17 +108,12 @@ public final class Scheduler {
      *         that those have to settle first
      */
     public ScheduledBatch schedule(long nowNanos) {
-        batch = flight.begin();
-        expire(nowNanos);
-        drains &= !flight.isEmpty();
-        if (!drains) {
-            long preemptionsBefore = preemptions();
-            serveRunning();
-            if (preemptions() == preemptionsBefore && !drains) {
-                admitWaiting(nowNanos);
-                if (waiting.isEmpty()) {
-                    drawAhead.lengthen(batch);
-                }
+        ScheduledBatch batch = flight.begin();
+        expire(batch, nowNanos);
+        if (serving.serve(batch)) {
+            admissions.admit(batch, nowNanos);
+            if (waiting.isEmpty()) {
+                drawAhead.lengthen(batch);
             }
         }
         if (!batch.isEmpty()) {
@@ -226,17 +216,17 @@ public final class Scheduler {
 
     /** How often a sequence had to give its blocks up, since the start. */
     public long preemptions() {
-        return recomputePreemptions + swapPreemptions;
+        return serving.recomputePreemptions() + serving.swapPreemptions();
     }
 
     /** Of those, by leaving its blocks to the cache. */
     public long recomputePreemptions() {
-        return recomputePreemptions;
+        return serving.recomputePreemptions();
     }
 
     /** Of those, by moving its blocks to swap space. */
     public long swapPreemptions() {
-        return swapPreemptions;
+        return serving.swapPreemptions();
     }
 
     /**
@@ -260,159 +250,24 @@ public final class Scheduler {
         cache.checkIntegrity(holders);
     }
 
-    private void expire(long nowNanos) {
+    private void expire(ScheduledBatch batch, long nowNanos) {
         for (int i = running.size() - 1; i >= 0; i--) {
             if (running.get(i).isExpired(nowNanos)) {
-                expire(running.remove(i));
+                expire(batch, running.remove(i));
             }
         }
         for (int i = waiting.size() - 1; i >= 0; i--) {
             if (waiting.get(i).isExpired(nowNanos)) {
-                expire(waiting.remove(i));
+                expire(batch, waiting.remove(i));
             }
         }
     }
 
-    private void expire(Sequence sequence) {
+    private void expire(ScheduledBatch batch, Sequence sequence) {
         flight.end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
                 "the deadline passed after " + sequence.completionTokens() + " of at most "
                         + sequence.stop().maxTokens() + " tokens"));
         batch.addExpired(sequence);
-    }
-
-    private void serveRunning() {
-        for (cursor = 0; cursor < running.size() && budget() > 0 && !drains; cursor++) {
-            Sequence sequence = running.get(cursor);
-            if (sequence.drawsLeft(limits.contextLength()) == 0) {
-                continue; // the steps in flight draw all that it may have
-            }
-            int tokenCount = Math.min(chunk(sequence.tokens().uncomputedTokens()), budget());
-            if (extendOrPreempt(sequence, tokenCount)) {
-                batch.add(sequence, tokenCount);
-            }
-        }
-    }
-
-    /** Takes blocks from victims until there are enough. @return false if the sequence itself had to go, or has to wait */
-    private boolean extendOrPreempt(Sequence sequence, int tokenCount) {
-        while (!cache.extend(sequence.tokens(), tokenCount)) {
-            if (!flight.isEmpty()) {
-                drains = true;
-                return false;
-            }
-            if (running.size() == 1) {
-                throw new IllegalStateException(sequence + " is alone and finds no block, " + cache.freeBlocks()
-                        + " of " + cache.usableBlocks() + " are free");
-            }
-            Sequence victim = victim();
-            preempt(victim);
-            if (victim == sequence) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private Sequence victim() {
-        Sequence victim = running.getLast();
-        if (settings.policy() == SchedulingPolicy.PRIORITY) {
-            for (int i = 0; i < running.size(); i++) {
-                if (victim.isBefore(running.get(i))) {
-                    victim = running.get(i);
-                }
-            }
-        }
-        return victim;
-    }
-
-    private void preempt(Sequence victim) {
-        int place = running.indexOf(victim);
-        running.remove(place);
-        if (place <= cursor) {
-            cursor--;
-        }
-        if (batch.remove(victim)) {
-            cache.withdraw(victim.tokens());
-        }
-        if (cache.swapOut(victim.tokens())) {
-            swapPreemptions++;
-            flight.addSwappedOut(victim);
-        } else {
-            cache.release(victim.tokens());
-            recomputePreemptions++;
-        }
-        victim.scheduledTokens = 0;
-        victim.freeBlocksWhenRefused = Sequence.NEVER_REFUSED;
-        victim.become(Alive.PREEMPTED);
-        waiting.add(victim);
-    }
-
-    private void admitWaiting(long nowNanos) {
-        order.begin(nowNanos);
-        while (running.size() < settings.maxSequences() && budget() > 0) {
-            int place = order.next();
-            if (place == AdmissionOrder.NOBODY) {
-                return;
-            }
-            Sequence sequence = waiting.get(place);
-            switch (admit(sequence)) {
-                case ADMITTED -> {
-                    waiting.remove(place);
-                    running.add(sequence);
-                    sequence.become(Alive.RUNNING);
-                }
-                case LACKS_BLOCKS -> order.refused(sequence);
-                case LACKS_BUDGET -> {
-                    return;
-                }
-            }
-        }
-    }
-
-    private Verdict admit(Sequence sequence) {
-        if (forkFromLeader(sequence)) {
-            return extendFork(sequence);
-        }
-        TokenSequence tokens = sequence.tokens();
-        PrefixHit hit = cache.match(tokens);
-        int wanted = chunk(tokens.tokenCount() - cache.resumableTokens(tokens, hit));
-        if (wanted > budget() && !settings.chunkedPrefill()) {
-            return Verdict.LACKS_BUDGET;
-        }
-        int tokenCount = Math.min(wanted, budget());
-        var admission = new Admission(tokenCount, 0, 0, false, settings.reserveWholeSequence(), !running.isEmpty());
-        if (!cache.admit(tokens, hit, admission)) {
-            return Verdict.LACKS_BLOCKS;
-        }
-        batch.add(sequence, tokenCount);
-        return Verdict.ADMITTED;
-    }
-
-    private boolean forkFromLeader(Sequence sequence) {
-        Sequence leader = sequence.leader();
-        return leader != null && sequence.state() == Alive.WAITING && leader.state() == Alive.RUNNING
-                && sequence.tokens().promptLength() > 1 && cache.fork(leader.tokens(), sequence.tokens());
-    }
-
-    /** What is left of the shared prompt is its last token: the first answer token is drawn from its logits. */
-    private Verdict extendFork(Sequence sequence) {
-        int tokenCount = sequence.tokens().uncomputedTokens();
-        if (!cache.extend(sequence.tokens(), tokenCount)) {
-            cache.release(sequence.tokens());
-            return Verdict.LACKS_BLOCKS;
-        }
-        batch.add(sequence, tokenCount);
-        return Verdict.ADMITTED;
-    }
-
-    /** Tokens that the step may still take on. */
-    private int budget() {
-        return settings.maxBatchedTokens() - batch.totalTokens();
-    }
-
-    private int chunk(int tokenCount) {
-        int threshold = settings.longPrefillThreshold();
-        return threshold == 0 ? tokenCount : Math.min(tokenCount, threshold);
     }
 
     private void removeOver() {

@@ -5,7 +5,7 @@ package dev.warmpath.worker.scheduler;
  *
  * @param maxBatchedTokens     most tokens computed in a step, at least {@code maxSequences}: each may decode one
  * @param maxSequences         most sequences that run side by side
- * @param maxWaiting           a sequence that finds so many waiting, preempted ones included, is refused
+ * @param maxWaiting           so many may be alive beyond {@code maxSequences}; who comes then is refused
  * @param chunkedPrefill       true: a prompt is computed in as many pieces as the budget asks for; false: at once, or
  *                             later
  * @param longPrefillThreshold most tokens of one prompt in a step, so that a long one leaves room for others; 0 = off
@@ -14,7 +14,8 @@ package dev.warmpath.worker.scheduler;
  * @param asyncScheduling      true: the next batch is scheduled while the last one is computed
  * @param reserveWholeSequence true: nobody is admitted before all its known tokens find blocks, not only the first
  *                             piece; saves most preemptions of long prompts
- * @param cacheAwareWindow     among so many waiting ones, the one with the longest cached prefix goes first; 0 = off
+ * @param cacheAwareWindow     among so many waiting ones, the one with the longest cached prefix goes first; 0 = off.
+ *                             Costs a look-up for each of them in every step that admits somebody
  * @param overtakeLimitNanos   who has waited so long is not overtaken any more; 0 = nobody ever is
  */
 public record SchedulerSettings(
@@ -59,6 +60,21 @@ public record SchedulerSettings(
     public static SchedulerSettings of(int maxBatchedTokens, int maxSequences, int maxWaiting) {
         return new SchedulerSettings(maxBatchedTokens, maxSequences, maxWaiting, true, 0, SchedulingPolicy.FCFS, 1,
                 false, true, 0, DEFAULT_OVERTAKE_LIMIT_NANOS);
+    }
+
+    /** Most sequences that run or wait; one more is refused. */
+    public int maxAlive() {
+        return maxSequences + maxWaiting;
+    }
+
+    /** Tokens that a batch may still take on. */
+    int budget(ScheduledBatch batch) {
+        return maxBatchedTokens - batch.totalTokens();
+    }
+
+    /** How many of so many tokens of one sequence a step computes, if the budget reaches. */
+    int chunk(int tokenCount) {
+        return longPrefillThreshold == 0 ? tokenCount : Math.min(tokenCount, longPrefillThreshold);
     }
 
     /** Batches that may be in flight at the same time. */

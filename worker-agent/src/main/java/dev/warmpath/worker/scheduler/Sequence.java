@@ -43,6 +43,9 @@ public final class Sequence {
     /** The free blocks when it last did not fit: it need not be tried again before there are more. */
     int freeBlocksWhenRefused = NEVER_REFUSED;
     long refusedInStep;
+    /** In which step the cache was last asked for it, and how many tokens it need not compute. */
+    long lookedUpInStep;
+    int resumableTokens;
 
     /**
      * @param tokens        the prompt, to which the generated tokens are added
@@ -122,11 +125,6 @@ public final class Sequence {
         return priority;
     }
 
-    /** Whose prompt it shares, or null. */
-    @Nullable Sequence leader() {
-        return leader;
-    }
-
     public SequenceState state() {
         return state;
     }
@@ -157,8 +155,10 @@ public final class Sequence {
         return deadlineNanos != NO_DEADLINE && nowNanos - deadlineNanos >= 0;
     }
 
+    /** Prompt tokens that are neither computed nor in swap space. */
     int pendingPromptTokens() {
-        return Math.max(0, tokens.promptLength() - tokens.computedTokens());
+        int present = Math.max(tokens.computedTokens(), tokens.swappedTokens());
+        return Math.max(0, tokens.promptLength() - present);
     }
 
     /** The order of service: lower rank first, then who came first. */
@@ -169,6 +169,26 @@ public final class Sequence {
     /** True if the cache holds the whole prompt, or will when the batches in flight are done. */
     boolean hasScheduledPrompt() {
         return scheduledTokens >= tokens.promptLength();
+    }
+
+    /**
+     * True if its prompt will soon be there to share. A leader that was preempted, is over or was never submitted is not
+     * waited for.
+     */
+    boolean awaitsLeader() {
+        if (leader == null || state != SequenceState.Alive.WAITING) {
+            return false;
+        }
+        return leader.state == SequenceState.Alive.WAITING
+                || leader.state == SequenceState.Alive.RUNNING && !leader.hasScheduledPrompt();
+    }
+
+    /** Its leader, if that has computed the prompt, or will have before this sequence is; otherwise null. */
+    @Nullable Sequence leaderToFork() {
+        boolean forks = leader != null && state == SequenceState.Alive.WAITING
+                && leader.state == SequenceState.Alive.RUNNING && leader.hasScheduledPrompt()
+                && tokens.promptLength() > 1;
+        return forks ? leader : null;
     }
 
     /** How many tokens may be drawn beyond those that the batches in flight draw; 0 if they reach the cap. */
@@ -183,16 +203,20 @@ public final class Sequence {
      * the answer.
      *
      * @param contextLength most tokens that the model takes, prompt included
-     * @return why this was the last, or null if it goes on
+     * @return how it ended with this, or null if it goes on
      */
-    @Nullable FinishReason append(int token, int contextLength) {
+    SequenceState.@Nullable Finished append(int token, int contextLength) {
         tokens.append(token);
-        boolean mayStop = completionTokens() >= stop.minTokens();
-        if (mayStop && (!stop.ignoreEos() && isEos(token) || stop.stopsAt(token))) {
-            return FinishReason.STOP;
+        if (completionTokens() >= stop.minTokens()) {
+            if (!stop.ignoreEos() && isEos(token)) {
+                return SequenceState.Finished.of(FinishReason.STOP);
+            }
+            if (stop.stopsAt(token)) {
+                return new SequenceState.Finished(FinishReason.STOP, token);
+            }
         }
         boolean full = completionTokens() >= stop.maxTokens() || tokens.tokenCount() >= contextLength;
-        return full ? FinishReason.LENGTH : null;
+        return full ? SequenceState.Finished.of(FinishReason.LENGTH) : null;
     }
 
     private boolean isEos(int token) {

@@ -26,7 +26,15 @@ public sealed interface SequenceState {
         PREEMPTED
     }
 
-    record Finished(FinishReason reason) implements SequenceState {}
+    /** @param stopTokenId which of the request's stop tokens ended it, or {@link #NO_STOP_TOKEN}: end of sequence, length */
+    record Finished(FinishReason reason, int stopTokenId) implements SequenceState {
+
+        public static final int NO_STOP_TOKEN = -1;
+
+        static Finished of(FinishReason reason) {
+            return new Finished(reason, NO_STOP_TOKEN);
+        }
+    }
 
     record Failed(FailureReason reason, String message) implements SequenceState {}
 

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.StopConditions;
-import dev.warmpath.worker.engine.CommandQueue.Command;
 import dev.warmpath.worker.engine.RequestMix.Ask;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
@@ -80,8 +79,7 @@ final class Crowd implements AutoCloseable {
         var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), cacheSettings,
                 settings.mostTokensInFlight());
         scheduler = new Scheduler(settings, limits, cache);
-        loop = new EngineLoop(scheduler, cache, runner, mix.maxSequences(), mix.asks().size(), _ -> { },
-                () -> turn * TURN_NANOS);
+        loop = new EngineLoop(scheduler, cache, runner, _ -> { }, () -> turn * TURN_NANOS);
         mix.asks().forEach(this::prepare);
     }
 
@@ -196,7 +194,7 @@ final class Crowd implements AutoCloseable {
                         .map(other -> generations.get(other.index())).toList());
             }
             if (ask.cancelTurn() == turn) {
-                loop.commands().add(new Command.Cancel(generations.get(ask.index())));
+                loop.commands().cancel(generations.get(ask.index()));
             }
         }
     }
@@ -204,9 +202,9 @@ final class Crowd implements AutoCloseable {
     /** True once the pool was too small in the way that the mix wants it. */
     private boolean isPressed() {
         EngineSnapshot now = loop.snapshot();
-        boolean swapped = now.swapPreemptions() > 0 && now.swappedOutBlocks() > 0 && now.swappedInBlocks() > 0;
+        boolean swapped = now.work().swapPreemptions() > 0 && now.swap().outBlocks() > 0 && now.swap().inBlocks() > 0;
         return switch (mix.swapSpace()) {
-            case TIGHT -> swapped && now.recomputePreemptions() > 0;
+            case TIGHT -> swapped && now.work().recomputePreemptions() > 0;
             case AMPLE -> swapped;
         };
     }
@@ -252,13 +250,13 @@ final class Crowd implements AutoCloseable {
 
     void requirePressed() {
         EngineSnapshot end = loop.snapshot();
-        assertThat(isPressed()).as("recomputed %d, swapped %d times, %d blocks out, %d in", end.recomputePreemptions(),
-                end.swapPreemptions(), end.swappedOutBlocks(), end.swappedInBlocks()).isTrue();
-        assertThat(end.freeHostBlocks()).as("free host blocks").isEqualTo(mix.hostBlockCount());
+        assertThat(isPressed()).as("recomputed %d, swapped %d times, %d blocks out, %d in",
+                end.work().recomputePreemptions(), end.work().swapPreemptions(), end.swap().outBlocks(), end.swap().inBlocks()).isTrue();
+        assertThat(end.swap().freeBlocks()).as("free host blocks").isEqualTo(mix.hostBlockCount());
     }
 
     Seen seen() {
-        return new Seen(loop.snapshot().hitTokens(), backend.copiesWithinDevice(), backend.feedingSteps(),
+        return new Seen(loop.snapshot().prefixCache().hitTokens(), backend.copiesWithinDevice(), backend.feedingSteps(),
                 cancelled(), failedRequests);
     }
 

@@ -34,9 +34,9 @@ class EngineGoldenTest {
         int blockCount = CACHE_TOKENS / blockSize;
         try (var rig = new EngineRig(backend, blockSize, blockCount, MAX_BATCHED_TOKENS, 12, 12)) {
             List<Recording> cold = run(rig, prompts);
-            long computedCold = rig.loop.snapshot().computedTokens();
+            long computedCold = rig.loop.snapshot().work().computedTokens();
             List<Recording> warm = run(rig, prompts);
-            long computedWarm = rig.loop.snapshot().computedTokens() - computedCold;
+            long computedWarm = rig.loop.snapshot().work().computedTokens() - computedCold;
 
             long expected = 0;
             for (int i = 0; i < prompts.size(); i++) {

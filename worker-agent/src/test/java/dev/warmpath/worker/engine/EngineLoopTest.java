@@ -9,6 +9,7 @@ import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.CacheGroup;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.Golden;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
@@ -34,13 +35,13 @@ class EngineLoopTest {
             }
             rig.runToEnd();
 
-            assertThat(rig.loop.snapshot().preemptions()).isPositive();
+            assertThat(rig.loop.snapshot().work().preemptions()).isPositive();
             for (int i = 0; i < recordings.size(); i++) {
                 assertThat(recordings.get(i).tokens()).as(golden.prompts().get(i).name())
                         .isEqualTo(golden.prompts().get(i).greedy());
                 assertThat(recordings.get(i).finished).isEqualTo(FinishReason.LENGTH);
             }
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
             assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
             assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         }
@@ -69,7 +70,7 @@ class EngineLoopTest {
             Recording two = rig.submit(greedy("two", prompt.clone(), 3));
             rig.loop.step();
 
-            assertThat(rig.loop.snapshot().usedBlocks()).isEqualTo(7 + 1);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isEqualTo(7 + 1);
             rig.runToEnd();
             assertThat(two.usage).isEqualTo(new Usage(100, 96, 3));
             assertThat(two.tokens()).isEqualTo(one.tokens());
@@ -102,7 +103,7 @@ class EngineLoopTest {
             rig.engine.cancel(generation);
             rig.loop.step();
 
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
             assertThat(rig.loop.hasWork()).isFalse();
             assertThat(listener.isOver()).isFalse();
             assertThat(listener.tokenCount()).isEqualTo(2);
@@ -111,7 +112,7 @@ class EngineLoopTest {
 
     @Test
     void a_cancel_that_arrives_with_its_submission_is_not_lost() {
-        try (var rig = new EngineRig(64, 512, 4, /* maxAlive */ 1)) {
+        try (var rig = new EngineRig(64, 512, /* maxSequences */ 1, /* maxWaiting */ 1)) {
             for (int i = 0; i < 3; i++) {
                 Generation generation = rig.engine.submit(greedy("brief", tokens(40), 500), new Recording());
                 rig.engine.cancel(generation);
@@ -132,7 +133,7 @@ class EngineLoopTest {
             assertThat(unlucky.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
             assertThat(unlucky.message).contains("injected");
             assertThat(rig.announced.size()).isZero();
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
 
             Recording next = rig.submit(greedy("next", prompt.clone(), 3));
             rig.runToEnd();
@@ -151,13 +152,13 @@ class EngineLoopTest {
 
             assertThat(late.tokenCount()).isEqualTo(1);
             assertThat(late.failed).isEqualTo(FailureReason.DEADLINE_EXCEEDED);
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         }
     }
 
     @Test
     void one_more_than_may_be_alive_is_refused_until_one_is_over() {
-        try (var rig = new EngineRig(64, 512, 2, /* maxAlive */ 3)) {
+        try (var rig = new EngineRig(64, 512, /* maxSequences */ 2, /* maxWaiting */ 1)) {
             for (int i = 0; i < 3; i++) {
                 rig.submit(greedy("r" + i, tokens(20), 2));
             }
@@ -236,6 +237,78 @@ class EngineLoopTest {
             assertThat(done).isCompletedWithValue(true);
             assertThat(rig.announced.size()).isZero();
         }
+    }
+
+    @Test
+    void cancelling_and_resetting_again_and_again_adds_one_command_each() {
+        try (var rig = new EngineRig(64, 512, 4)) {
+            Generation generation = rig.engine.submit(greedy("r", tokens(40), 500), new Recording());
+            rig.loop.step();
+            for (int i = 0; i < 1_000; i++) {
+                rig.engine.cancel(generation);
+            }
+            assertThat(rig.loop.commands().size()).isEqualTo(1);
+            var first = rig.engine.resetPrefixCache();
+            var second = rig.engine.resetPrefixCache();
+            assertThat(rig.loop.commands().size()).isEqualTo(2);
+
+            rig.loop.step();
+            assertThat(first).isCompletedWithValue(true);
+            assertThat(second).isCompletedWithValue(true);
+            rig.engine.cancel(generation);
+            assertThat(rig.loop.hasWork()).as("it is over").isFalse();
+            assertThat(rig.engine.resetPrefixCache()).as("a new one").isNotDone();
+        }
+    }
+
+    @Test
+    void a_reset_is_announced_before_what_is_admitted_in_the_same_turn_is_done() {
+        var settings = SchedulerSettings.of(512, 4, 4).withAsyncScheduling(true);
+        try (var rig = new EngineRig(KvCacheSettings.of(64, 16), settings)) {
+            rig.submit(greedy("r", tokens(64), 1));
+            rig.runToEnd();
+            assertThat(rig.announced.size()).isEqualTo(4);
+
+            rig.engine.resetPrefixCache();
+            rig.submit(greedy("next", tokens(64), 1));
+            rig.loop.step();
+
+            assertThat(rig.awaits).as("the next one's step is in flight").isEqualTo(1);
+            assertThat(rig.announced.size()).isZero();
+        }
+    }
+
+    @Test
+    void keys_of_a_step_in_flight_are_not_announced_with_the_step_before_and_never_if_theirs_fails() {
+        var settings = SchedulerSettings.of(512, 4, 4).withAsyncScheduling(true);
+        try (var rig = new EngineRig(KvCacheSettings.of(64, 16), settings)) {
+            rig.submit(greedy("first", tokens(40), 9));
+            rig.loop.step();
+            rig.submit(greedy("second", tokens(70), 9));
+            rig.loop.step();
+            assertThat(rig.scheduler.batchesInFlight()).isEqualTo(1);
+            assertThat(rig.announced.size()).as("2 of the first, none of the second's 4").isEqualTo(2);
+
+            rig.failingSteps = 1;
+            rig.loop.step();
+            assertThat(rig.announced.size()).isEqualTo(2);
+            rig.runToEnd();
+            assertThat(rig.announced.size()).isEqualTo(2);
+            assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
+        }
+    }
+
+    @Test
+    void a_cache_with_groups_that_the_runner_does_not_compute_is_refused() {
+        var window = new CacheGroup.SlidingWindow(8);
+        assertThatThrownBy(() -> new EngineRig(
+                        KvCacheSettings.of(64, 16).withGroups(List.of(new CacheGroup.FullAttention(), window)),
+                        SchedulerSettings.of(512, 4, 4)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("SlidingWindow[window=8]").hasMessageContaining("one block table a sequence");
+        assertThatThrownBy(() -> new EngineRig(
+                        KvCacheSettings.of(64, 16).withGroups(List.of(window)), SchedulerSettings.of(512, 4, 4)))
+                .isInstanceOf(IllegalArgumentException.class);
     }
 
     private static void assertRefused(EngineRig rig, GenerateRequest request, FailureReason reason, String message) {

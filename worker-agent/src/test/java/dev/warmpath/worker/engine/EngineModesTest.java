@@ -20,6 +20,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The engine with work ahead, several steps per decision, swap space, priorities, and several answers to a prompt. */
 class EngineModesTest {
@@ -46,12 +47,12 @@ class EngineModesTest {
                         .isEqualTo(golden.prompts().get(i).greedy());
             }
             EngineSnapshot end = rig.loop.snapshot();
-            assertThat(end.preemptions()).isPositive();
-            assertThat(end.swapPreemptions() > 0).isEqualTo(hostBlocks > 0);
-            assertThat(end.swappedInBlocks() > 0).isEqualTo(hostBlocks > 0);
-            assertThat(end.freeHostBlocks()).isEqualTo(hostBlocks);
-            assertThat(end.usedBlocks()).isZero();
-            assertThat(end.unusedSlots()).isZero();
+            assertThat(end.work().preemptions()).isPositive();
+            assertThat(end.work().swapPreemptions() > 0).isEqualTo(hostBlocks > 0);
+            assertThat(end.swap().inBlocks() > 0).isEqualTo(hostBlocks > 0);
+            assertThat(end.swap().freeBlocks()).isEqualTo(hostBlocks);
+            assertThat(end.pool().usedBlocks()).isZero();
+            assertThat(end.pool().unusedSlots()).isZero();
             assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
             assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         }
@@ -63,7 +64,7 @@ class EngineModesTest {
             int[] prompt = tokens(100);
             Recording alone = rig.submit(greedy("alone", prompt, 6));
             rig.runToEnd();
-            long before = rig.loop.snapshot().computedTokens();
+            long before = rig.loop.snapshot().work().computedTokens();
             assertThat(before).isEqualTo(100 + 5);
 
             List<Recording> answers = List.of(new Recording(), new Recording(), new Recording());
@@ -71,9 +72,10 @@ class EngineModesTest {
             rig.runToEnd();
 
             assertThat(answers).allSatisfy(answer -> assertThat(answer.tokens()).isEqualTo(alone.tokens()));
-            assertThat(rig.loop.snapshot().computedTokens() - before).as("the followers compute one prompt token each")
+            assertThat(rig.loop.snapshot().work().computedTokens() - before)
+                    .as("the followers compute one prompt token each")
                     .isEqualTo(100 + 2 + 3 * 5);
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         }
     }
 
@@ -94,15 +96,45 @@ class EngineModesTest {
 
     @Test
     void several_answers_are_taken_all_or_none() {
-        try (var rig = new EngineRig(CACHE, SchedulerSettings.of(64, 2, 2))) {
-            List<GenerationListener> three = List.of(new Recording(), new Recording(), new Recording());
-            assertThatThrownBy(
-                            () -> rig.engine.submit(greedy("three", tokens(10), 2), three))
-                    .isInstanceOf(RefusedException.class);
+        try (var rig = new EngineRig(CACHE, SchedulerSettings.of(64, /* maxSequences */ 4, /* maxWaiting */ 2))) {
+            List<Recording> seven = new ArrayList<>();
+            for (int i = 0; i < 7; i++) {
+                seven.add(new Recording());
+            }
+            assertThatThrownBy(() -> rig.engine.submit(greedy("seven", tokens(10), 2), List.copyOf(seven)))
+                    .isInstanceOf(RefusedException.class)
+                    .hasMessage("0 requests are running or waiting here, of 6 that may: there is no room for 7 more");
             assertThat(rig.loop.hasWork()).isFalse();
-            rig.engine.submit(greedy("two", tokens(10), 2), three.subList(0, 2));
+
+            rig.engine.submit(greedy("three", tokens(10), 2), List.copyOf(seven.subList(0, 3)));
+            rig.engine.submit(greedy("three", tokens(10), 2), List.copyOf(seven.subList(3, 6)));
+            assertThatThrownBy(() -> rig.submit(greedy("one", tokens(10), 2))).isInstanceOf(RefusedException.class);
             rig.runToEnd();
-            assertThat(rig.loop.snapshot().generatedTokens()).isEqualTo(4);
+            assertThat(seven.subList(0, 6)).allMatch(answer -> answer.finished == FinishReason.LENGTH);
+        }
+    }
+
+    @ParameterizedTest(name = "async {0}")
+    @ValueSource(booleans = {false, true})
+    void copies_that_the_device_refuses_end_what_is_in_flight_and_swap_space_forgets_what_never_came(boolean async) {
+        var settings = SchedulerSettings.of(300, 4, 8).withReserveWholeSequence(false).withAsyncScheduling(async);
+        try (var rig = new EngineRig(KvCacheSettings.of(13, 16).withHostBlockCount(24), settings)) {
+            int[] prompt = tokens(80);
+            int[] other = tokens(80);
+            Recording alone = rig.submit(greedy("alone", other, 60));
+            rig.runToEnd();
+            Recording unlucky = rig.submit(salted(prompt, 60));
+            Recording swapped = rig.submit(salted(other, 60));
+            rig.refusesCopies = true;
+            rig.runToEnd();
+
+            assertThat(rig.refusesCopies).as("there were copies").isFalse();
+            assertThat(unlucky.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
+            assertThat(unlucky.message).contains("injected refusal of copies");
+            assertThat(swapped.tokens()).as("computed again").isEqualTo(alone.tokens());
+            assertThat(rig.cache.freeHostBlocks()).isEqualTo(24);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
+            assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         }
     }
 
@@ -119,7 +151,7 @@ class EngineModesTest {
 
             assertThat(rig.runToEnd()).as("turns: the prompt, 4 steps, 4 steps").isEqualTo(3);
             assertThat(awaitsAtToken).containsExactly(1, 2, 3, 4, 5, 6, 7, 8, 9);
-            assertThat(rig.loop.snapshot().steps()).isEqualTo(9);
+            assertThat(rig.loop.snapshot().work().steps()).isEqualTo(9);
         }
     }
 
@@ -169,7 +201,7 @@ class EngineModesTest {
 
     private static void assertRecovered(EngineRig rig, Recording unlucky, int[] prompt) {
         assertThat(unlucky.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
-        assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+        assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         Recording again = rig.submit(greedy("again", prompt, 30));
         rig.runToEnd();
@@ -193,7 +225,7 @@ class EngineModesTest {
 
             assertThat(listener.tokenCount()).isEqualTo(heard);
             assertThat(listener.isOver()).isFalse();
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
             assertThat(rig.announced.size()).isEqualTo(rig.cache.announcedCount());
         }
     }

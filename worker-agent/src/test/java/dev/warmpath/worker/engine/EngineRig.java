@@ -43,6 +43,8 @@ final class EngineRig implements AutoCloseable {
     int failingSteps;
     /** The device refuses a step when this many have been taken from now on; less than 0: it refuses none. */
     int refusedSubmission = -1;
+    /** The device refuses the next block copies. */
+    boolean refusesCopies;
     /** Steps that were waited for. */
     int awaits;
     /** Thrown, once set, when something is to be announced. */
@@ -53,17 +55,16 @@ final class EngineRig implements AutoCloseable {
         this(blockCount, maxBatchedTokens, maxSequences, maxSequences);
     }
 
-    EngineRig(int blockCount, int maxBatchedTokens, int maxSequences, int maxAlive) {
-        this(new VectorBackend(1), BLOCK_SIZE, blockCount, maxBatchedTokens, maxSequences, maxAlive);
+    EngineRig(int blockCount, int maxBatchedTokens, int maxSequences, int maxWaiting) {
+        this(new VectorBackend(1), BLOCK_SIZE, blockCount, maxBatchedTokens, maxSequences, maxWaiting);
     }
 
     EngineRig(ComputeBackend backend, int blockSize, int blockCount, int maxBatchedTokens, int maxSequences,
-            int maxAlive) {
+            int maxWaiting) {
         this(backend, KvCacheSettings.of(blockCount, blockSize),
-                SchedulerSettings.of(maxBatchedTokens, maxSequences, maxAlive));
+                SchedulerSettings.of(maxBatchedTokens, maxSequences, maxWaiting));
     }
 
-    /** As many may be alive as may wait. */
     EngineRig(KvCacheSettings cacheSettings, SchedulerSettings settings) {
         this(new VectorBackend(1), cacheSettings, settings);
     }
@@ -80,8 +81,8 @@ final class EngineRig implements AutoCloseable {
             var limits = new RequestLimits(
                     model.vocabularySize(), model.contextLength(), cacheSettings, settings.mostTokensInFlight());
             scheduler = new Scheduler(settings, limits, cache);
-            loop = new EngineLoop(scheduler, cache, runner, settings.maxSequences(), settings.maxWaiting(),
-                    changes -> changes.forEach(this::apply), () -> nowNanos);
+            loop = new EngineLoop(
+                    scheduler, cache, runner, changes -> changes.forEach(this::apply), () -> nowNanos);
             intake = new RequestIntake(EPOCH, HashSettings.ofBlockSize(cacheSettings.blockSize()), limits,
                     EosTokens.read(Golden.MODEL), settings.policy());
             engine = new Engine(loop, intake, () -> nowNanos, death -> { });
@@ -129,6 +130,10 @@ final class EngineRig implements AutoCloseable {
                     try {
                         if (method.getName().equals("submit") && refusedSubmission >= 0 && refusedSubmission-- == 0) {
                             throw new ComputeException("injected refusal");
+                        }
+                        if (method.getName().equals("copyBlocks") && refusesCopies) {
+                            refusesCopies = false;
+                            throw new ComputeException("injected refusal of copies");
                         }
                         Object result = method.invoke(real, arguments);
                         if (method.getName().equals("await")) {

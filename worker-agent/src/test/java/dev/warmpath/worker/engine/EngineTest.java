@@ -9,6 +9,8 @@ import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
@@ -16,6 +18,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -28,7 +31,7 @@ class EngineTest {
 
     @Test
     void four_threads_that_submit_and_cancel_leave_no_block_behind() throws Exception {
-        try (var rig = new EngineRig(128, 256, 8, /* maxAlive */ 64);
+        try (var rig = new EngineRig(128, 256, 8, /* maxWaiting */ 56);
                 var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
                 var threads = Executors.newFixedThreadPool(4)) {
             List<Callable<Void>> clients = new ArrayList<>();
@@ -84,19 +87,22 @@ class EngineTest {
 
     @Test
     void a_listener_that_throws_loses_its_own_generation_and_nobody_elses() {
-        try (var rig = new EngineRig(128, 256, 8)) {
+        try (var rig = new EngineRig(KvCacheSettings.of(128, 16), SchedulerSettings.of(256, 8, 8).withSteps(4))) {
+            var calls = new AtomicInteger();
             rig.engine.submit(request(20, 500), new End() {
                 @Override
                 public void onToken(int token, float logprob) {
+                    calls.incrementAndGet();
                     throw new IllegalStateException("a listener's bug");
                 }
             });
             Recording other = rig.submit(request(30, 5));
             rig.runToEnd();
 
+            assertThat(calls).as("it is told nothing more").hasValue(1);
             assertThat(other.finished).isEqualTo(FinishReason.LENGTH);
-            assertThat(rig.loop.snapshot().generatedTokens()).isLessThan(10);
-            assertThat(rig.loop.snapshot().usedBlocks()).isZero();
+            assertThat(rig.loop.snapshot().work().generatedTokens()).isLessThan(10);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
         }
     }
 

@@ -64,11 +64,11 @@ class GenerateEndpointTest {
         post(endless).retrieve().bodyToFlux(GenerateEvent.class).take(3).blockLast(TIMEOUT);
 
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        while (engine.snapshot().usedBlocks() > 0 && System.nanoTime() - deadline < 0) {
+        while (engine.snapshot().pool().usedBlocks() > 0 && System.nanoTime() - deadline < 0) {
             Thread.onSpinWait();
         }
-        assertThat(engine.snapshot().usedBlocks()).isZero();
-        assertThat(engine.snapshot().running()).isZero();
+        assertThat(engine.snapshot().pool().usedBlocks()).isZero();
+        assertThat(engine.snapshot().load().running()).isZero();
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.warmpath.worker.kvcache;
 
 import static dev.warmpath.worker.kvcache.Sequences.admitted;
 import static dev.warmpath.worker.kvcache.Sequences.cache;
+import static dev.warmpath.worker.kvcache.Sequences.grow;
 import static dev.warmpath.worker.kvcache.Sequences.hitTokens;
 import static dev.warmpath.worker.kvcache.Sequences.keyed;
 import static dev.warmpath.worker.kvcache.Sequences.range;
@@ -12,6 +13,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
+import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -45,7 +48,7 @@ class AdmissionTest {
         assertThat(cache.extend(a, 1, 4)).isTrue();
 
         assertThat(table(a)).containsExactly(1, 2, 3);
-        assertThat(cache.pool().keyCount()).isEqualTo(2);
+        assertThat(cache.cachedBlocks()).isEqualTo(2);
         cache.checkIntegrity(List.of(a));
 
         a.append(8);
@@ -61,14 +64,14 @@ class AdmissionTest {
 
         assertThat(cache.admit(a, cache.match(a), loading(48))).isTrue();
         assertThat(table(a)).containsExactly(1, 2, 3);
-        assertThat(cache.pool().keyCount()).isZero();
+        assertThat(cache.cachedBlocks()).isZero();
         assertThatIllegalStateException().isThrownBy(() -> cache.extend(a, 16)).withMessageContaining("external load");
 
         cache.loaded(a, 48);
-        assertThat(cache.pool().keyCount()).isEqualTo(3);
+        assertThat(cache.cachedBlocks()).isEqualTo(3);
         assertThat(cache.extend(a, 16)).isTrue();
         assertThat(table(a)).containsExactly(1, 2, 3, 4);
-        assertThat(cache.pool().keyCount()).isEqualTo(4);
+        assertThat(cache.cachedBlocks()).isEqualTo(4);
 
         assertThatIllegalArgumentException().isThrownBy(() -> Admission.of(0))
                 .withMessage("an admission of 0 tokens and 0 external ones asks for nothing");
@@ -76,6 +79,63 @@ class AdmissionTest {
         assertThatIllegalArgumentException().isThrownBy(() -> cache.loaded(a, 1))
                 .withMessage("1 external tokens arrived, no load is under way");
         cache.checkIntegrity(List.of(a));
+    }
+
+    @Test
+    void a_delayed_load_does_not_build_on_what_a_step_is_still_to_compute() {
+        KvCacheManager cache = cache(11, 4);
+        TokenSequence a = sequence(4, range(0, 8));
+        admitted(cache, a);                                           // in the step being made
+        TokenSequence b = sequence(4, range(0, 15));
+
+        assertThat(cache.admit(b, cache.match(b), loading(4))).as("a's blocks may come to nothing").isFalse();
+
+        assertThat(table(b)).isEmpty();
+        assertThat(cache.admit(b, cache.match(b), Admission.of(8))).as("it would fail with that step").isTrue();
+        cache.withdraw(b);
+        cache.release(b);
+        settle(cache, a);
+        assertThat(cache.admit(b, cache.match(b), loading(4))).as("that step has succeeded").isTrue();
+        grow(cache, a, 9);
+        cache.withdraw(a);                                            // a later one fails
+        cache.release(a);
+        cache.loaded(b, 4);
+        assertThat(cache.drainChanges()).hasSize(1);
+        assertThat(cache.announcedCount()).isEqualTo(3);
+        assertThat(hitTokens(cache, range(0, 15))).isEqualTo(12);
+        cache.checkIntegrity(List.of(b));
+    }
+
+    @Test
+    void a_hit_that_was_released_or_became_known_late_can_be_built_on() {
+        KvCacheManager cache = cache(11, 4);
+        TokenSequence a = sequence(4, range(0, 5));
+        admitted(cache, a);
+        a.expect(3);
+        cache.extend(a, 3);
+        settle(cache, a);
+        a.append(6);
+        a.append(7);
+        a.append(8);
+        cache.release(a);                                             // gives the second block its key
+        TokenSequence b = sequence(4, range(0, 15));
+
+        assertThat(cache.match(b).tokenCount()).isEqualTo(8);
+        assertThat(cache.admit(b, cache.match(b), loading(4))).isTrue();
+    }
+
+    @Test
+    void a_delayed_load_behind_swapped_blocks_is_an_error() {
+        var cache = new KvCacheManager(KvCacheSettings.of(11, 4).withHostBlockCount(4).withPrefixCaching(false));
+        TokenSequence a = sequence(4, range(0, 15));
+        cache.admit(a, cache.match(a), 6);
+        cache.swapOut(a);
+
+        assertThatIllegalStateException().isThrownBy(() -> cache.admit(a, cache.match(a), loading(4)))
+                .withMessage("a delayed load of 4 tokens, but 6 lie in swap space: to be dropped first");
+
+        cache.dropSwapped(a);
+        assertThat(cache.admit(a, cache.match(a), loading(4))).isTrue();
     }
 
     @Test
@@ -210,6 +270,35 @@ class AdmissionTest {
         assertThatIllegalArgumentException().isThrownBy(() -> cache.admit(a, cache.match(a), 9))
                 .withMessage("9 tokens to compute, 1 to 8 are possible");
         assertThat(cache.admit(a, cache.match(a), 8)).isTrue();
+        assertThatIllegalArgumentException().isThrownBy(() -> cache.extend(a, 1))
+                .withMessage("1 tokens to compute behind 8, the sequence may have 8 in all");
+    }
+
+    @Test
+    void numbers_beyond_counting_are_errors_and_lookahead_beyond_the_pool_is_refused() {
+        KvCacheManager cache = new KvCacheManager(
+                KvCacheSettings.of(11, 1).withGroups(new FullAttention(), new SlidingWindow(2)));
+        TokenSequence a = sequence(1, range(0, 2));
+        int most = Integer.MAX_VALUE;
+        assertThatIllegalArgumentException().isThrownBy(() -> cache.admit(a, cache.match(a), most))
+                .withMessage("2147483647 tokens to compute, 1 to 3 are possible");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> cache.admit(a, cache.match(a), Admission.of(1).withExternalTokens(most, false)))
+                .withMessage("1 tokens to compute behind 2147483647, the sequence may have 3 in all");
+        assertThat(cache.admit(a, cache.match(a), Admission.of(3).withLookahead(most))).isFalse();
+        assertThat(cache.admit(a, cache.match(a), Admission.of(3).withLookahead(most).withWholeSequence(true)))
+                .isFalse();
+
+        assertThat(cache.admit(a, cache.match(a), 2)).isTrue();
+        assertThatIllegalArgumentException().isThrownBy(() -> cache.extend(a, most))
+                .withMessage("2147483647 tokens to compute, 1 to 1 are possible");
+        assertThat(cache.extend(a, 1, most)).isFalse();
+        assertThat(a.computedTokens()).isEqualTo(2);
+        assertThatIllegalArgumentException().isThrownBy(() -> a.expect(most));
+        a.expect(most - 3);
+        assertThatIllegalArgumentException().isThrownBy(() -> a.expect(1)).withMessageContaining("1");
+        assertThat(cache.extend(a, most - 2)).isFalse();
+        cache.checkIntegrity(List.of(a));
     }
 
     @Test

@@ -1,10 +1,7 @@
 package dev.warmpath.worker.kvcache;
 
-import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
-
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
-import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
 import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import dev.warmpath.worker.kvcache.ObviousCache.Holder;
@@ -19,19 +16,15 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * A cache, an {@link ObviousCache} beside it, a device whose slots hold simulated keys and values, and somebody who does
- * with all three, at random, what a scheduler may do: steps are made while at most one other is in flight, and settled
- * in order or failed.
- *
- * <p>The content of a slot is a number that stands for the group and all tokens up to the position: two slots are equal
- * just if they hold the same thing. A step writes what it computes and must find right what it sees.
+ * A cache, an {@link ObviousCache} beside it, a {@link SimulatedDevice}, an {@link AnnouncementReplica}, and somebody who
+ * does with all of them, at random, what a scheduler may do: steps are made while at most one other is in flight, and
+ * settled in order or failed. A step writes what it computes and must find right what it sees.
  */
 final class CacheWorld {
 
     private static final int MAX_LIVE = 6;
     private static final int MAX_WAITING = 6;
     private static final int MAX_TOKENS = 30;
-    private static final long GARBAGE = -1;
 
     /** A sequence, what it is going to say, and where it stands. */
     private final class Live {
@@ -57,6 +50,7 @@ final class CacheWorld {
                     Arrays.copyOf(future, known), skipsCacheRead);
             holder = new Holder(textsOf(contents), groupCount);
             holder.known = known;
+            holder.skipsCacheRead = skipsCacheRead;
         }
 
         Live(Live parent, int[] future) {
@@ -66,6 +60,7 @@ final class CacheWorld {
             sequence = parent.sequence.fork();
             holder = new Holder(textsOf(contents), groupCount);
             holder.known = parent.holder.known;
+            holder.skipsCacheRead = parent.holder.skipsCacheRead;
         }
 
         void append() {
@@ -81,8 +76,9 @@ final class CacheWorld {
     /**
      * @param from     first position that is written, external ones among them
      * @param computed first position that is computed
+     * @param written  the blocks of these positions, and those that come back from swap space with this step
      */
-    private record Entry(Live live, int from, int computed, int to, int keyedBlocks, int draws) {}
+    private record Entry(Live live, int from, int computed, int to, int draws, Set<Integer> written) {}
 
     private static final class Step {
         final List<Entry> entries = new ArrayList<>();
@@ -99,24 +95,23 @@ final class CacheWorld {
     private final boolean async;
     private final KvCacheManager cache;
     private final ObviousCache model;
-    private final long[] device;
-    private final long[] host;
+    private final SimulatedDevice device;
+    private final AnnouncementReplica replica = new AnnouncementReplica();
     private final List<Live> live = new ArrayList<>();
     private final List<Live> waiting = new ArrayList<>();
     private final ArrayDeque<Step> inFlight = new ArrayDeque<>();
     private final List<int[]> said = new ArrayList<>();
     private Step step = new Step();
 
-    private final Map<Long, Long> textByKey = new HashMap<>();
-    private final Map<Long, Long> parentText = new HashMap<>();
     private final Map<Long, Integer> copiesByEntry = new HashMap<>();
-    private final Set<Long> announced = new HashSet<>();
     private long countedEvents;
 
     long hits;
     long refusals;
     long swapsIn;
     long copiesOnWrite;
+    long forks;
+    long loads;
 
     CacheWorld(long seed) {
         random = new SplittableRandom(seed);
@@ -139,11 +134,11 @@ final class CacheWorld {
         async = random.nextBoolean();
         cache = new KvCacheManager(settings);
         model = new ObviousCache(settings);
-        device = new long[blockCount * blockSize];
-        host = new long[settings.hostBlockCount() * blockSize];
+        device = new SimulatedDevice(settings);
     }
 
     void operate() {
+        int known = step.entries.size();
         int dice = random.nextInt(100);
         if (dice < 22) {
             admit();
@@ -166,10 +161,17 @@ final class CacheWorld {
         } else if (dice < 98) {
             reset();
         } else {
-            announce(cache.drainChanges());
-            compareAnnounced();
+            replica.apply(cache.drainChanges());
+            replica.checkAnnounced(announces() ? model.blocksByText.keySet() : Set.of());
+            requireEqual("announced", replica.count(), cache.announcedCount());
         }
+        int made = step.entries.size();
         copy();
+        for (int i = known; i < made; i++) {
+            // what lies there from earlier may be the very same thing: it is not to pass for computed
+            Entry entry = step.entries.get(i);
+            device.spoil(entry.live.sequence, entry.from, entry.to);
+        }
     }
 
     /** All that must hold after every operation. */
@@ -177,8 +179,9 @@ final class CacheWorld {
         requireEqual("free queue", ints(model.queue), cache.pool().freeListing());
         for (int block = 1; block < settings.blockCount(); block++) {
             requireEqual("references", model.references[block], cache.pool().references(block));
-            require(cache.pool().isKeyed(block) == (model.textOf[block] != ObviousCache.NO_TEXT), "key of " + block);
+            requireEqual("text of block " + block, model.textOf[block], textOf(block));
         }
+        require(model.stats().equals(cache.stats()), "statistics: " + model.stats() + ", " + cache.stats());
         requireEqual("free host blocks", model.freeHostBlocks(), cache.freeHostBlocks());
         var holders = new ArrayList<TokenSequence>(live.size());
         for (Live each : live) {
@@ -190,40 +193,30 @@ final class CacheWorld {
         checkReachable();
     }
 
+    private long textOf(int block) {
+        return cache.pool().isKeyed(block)
+                ? ObviousCache.inGroup(replica.textOf(cache.pool().keys().key(block)), cache.pool().keys().group(block))
+                : ObviousCache.NO_TEXT;
+    }
+
     private void checkLive(Live each) {
         requireEqual("computed", each.holder.computed, each.sequence.computedTokens());
-        requireEqual("keyed", each.holder.keyed, each.sequence.keyedBlocks());
+        requireEqual("cached", each.holder.cachedTokens, each.sequence.cachedTokens());
+        requireEqual("keyed", each.holder.keyed, each.sequence.holding().keyedBlocks());
         for (int group = 0; group < groupCount; group++) {
             requireEqual("table", ints(each.holder.tables.get(group)), each.sequence.table(group).toArray());
-            checkContents(each, group, model.unseenTokens(group, each.ready), each.ready);
+            device.check(each.sequence, each.contents, group, model.unseenTokens(group, each.ready), each.ready);
         }
     }
 
-    private void checkContents(Live each, int group, int from, int to) {
-        BlockTable table = each.sequence.table(group);
-        for (int position = from; position < to; position++) {
-            require(table.block(position / blockSize) != NULL_BLOCK, "what is seen is there");
-            if (device[table.slot(position)] != content(each, position, group)) {
-                throw new AssertionError("position " + position + " of group " + group + " in table " + table
-                        + ": other content than computed");
-            }
-        }
-    }
-
-    /** A key of the first group is there just if those before it in its chain are: none is cut off. */
     private void checkReachable() {
-        if (!settings.announces()) {
-            return;
+        if (announces()) {
+            requireEqual("cached keys", replica.checkReachable(model.blocksByText.keySet()), cache.cachedBlocks());
         }
-        int keys = 0;
-        for (long text : model.blocksByText.keySet()) {
-            Long parent = parentText.get(text);
-            if (parent != null) {
-                keys++;
-                require(parent == ObviousCache.NO_TEXT || model.blocksByText.containsKey(parent), "reachable");
-            }
-        }
-        requireEqual("cached keys", keys, cache.cachedBlocks());
+    }
+
+    private boolean announces() {
+        return settings.announces();
     }
 
     /** Stored minus removed entries of a key are the blocks that carry it (I7). */
@@ -239,7 +232,7 @@ final class CacheWorld {
                 copiesByEntry.clear();
                 continue;
             }
-            long text = ObviousCache.inGroup(textByKey.get(entry.key()), entry.group());
+            long text = ObviousCache.inGroup(replica.textOf(entry.key()), entry.group());
             copiesByEntry.merge(text, entry.kind() == KvEventLog.Kind.STORED ? 1 : -1, Integer::sum);
             copiesByEntry.remove(text, 0);
         }
@@ -266,9 +259,9 @@ final class CacheWorld {
         int cached = cache.resumableTokens(each.sequence, hit);
         requireEqual("resumable", Math.max(hit.tokenCount(), each.holder.swapped), cached);
         int swapped = each.holder.swapped;
-        Admission admission = admission(each.holder.known - cached);
+        Admission admission = admission(each.holder.known - cached, swapped == 0);
         boolean admitted = cache.admit(each.sequence, hit, admission);
-        require(admitted == model.admit(each.holder, expected, admission), "admission");
+        require(admitted == model.admit(each.holder, expected, admission, inTheMaking()), "admission");
         if (!admitted) {
             refusals++;
             return;
@@ -277,22 +270,34 @@ final class CacheWorld {
         live.add(each);
         hits += expected.blockCount();
         swapsIn += swapped > 0 ? 1 : 0;
+        if (admission.delayKeys()) {
+            each.ready = cached;                                      // in no step: it waits for its load
+            loads++;
+            return;
+        }
         step.admitted = true;
         each.ready = 0;
-        boolean delayed = admission.delayKeys();
-        schedule(each, cached, delayed ? cached : cached + admission.externalTokens(),
-                delayed ? cached : each.holder.computed, 0);
+        schedule(each, expected.blockCount() * blockSize, cached, cached + admission.externalTokens(),
+                each.holder.computed, 0);
     }
 
-    private Admission admission(int uncomputed) {
+    private Admission admission(int uncomputed, boolean mayDelay) {
         int external = random.nextInt(8) == 0 ? random.nextInt(uncomputed) : 0;
-        if (external > 0 && random.nextBoolean()) {
+        if (external > 0 && mayDelay && random.nextBoolean()) {
             return new Admission(0, 0, external, true, random.nextInt(4) == 0, random.nextBoolean());
         }
         int most = uncomputed - external;
         int tokens = random.nextBoolean() ? most : 1 + random.nextInt(most);
         int lookahead = random.nextInt(6) == 0 ? random.nextInt(5) : 0;
         return new Admission(tokens, lookahead, external, false, random.nextInt(4) == 0, random.nextBoolean());
+    }
+
+    /** Blocks that a step in flight writes, or the one being made is to write. */
+    private Set<Integer> inTheMaking() {
+        var blocks = new HashSet<Integer>();
+        step.entries.forEach(entry -> blocks.addAll(entry.written));
+        inFlight.forEach(each -> each.entries.forEach(entry -> blocks.addAll(entry.written)));
+        return blocks;
     }
 
     private void extend() {
@@ -318,7 +323,7 @@ final class CacheWorld {
             require(cache.extend(each.sequence, more), "room was looked ahead for");
             require(model.extend(each.holder, more, 0), "room was looked ahead for");
         }
-        schedule(each, from, from, each.holder.computed, more);
+        schedule(each, from, from, from, each.holder.computed, more);
     }
 
     private void fork() {
@@ -339,25 +344,22 @@ final class CacheWorld {
             child.append();
         }
         remember(child);
-        boolean forked = cache.fork(parent.sequence, child.sequence);
-        require(forked == model.fork(parent.holder, child.holder), "fork");
+        int shared = cache.shareableTokens(parent.sequence, child.sequence);
+        requireEqual("shareable", model.shareable(parent.holder, child.holder), shared);
+        int left = child.holder.known - shared;
+        Admission admission = new Admission(random.nextBoolean() ? left : 1 + random.nextInt(left),
+                random.nextInt(6) == 0 ? random.nextInt(5) : 0, 0, false, random.nextInt(4) == 0, random.nextInt(4) == 0);
+        boolean forked = cache.fork(parent.sequence, child.sequence, admission);
+        require(forked == model.fork(parent.holder, child.holder, admission), "fork");
         if (!forked) {
+            refusals++;
             return;
         }
         live.add(child);
-        child.ready = child.holder.computed;
-        if (parent.unsettledSteps == 0 && random.nextInt(3) == 0) {
-            return;                                                   // it goes on later; its parent may be gone by then
-        }
         step.admitted = true;
-        int tokens = child.sequence.uncomputedTokens();
-        boolean extended = cache.extend(child.sequence, tokens);
-        require(extended == model.extend(child.holder, tokens, 0), "extension of a child");
-        if (extended) {
-            schedule(child, child.ready, child.ready, child.holder.computed, 0);
-        } else {
-            release(child);
-        }
+        child.ready = parent.unsettledSteps == 0 ? shared : 0;
+        forks++;
+        schedule(child, shared, shared, shared, child.holder.computed, 0);
     }
 
     /** Somebody gives his blocks up; what he was to do in the step being made is taken back. */
@@ -370,8 +372,7 @@ final class CacheWorld {
         if (victim.inStep) {
             step.entries.removeIf(entry -> entry.live == victim);
             victim.inStep = false;
-            cache.withdraw(victim.sequence);
-            model.withdraw(victim.holder);
+            withdraw(victim);
         }
         if (victim.sequence.pendingTokens() > 0) {
             release(victim);                                          // drawn for a step that is not made: it ends
@@ -406,11 +407,11 @@ final class CacheWorld {
 
     private void loaded() {
         for (Live each : live) {
-            if (each.holder.awaited > 0 && !each.isBusy()) {
+            if (each.holder.awaited > 0) {
                 int awaited = each.holder.awaited;
                 int arrived = random.nextInt(3) == 0 ? random.nextInt(awaited + 1) : awaited;
                 int from = each.holder.computed - awaited;
-                write(each, from, from + arrived);
+                device.write(each.sequence, each.contents, from, from + arrived);
                 cache.loaded(each.sequence, arrived);
                 model.loaded(each.holder, arrived);
                 each.ready = each.holder.computed;
@@ -424,12 +425,13 @@ final class CacheWorld {
             settle();
         }
         for (Entry entry : step.entries) {
-            write(entry.live, entry.from, entry.to);
+            device.write(entry.live.sequence, entry.live.contents, entry.from, entry.to);
         }
         for (Entry entry : step.entries) {
             Live each = entry.live;
             for (int group = 0; group < groupCount; group++) {
-                checkContents(each, group, model.unseenTokens(group, entry.computed), entry.to);
+                device.check(
+                        each.sequence, each.contents, group, model.unseenTokens(group, entry.computed), entry.to);
             }
             each.ready = entry.to;
             each.inStep = false;
@@ -453,14 +455,13 @@ final class CacheWorld {
             }
             remember(each);
             int computed = entry.to;
-            cache.settle(each.sequence, computed, entry.keyedBlocks);
+            cache.settle(each.sequence, computed);
             each.holder.settled = computed;
-            each.holder.settledBlocks = entry.keyedBlocks;
             if (!each.isBusy() && (each.cancelled || isComplete(each))) {
                 release(each);
             }
         }
-        announce(cache.drainChanges(settled.eventCount));
+        replica.apply(cache.drainChanges(settled.eventCount));
     }
 
     /** Everything in flight fails, and with it the step that builds on it. */
@@ -473,15 +474,9 @@ final class CacheWorld {
         var failed = new ArrayList<Live>();
         while (!inFlight.isEmpty()) {
             Step last = inFlight.removeLast();
-            for (int block : last.copiedTo) {
-                Arrays.fill(device, block * blockSize, (block + 1) * blockSize, GARBAGE);
-            }
+            last.copiedTo.forEach(device::spoilBlock);
             for (Entry entry : last.entries.reversed()) {
-                for (int group = 0; group < groupCount; group++) {
-                    for (int position = entry.from; position < entry.to; position++) {
-                        device[entry.live.sequence.table(group).slot(position)] = GARBAGE;
-                    }
-                }
+                device.spoil(entry.live.sequence, entry.from, entry.to);
                 if (!failed.contains(entry.live)) {
                     failed.add(entry.live);
                 }
@@ -492,25 +487,34 @@ final class CacheWorld {
             }
         }
         for (Live each : failed) {
-            cache.withdraw(each.sequence);
-            model.withdraw(each.holder);
+            withdraw(each);
         }
         for (Live each : failed) {
             release(each);
         }
     }
 
+    private void withdraw(Live each) {
+        model.withdraw(each.holder, device.rightPositions(each.sequence, each.contents, each.holder.computed),
+                (group, index) -> device.isRightBlock(each.sequence, each.contents, group, index));
+        cache.withdraw(each.sequence);
+    }
+
     private void reset() {
         require(cache.resetPrefixCache() == model.reset(), "reset");
     }
 
-    private void schedule(Live each, int from, int computed, int to, int drawsBefore) {
-        boolean draws = each.holder.awaited == 0 && each.sequence.uncomputedTokens() == 0;
+    private void schedule(Live each, int found, int from, int computed, int to, int drawsBefore) {
+        boolean draws = each.sequence.uncomputedTokens() == 0;
         if (draws) {
             each.sequence.expect(1);
         }
         each.inStep = true;
-        step.entries.add(new Entry(each, from, computed, to, each.holder.keyed, draws ? drawsBefore + 1 : 0));
+        var written = new HashSet<Integer>();
+        for (List<Integer> table : each.holder.tables) {
+            written.addAll(table.subList(found / blockSize, (to + blockSize - 1) / blockSize));
+        }
+        step.entries.add(new Entry(each, from, computed, to, draws ? drawsBefore + 1 : 0, written));
     }
 
     private void release(Live each) {
@@ -528,76 +532,13 @@ final class CacheWorld {
     private void copy() {
         BlockCopies copies = cache.copies();
         for (int i = 0; i < copies.size(); i++) {
-            int source = copies.source(i) * blockSize;
-            int target = copies.target(i) * blockSize;
-            switch (copies.direction(i)) {
-                case WITHIN_DEVICE -> System.arraycopy(device, source, device, target, blockSize);
-                case TO_HOST -> System.arraycopy(device, source, host, target, blockSize);
-                case TO_DEVICE -> System.arraycopy(host, source, device, target, blockSize);
-            }
-            if (copies.direction(i) != BlockCopies.Direction.TO_HOST) {
-                step.copiedTo.add(copies.target(i));
-                copiesOnWrite += copies.direction(i) == BlockCopies.Direction.WITHIN_DEVICE ? 1 : 0;
-            }
+            copiesOnWrite += copies.direction(i) == BlockCopies.Direction.WITHIN_DEVICE ? 1 : 0;
         }
-        copies.clear();
-    }
-
-    private void write(Live each, int from, int to) {
-        for (int group = 0; group < groupCount; group++) {
-            for (int position = from; position < to; position++) {
-                BlockTable table = each.sequence.table(group);
-                if (table.block(position / blockSize) != NULL_BLOCK) {
-                    device[table.slot(position)] = content(each, position, group);
-                }
-            }
-        }
-    }
-
-    /** Applies published changes as a router would: parents first, children first away. */
-    private void announce(List<BlockChange> changes) {
-        for (BlockChange change : changes) {
-            switch (change) {
-                case BlockChange.Cleared() -> announced.clear();
-                case BlockChange.Removed(var medium, var keys) -> {
-                    for (long key : keys) {
-                        require(announced.remove(textByKey.get(key)), "removed what was there");
-                    }
-                }
-                case BlockChange.Stored(var medium, var keys) -> {
-                    for (long key : keys) {
-                        long text = textByKey.get(key);
-                        long parent = parentText.get(text);
-                        require(parent == ObviousCache.NO_TEXT || announced.contains(parent), "parent first");
-                        require(announced.add(text), "stored what was not there");
-                    }
-                }
-            }
-            for (long text : announced) {
-                long parent = parentText.get(text);
-                require(parent == ObviousCache.NO_TEXT || announced.contains(parent), "announced is reachable");
-            }
-        }
-    }
-
-    private void compareAnnounced() {
-        var expected = new HashSet<Long>();
-        for (long text : model.blocksByText.keySet()) {
-            if (settings.announces() && parentText.containsKey(text)) {
-                expected.add(text);
-            }
-        }
-        require(announced.equals(expected), "announced are the keys that are there");
-        require(cache.announcedKeys().length == expected.size(), "snapshot");
+        device.copy(copies, step.copiedTo::add);
     }
 
     private void remember(Live each) {
-        each.sequence.hash();
-        for (int index = 0; index < each.sequence.chain().blockCount(); index++) {
-            long text = each.holder.texts[index];
-            textByKey.put(each.sequence.chain().key(index), text);
-            parentText.put(text, index == 0 ? ObviousCache.NO_TEXT : each.holder.texts[index - 1]);
-        }
+        replica.remember(each.sequence, each.holder.texts);
     }
 
     private Live newcomer() {
@@ -641,10 +582,6 @@ final class CacheWorld {
             texts[index] = contents[(index + 1) * blockSize - 1];
         }
         return texts;
-    }
-
-    private static long content(Live each, int position, int group) {
-        return ObviousCache.inGroup(each.contents[position], group);
     }
 
     /** The finalizer of splitmix64: different numbers stay different. */

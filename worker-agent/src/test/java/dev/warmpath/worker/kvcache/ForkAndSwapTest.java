@@ -3,6 +3,7 @@ package dev.warmpath.worker.kvcache;
 import static dev.warmpath.worker.kvcache.Sequences.admitted;
 import static dev.warmpath.worker.kvcache.Sequences.cache;
 import static dev.warmpath.worker.kvcache.Sequences.copies;
+import static dev.warmpath.worker.kvcache.Sequences.forked;
 import static dev.warmpath.worker.kvcache.Sequences.grow;
 import static dev.warmpath.worker.kvcache.Sequences.hitTokens;
 import static dev.warmpath.worker.kvcache.Sequences.keyed;
@@ -17,6 +18,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
 import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import java.util.List;
@@ -59,13 +62,12 @@ class ForkAndSwapTest {
         settle(cache, parent);
         TokenSequence child = parent.fork();
         child.append(60);
-        assertThat(cache.fork(parent, child)).isTrue();
-        assertThat(table(child)).containsExactly(1, 2);
-        assertThat(references(cache, 1, 2)).containsExactly(2, 2);
-        assertThat(copies(cache)).as("nothing is copied yet").isEmpty();
+        assertThat(cache.shareableTokens(parent, child)).isEqualTo(6);
+        assertThat(references(cache, 1, 2)).as("nothing is taken yet").containsExactly(1, 1);
 
-        assertThat(cache.extend(child, 1)).isTrue();
+        assertThat(cache.fork(parent, child, Admission.of(1))).isTrue();
         assertThat(table(child)).containsExactly(1, 3);
+        assertThat(references(cache, 1, 2, 3)).containsExactly(2, 1, 1);
         assertThat(copies(cache)).containsExactly("WITHIN_DEVICE 2->3");
         assertThat(cache.freeBlocks()).isEqualTo(5);
         cache.copies().clear();
@@ -85,8 +87,7 @@ class ForkAndSwapTest {
         TokenSequence child = parent.fork();
         child.append(80);
 
-        assertThat(cache.fork(parent, child)).isTrue();
-        assertThat(cache.extend(child, 1)).isTrue();
+        assertThat(cache.fork(parent, child, Admission.of(1))).isTrue();
 
         assertThat(table(child)).containsExactly(1, 2, 3);
         assertThat(copies(cache)).isEmpty();
@@ -99,37 +100,80 @@ class ForkAndSwapTest {
         admitted(cache, parent);
         settle(cache, parent);
         TokenSequence child = parent.fork();
-        assertThat(cache.fork(parent, child)).isTrue();
-        assertThat(child.computedTokens()).isEqualTo(7);
+
+        assertThat(forked(cache, parent, child)).isTrue();
+
+        assertThat(child.computedTokens()).isEqualTo(8);
         assertThat(child.cachedTokens()).isEqualTo(7);
-        cache.release(parent);                                        // the child is the last holder, but 2 has a key
-        assertThat(references(cache, 2)).containsExactly(1);
-
-        assertThat(cache.extend(child, 1)).isTrue();
-
+        cache.release(parent);
         assertThat(table(child)).containsExactly(1, 3);
         assertThat(copies(cache)).containsExactly("WITHIN_DEVICE 2->3");
         assertThat(keyed(cache)).as("two blocks under one key").containsExactly(1, 2, 3);
-        assertThat(cache.pool().keyCount()).isEqualTo(2);
+        assertThat(cache.cachedBlocks()).isEqualTo(2);
         assertThat(queue(cache)).containsExactly(4, 5, 6, 7, 8, 2);
         cache.checkIntegrity(List.of(child));
     }
 
     @Test
-    void a_copy_counts_among_the_blocks_that_must_be_free() {
-        KvCacheManager cache = uncached(3, 4);
+    void a_child_that_ends_within_a_full_block_of_its_parent_writes_to_a_copy() {
+        KvCacheManager cache = cache(9, 4);
+        TokenSequence parent = sequence(4, range(0, 7));
+        admitted(cache, parent);
+        TokenSequence child = sequence(4, range(0, 5));
+        assertThat(cache.fork(parent, child, Admission.of(1))).isTrue();
+        assertThat(table(child)).containsExactly(1, 3);
+        assertThat(copies(cache)).containsExactly("WITHIN_DEVICE 2->3");
+        cache.checkIntegrity(List.of(parent, child));
+    }
+
+    @Test
+    void a_fork_without_room_for_its_copy_is_refused_takes_nothing_and_counts_nothing() {
+        KvCacheManager cache = cache(4, 4);
         TokenSequence parent = sequence(4, range(0, 5));
         admitted(cache, parent);
+        settle(cache, parent);
+        TokenSequence stranger = sequence(4, 100);
+        admitted(cache, stranger);
         TokenSequence child = parent.fork();
-        cache.fork(parent, child);
+        PrefixCacheStats before = cache.stats();
+        PrefixHit hit = cache.match(child);
 
-        assertThat(cache.extend(child, 1)).isFalse();
+        for (int i = 0; i < 3; i++) {
+            assertThat(forked(cache, parent, child)).isFalse();
+        }
 
-        assertThat(table(child)).containsExactly(1, 2);
+        assertThat(table(child)).isEmpty();
+        assertThat(child.computedTokens()).isZero();
         assertThat(copies(cache)).isEmpty();
-        cache.release(parent);
-        assertThat(cache.extend(child, 1)).as("alone it writes in place").isTrue();
-        assertThat(table(child)).containsExactly(1, 2);
+        assertThat(references(cache, 1, 2)).containsExactly(1, 1);
+        assertThat(cache.stats()).isEqualTo(before);
+        assertThat(cache.admit(child, hit, 2)).as("the match is valid still: but there is no room either").isFalse();
+        cache.release(stranger);
+        admitted(cache, child);
+        assertThat(child.cachedTokens()).as("what it found when it was admitted").isEqualTo(4);
+        assertThat(cache.stats().preemptedRequests()).isZero();
+        assertThat(cache.stats().requests()).isEqualTo(3);
+        assertThat(cache.stats().hitTokens()).isEqualTo(4);
+        cache.checkIntegrity(List.of(parent, child));
+    }
+
+    @Test
+    void a_fork_leaves_the_watermark_free_and_asks_for_room_to_the_end_if_told_to() {
+        var cache = new KvCacheManager(KvCacheSettings.of(10, 4).withWatermark(0.6));
+        TokenSequence parent = sequence(4, range(0, 7));
+        admitted(cache, parent);                                      // 7 are free, 6 of them below the watermark
+        TokenSequence child = sequence(4, range(0, 17));
+        Admission two = Admission.of(8);
+
+        assertThat(cache.shareableTokens(parent, child)).isEqualTo(8);
+        assertThat(cache.fork(parent, child, two.withOthersRun(true))).isFalse();
+        assertThat(cache.fork(parent, child, Admission.of(4).withOthersRun(true).withWholeSequence(true))).isFalse();
+        assertThat(cache.fork(parent, child, two.withLookahead(21))).as("8 blocks").isFalse();
+        assertThat(cache.fork(parent, child, Admission.of(4).withOthersRun(true))).isTrue();
+        assertThat(table(child)).containsExactly(1, 2, 3);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> cache.fork(parent, sequence(4, range(0, 17)), two.withExternalTokens(1, false)))
+                .withMessageContaining("1 external tokens");
     }
 
     @Test
@@ -140,10 +184,9 @@ class ForkAndSwapTest {
         admitted(cache, parent);
         TokenSequence child = parent.fork();
 
-        assertThat(cache.fork(parent, child)).isTrue();
-        assertThat(table(child, 0)).containsExactly(1, 2, 3);
-        assertThat(table(child, 1)).containsExactly(0, 5, 6);
-        assertThat(cache.extend(child, 1)).isTrue();
+        assertThat(forked(cache, parent, child)).isTrue();
+        assertThat(table(child, 0)).containsExactly(1, 2, 7);
+        assertThat(table(child, 1)).containsExactly(0, 5, 8);
         assertThat(copies(cache)).containsExactly("WITHIN_DEVICE 3->7", "WITHIN_DEVICE 6->8");
         cache.checkIntegrity(List.of(parent, child));
     }
@@ -153,12 +196,13 @@ class ForkAndSwapTest {
         var cache = new KvCacheManager(KvCacheSettings.of(21, 4).withGroups(new SlidingWindow(2)));
         TokenSequence parent = sequence(4, range(0, 7));
         TokenSequence child = sequence(4, range(0, 3));
-        assertThat(cache.fork(parent, child)).as("the parent is not admitted").isFalse();
+        assertThat(forked(cache, parent, child)).as("the parent is not admitted").isFalse();
         admitted(cache, parent);
         settle(cache, parent);
         grow(cache, parent, 8);
 
-        assertThat(cache.fork(parent, child)).isFalse();
+        assertThat(cache.shareableTokens(parent, child)).isZero();
+        assertThat(forked(cache, parent, child)).isFalse();
 
         assertThat(child.table().blockCount()).isZero();
         cache.checkIntegrity(List.of(parent));
@@ -170,15 +214,62 @@ class ForkAndSwapTest {
         TokenSequence parent = sequence(4, range(0, 7));
         admitted(cache, parent);
         TokenSequence child = parent.fork();
-        assertThat(cache.fork(parent, child)).isTrue();
+        assertThat(forked(cache, parent, child)).isTrue();
 
-        assertThatIllegalStateException().isThrownBy(() -> cache.fork(parent, child)).withMessageContaining("[1, 2]");
-        assertThatIllegalArgumentException().isThrownBy(() -> cache.fork(parent, sequence(4, 0, 1, 9, 3)))
+        assertThatIllegalStateException().isThrownBy(() -> forked(cache, parent, child))
+                .withMessageContaining("[1, 3]");
+        assertThatIllegalArgumentException().isThrownBy(() -> forked(cache, parent, sequence(4, 0, 1, 9, 3)))
                 .withMessage("the child differs from its parent at position 2");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> cache.fork(parent, sequence(4, ExtraKeys.ofSalt("s"), range(0, 7))))
+                .isThrownBy(() -> forked(cache, parent, sequence(4, ExtraKeys.ofSalt("s"), range(0, 7))))
                 .withMessageContaining("salt");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> forked(cache, parent, sequence(4, ExtraKeys.ofSalt("s"), 0, 1)))
+                .as("below one full block").withMessageContaining("salt");
         cache.checkIntegrity(List.of(parent, child));
+    }
+
+    @Test
+    void a_fork_under_another_salt_is_an_error_without_caching_too() {
+        KvCacheManager cache = uncached(9, 4);
+        TokenSequence parent = sequence(4, range(0, 7));
+        admitted(cache, parent);
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> forked(cache, parent, sequence(4, new ExtraKeys("lo", null), range(0, 7))))
+                .withMessage("the child has another salt, adapter, media or seed than its parent");
+        var seeded = new TokenSequence(new HashSettings(HashSettings.SHA256_CBOR, "1", 4), ExtraKeys.NONE, range(0, 7));
+        assertThatIllegalArgumentException().isThrownBy(() -> forked(cache, parent, seeded));
+    }
+
+    @Test
+    void keys_of_settled_tokens_that_a_fork_gave_outlive_the_next_step() {
+        KvCacheManager cache = cache(11, 4);
+        TokenSequence parent = sequence(4, range(0, 5));
+        admitted(cache, parent);
+        parent.expect(2);
+        assertThat(cache.extend(parent, 2)).isTrue();                 // 6 and 7 are drawn on the device
+        settle(cache, parent);
+        parent.append(6);
+        parent.append(7);
+        parent.append(8);
+        assertThat(keyed(cache)).as("its tokens were not known").containsExactly(1);
+        TokenSequence child = parent.fork();
+        assertThat(forked(cache, parent, child)).isTrue();
+        assertThat(keyed(cache)).containsExactly(1, 2);
+        settle(cache, child);
+        grow(cache, child, 20, 21, 22);                               // a third block, built on the second
+        settle(cache, child);
+        cache.drainChanges();
+
+        assertThat(cache.extend(parent, 1)).isTrue();
+        cache.withdraw(parent);                                       // only this step fails
+        cache.release(parent);
+
+        assertThat(cache.drainChanges()).as("what the child built on was computed").isEmpty();
+        assertThat(keyed(cache)).containsExactly(1, 2, 3);
+        assertThat(hitTokens(cache, new int[] {0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 21, 22, 23})).isEqualTo(12);
+        cache.checkIntegrity(List.of(child));
     }
 
     @Test
@@ -274,6 +365,32 @@ class ForkAndSwapTest {
     }
 
     @Test
+    void a_reset_forgets_what_lies_in_swap_space() {
+        var cache = new KvCacheManager(KvCacheSettings.of(7, 4).withHostBlockCount(6));
+        TokenSequence a = sequence(4, range(0, 9));
+        admitted(cache, a);
+        cache.swapOut(a);
+        TokenSequence b = sequence(4, range(20, 29));
+        admitted(cache, b);
+        assertThat(cache.resetPrefixCache()).isFalse();
+        assertThat(a.swappedTokens()).isEqualTo(9);
+        cache.swapOut(b);
+        cache.copies().clear();
+
+        assertThat(cache.resetPrefixCache()).isTrue();
+
+        assertThat(cache.freeHostBlocks()).isEqualTo(6);
+        assertThat(cache.resumableTokens(a, cache.match(a))).isZero();
+        assertThat(cache.drainChanges()).containsExactly(new BlockChange.Cleared());
+        assertThat(cache.admit(a, cache.match(a), 4)).isTrue();
+        assertThat(copies(cache)).isEmpty();
+        assertThat(cache.cachedBlocks()).as("only what is computed again").isEqualTo(1);
+        cache.dropSwapped(b);
+        assertThat(cache.freeHostBlocks()).isEqualTo(6);
+        cache.checkIntegrity(List.of(a));
+    }
+
+    @Test
     void only_what_a_window_still_sees_is_swapped() {
         var cache = new KvCacheManager(KvCacheSettings.of(21, 4).withHostBlockCount(8).withPrefixCaching(false)
                 .withGroups(new FullAttention(), new SlidingWindow(5)));
@@ -319,15 +436,14 @@ class ForkAndSwapTest {
         TokenSequence a = sequence(4, range(0, 15));
         cache.admit(a, cache.match(a), 4);
         int computed = a.computedTokens();
-        int keyedBlocks = a.keyedBlocks();
         long events = cache.eventCount();
         cache.extend(a, 4);
-        cache.settle(a, computed, keyedBlocks);
+        cache.settle(a, computed);
         assertThat(cache.drainChanges(events)).hasSize(1);
         assertThat(cache.announcedCount()).as("the second step is in flight").isEqualTo(1);
         cache.extend(a, 4);
-        assertThatIllegalArgumentException().isThrownBy(() -> cache.settle(a, 13, 3)).withMessageContaining("13");
-        assertThatIllegalArgumentException().isThrownBy(() -> cache.settle(a, 3, 0)).withMessageContaining("3");
+        assertThatIllegalArgumentException().isThrownBy(() -> cache.settle(a, 13)).withMessageContaining("13");
+        assertThatIllegalArgumentException().isThrownBy(() -> cache.settle(a, 3)).withMessageContaining("3");
 
         cache.withdraw(a);
         cache.release(a);

@@ -18,7 +18,7 @@ class FreeQueueTest {
         queue.remove(4);
         queue.append(1);
         queue.append(4);
-        queue.prepend(0);
+        queue.insertAfter(FreeQueue.END, 0);
 
         assertThat(queue.listing()).containsExactly(0, 2, 3, 5, 1, 4);
         assertThat(queue.size()).isEqualTo(6);
@@ -39,7 +39,7 @@ class FreeQueueTest {
         var queue = new FreeQueue(3);
 
         assertThatIllegalStateException().isThrownBy(() -> queue.append(1)).withMessageContaining("block 1");
-        assertThatIllegalStateException().isThrownBy(() -> queue.prepend(1)).withMessageContaining("block 1");
+        assertThatIllegalStateException().isThrownBy(() -> queue.insertAfter(FreeQueue.END, 1)).withMessageContaining("block 1");
         queue.remove(1);
         assertThatIllegalStateException().isThrownBy(() -> queue.remove(1)).withMessageContaining("block 1");
 

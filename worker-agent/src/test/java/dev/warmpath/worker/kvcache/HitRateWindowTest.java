@@ -68,4 +68,12 @@ class HitRateWindowTest {
         assertThat(window.queriedTokens()).isEqualTo(queriedTokens);
         assertThat(window.hitTokens()).isEqualTo(hitTokens);
     }
+
+    @Test
+    void impossible_counts_are_refused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> window.observe(-1, 0, 0)).withMessageContaining("-1");
+        assertThatIllegalArgumentException().isThrownBy(() -> window.observe(1, -2, -3)).withMessageContaining("-3");
+        assertThatIllegalArgumentException().isThrownBy(() -> window.observe(1, 5, 6)).withMessageContaining("6");
+        assertTotals(0, 0, 0);
+    }
 }

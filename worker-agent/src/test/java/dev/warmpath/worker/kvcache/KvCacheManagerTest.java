@@ -64,6 +64,7 @@ class KvCacheManagerTest {
         assertThat(admitted(cache, r3)).isZero();
         assertThat(table(r3)).containsExactly(5, 4, 6, 7, 8, 9, 10, 3, 2, 1);
         assertThat(cache.freeBlocks()).isZero();
+        assertThat(cache.stats().evictedBlocks()).as("3, 2 and 1 had keys").isEqualTo(3);
         cache.checkIntegrity(List.of(r3));
     }
 
@@ -119,7 +120,7 @@ class KvCacheManagerTest {
         assertThat(table(b)).containsExactly(1, 2, 3, 5);
         assertThat(queue(cache)).containsExactly(6, 7, 4);
         assertThat(keyed(cache)).containsExactly(1, 2, 3, 4, 5);
-        assertThat(cache.pool().keyCount()).isEqualTo(4);
+        assertThat(cache.cachedBlocks()).isEqualTo(4);
 
         cache.release(b);
         assertThat(queue(cache)).containsExactly(6, 7, 4, 5, 3, 2, 1);
@@ -132,6 +133,7 @@ class KvCacheManagerTest {
         TokenSequence stranger = sequence(4, range(100, 119));
         admitted(cache, stranger);
         assertThat(table(stranger)).containsExactly(6, 7, 4, 5, 3);
+        assertThat(cache.stats().evictedBlocks()).isEqualTo(3);
         assertThat(cache.log().entries()).filteredOn(e -> e.kind() == KvEventLog.Kind.REMOVED)
                 .extracting(KvEventLog.Entry::key).containsExactly(key(a, 3), key(a, 3), key(a, 2));
         assertThat(cache.drainChanges()).containsExactly(
@@ -229,12 +231,12 @@ class KvCacheManagerTest {
 
         assertThat(cache.admit(a, cache.match(a), 6)).isTrue();
         assertThat(table(a)).containsExactly(1, 2);
-        assertThat(cache.pool().keyCount()).isEqualTo(1);
+        assertThat(cache.cachedBlocks()).isEqualTo(1);
         assertThat(cache.match(sequence(4, range(0, 18))).tokenCount()).isEqualTo(4);
 
         assertThat(cache.extend(a, 6)).isTrue();
         assertThat(table(a)).containsExactly(1, 2, 3);
-        assertThat(cache.pool().keyCount()).isEqualTo(3);
+        assertThat(cache.cachedBlocks()).isEqualTo(3);
         assertThat(cache.match(sequence(4, range(0, 18))).tokenCount()).isEqualTo(12);
     }
 
@@ -248,7 +250,7 @@ class KvCacheManagerTest {
             grow(cache, sequence, token);
         }
         assertThat(table(sequence)).containsExactly(1, 2, 3);
-        assertThat(cache.pool().keyCount()).isEqualTo(3);
+        assertThat(cache.cachedBlocks()).isEqualTo(3);
 
         cache.release(sequence);
         TokenSequence next = sequence(4, concat(range(0, 5), range(100, 105), range(7, 7)));
@@ -313,7 +315,7 @@ class KvCacheManagerTest {
 
         cache.release(sequence);
         assertThat(cache.resetPrefixCache()).isTrue();
-        assertThat(cache.pool().keyCount()).isZero();
+        assertThat(cache.cachedBlocks()).isZero();
         assertThat(queue(cache)).containsExactly(4, 5, 6, 7, 8, 9, 10, 3, 2, 1);
         assertThat(cache.drainChanges()).containsExactly(new BlockChange.Cleared());
         assertThat(cache.stats().resets()).isEqualTo(1);
@@ -393,6 +395,7 @@ class KvCacheManagerTest {
         assertThat(cache.commonPrefixBlocks(c)).as("it holds none").isZero();
     }
 
+    /** vLLM's events carry the adapter, the parent and the tokens as well; ours carry keys only, whose hash covers all. */
     @Test
     @DisplayName("K25: an adapter's blocks come and go")
     void the_log_counts_copies_and_the_changes_name_keys() {
@@ -435,7 +438,7 @@ class KvCacheManagerTest {
         var third = new TokenSequence(HashSettings.ofBlockSize(16), ExtraKeys.NONE, range(0, 63), true);
         assertThat(admitted(cache, third)).isZero();
         assertThat(cache.stats()).isEqualTo(stats(2, 128, 48, 8, 3));
-        assertThat(cache.pool().keyCount()).as("it writes all the same").isEqualTo(4);
+        assertThat(cache.cachedBlocks()).as("it writes all the same").isEqualTo(4);
         assertThat(cache.pool().isKeyed(third.table().block(0))).isTrue();
     }
 
@@ -490,20 +493,6 @@ class KvCacheManagerTest {
     }
 
     @Test
-    void a_snapshot_lists_every_key_once_and_parents_first() {
-        KvCacheManager cache = cache(8, 4);
-        TokenSequence a = sequence(4, range(0, 15));
-        admitted(cache, a);
-        TokenSequence b = sequence(4, range(0, 15));
-        admitted(cache, b);
-
-        assertThatIllegalStateException().isThrownBy(cache::announcedKeys);
-        cache.drainChanges();
-
-        assertThat(cache.announcedKeys()).containsExactly(key(a, 0), key(a, 1), key(a, 2), key(a, 3));
-    }
-
-    @Test
     void a_match_is_void_after_the_cache_has_changed() {
         KvCacheManager cache = cache(8, 4);
         TokenSequence a = sequence(4, range(0, 3));
@@ -513,6 +502,23 @@ class KvCacheManagerTest {
 
         assertThatIllegalStateException().isThrownBy(() -> cache.admit(b, stale, 9));
         assertThat(b.table().blockCount()).isZero();
+    }
+
+    @Test
+    void a_sequence_without_blocks_has_nothing_to_settle_or_to_withdraw() {
+        KvCacheManager cache = cache(8, 4);
+        TokenSequence a = sequence(4, range(0, 8));
+        PrefixHit hit = cache.match(a);
+
+        assertThatIllegalStateException().isThrownBy(() -> cache.settle(a, 0))
+                .withMessage("the sequence is not admitted: it holds no blocks");
+        cache.withdraw(a);
+
+        assertThat(cache.admit(a, hit, 9)).as("nothing changed").isTrue();
+        cache.release(a);
+        cache.withdraw(a);
+        assertThat(keyed(cache)).containsExactly(1, 2);
+        cache.checkIntegrity(List.of());
     }
 
     @Test

@@ -35,18 +35,24 @@ class KvCacheModelTest {
         long refusals = 0;
         long swapsIn = 0;
         long copiesOnWrite = 0;
+        long forks = 0;
+        long loads = 0;
         for (long seed = firstSeed; seed < firstSeed + worlds; seed++) {
             CacheWorld world = run(seed);
             hits += world.hits;
             refusals += world.refusals;
             swapsIn += world.swapsIn;
             copiesOnWrite += world.copiesOnWrite;
+            forks += world.forks;
+            loads += world.loads;
         }
         // what is hard to reach was reached often
         assertThat(hits).as("blocks hit").isGreaterThan(100L * worlds);
         assertThat(refusals).as("refusals").isGreaterThan(100L * worlds);
         assertThat(swapsIn).as("swapped in").isGreaterThan(5L * worlds);
         assertThat(copiesOnWrite).as("copies on write").isGreaterThan(20L * worlds);
+        assertThat(forks).as("forks").isGreaterThan(20L * worlds);
+        assertThat(loads).as("delayed loads").isGreaterThan(10L * worlds);
     }
 
     private static CacheWorld run(long seed) {

@@ -8,6 +8,8 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.BiPredicate;
 
 /**
  * What the cache should do, written with lists and maps and no thought for speed. A full block is known by its text: a
@@ -27,9 +29,11 @@ final class ObviousCache {
         int computed;
         int settled;
         int keyed;
-        int settledBlocks;
         int awaited;
         int swapped;
+        boolean skipsCacheRead;
+        boolean admittedBefore;
+        int cachedTokens;
         final List<List<Integer>> hostBlocks = new ArrayList<>();
 
         Holder(long[] texts, int groupCount) {
@@ -56,6 +60,17 @@ final class ObviousCache {
     final long[] textOf;
     final Map<Long, List<Integer>> blocksByText = new HashMap<>();
     private final List<Integer> freeHost = new ArrayList<>();
+    private final List<Holder> swappedOut = new ArrayList<>();
+    private long requests;
+    private long queriedTokens;
+    private long hitTokens;
+    private long queriedBlocks;
+    private long hitBlocks;
+    private long resumptions;
+    private long resumedTokens;
+    private long resumedHitTokens;
+    private long evictions;
+    private long resets;
 
     ObviousCache(KvCacheSettings settings) {
         this.settings = settings;
@@ -79,6 +94,11 @@ final class ObviousCache {
         return freeHost.size();
     }
 
+    PrefixCacheStats stats() {
+        return new PrefixCacheStats(requests, queriedTokens, hitTokens, queriedBlocks, hitBlocks,
+                resumptions, resumedTokens, resumedHitTokens, 0, evictions, resets);
+    }
+
     /** The longest prefix of which every group has what a token after it sees. */
     Hit match(Holder holder) {
         int length = (holder.known - 1) / blockSize;
@@ -97,46 +117,33 @@ final class ObviousCache {
         return new Hit(length, blocks);
     }
 
-    boolean admit(Holder holder, Hit hit, Admission admission) {
+    /** @param inTheMaking blocks that a step is still to compute, or computes now */
+    boolean admit(Holder holder, Hit hit, Admission admission, Set<Integer> inTheMaking) {
         int cached = Math.max(hit.blockCount() * blockSize, holder.swapped);
         int present = cached + (admission.delayKeys() ? 0 : admission.externalTokens());
         int computed = cached + admission.externalTokens() + admission.tokenCount();
         int blocks = blocks(Math.min(computed + admission.lookahead(), settings.maxLength()));
-        int wanted = 0;
-        int wantedInAll = 0;
+        var begun = new ArrayList<List<Integer>>();
         for (int group = 0; group < groupCount; group++) {
-            int kept = 0;
-            int leaving = 0;
-            for (int index = unseenBlocks(group, present); index < hit.blockCount(); index++) {
-                int block = hit.blocks().get(group).get(index);
-                kept++;
-                leaving += queue.contains(block) ? 1 : 0;
+            var table = new ArrayList<Integer>(Collections.nCopies(unseenBlocks(group, present), NULL_BLOCK));
+            for (int index = table.size(); index < hit.blockCount(); index++) {
+                table.add(hit.blocks().get(group).get(index));
             }
-            wanted += blocks - Math.max(unseenBlocks(group, present), hit.blockCount()) + leaving;
-            int whole = blocks(Math.min(holder.known, settings.maxLength()));
-            if (settings.groups().get(group) instanceof SlidingWindow(int window)) {
-                whole = Math.min(whole, blocks(window - 1 + computed - cached + admission.lookahead()) + 1);
-            }
-            wantedInAll += Math.max(whole - kept, 0) + leaving;
+            begun.add(table);
         }
-        int free = queue.size() - (admission.othersRun() ? settings.watermarkBlocks() : 0);
-        if (wanted > free || admission.wholeSequence() && wantedInAll > free) {
+        boolean unsettled = hit.blocks().stream().anyMatch(row -> row.stream().anyMatch(inTheMaking::contains));
+        if (!suffices(begun, blocks, present / blockSize, holder, admission) || admission.delayKeys() && unsettled) {
             return false;
         }
-        for (int group = 0; group < groupCount; group++) {
-            for (int index = 0; index < Math.max(unseenBlocks(group, present), hit.blockCount()); index++) {
-                int block = index < unseenBlocks(group, present) ? NULL_BLOCK : hit.blocks().get(group).get(index);
-                hold(block);
-                holder.tables.get(group).add(block);
-            }
-        }
-        for (int group = 0; group < groupCount; group++) {
-            lengthen(holder.tables.get(group), blocks);
+        begin(holder, begun);
+        for (List<Integer> table : holder.tables) {
+            lengthen(table, blocks);
         }
         holder.settled = hit.blockCount() * blockSize;
-        holder.keyed = holder.settledBlocks = hit.blockCount();
+        holder.keyed = hit.blockCount();
         holder.awaited = admission.delayKeys() ? admission.externalTokens() : 0;
         dropSwapped(holder);
+        count(holder, holder.settled);
         compute(holder, computed);
         return true;
     }
@@ -150,22 +157,48 @@ final class ObviousCache {
         }
         int blocks = blocks(Math.min(holder.computed + tokenCount + lookahead, settings.maxLength()));
         int written = holder.computed / blockSize;
-        int wanted = 0;
-        for (List<Integer> table : holder.tables) {
-            wanted += Math.max(blocks - table.size(), 0) + (mustCopy(table, written) ? 1 : 0);
-        }
-        if (wanted > queue.size()) {
+        if (!lasts(new ArrayList<>(queue), holder.tables, blocks, written)) {
             return false;
         }
-        for (List<Integer> table : holder.tables) {
-            if (mustCopy(table, written)) {
-                int shared = table.get(written);
-                table.set(written, allocate());
-                release(List.of(shared));
-            }
-            lengthen(table, blocks);
-        }
+        own(holder, blocks, written);
         compute(holder, holder.computed + tokenCount);
+        return true;
+    }
+
+    /** Tokens that a child need not compute. */
+    int shareable(Holder parent, Holder child) {
+        int tokens = Math.min(Math.min(parent.computed, parent.known), child.known - 1);
+        return parent.awaited > 0 || !covers(parent, tokens) ? 0 : tokens;
+    }
+
+    boolean fork(Holder parent, Holder child, Admission admission) {
+        int shared = shareable(parent, child);
+        if (shared == 0) {
+            return false;
+        }
+        int computed = shared + admission.tokenCount();
+        int blocks = blocks(Math.min(computed + admission.lookahead(), settings.maxLength()));
+        int written = shared / blockSize;
+        var begun = new ArrayList<List<Integer>>();
+        for (int group = 0; group < groupCount; group++) {
+            var table = new ArrayList<Integer>(Collections.nCopies(unseenBlocks(group, shared), NULL_BLOCK));
+            for (int index = table.size(); index < blocks(shared); index++) {
+                table.add(parent.tables.get(group).get(index));
+            }
+            begun.add(table);
+        }
+        begin(child, begun);
+        if (!suffices(child.tables, blocks, written, child, admission)) {
+            releaseAll(child);
+            return false;
+        }
+        compute(parent, parent.computed);
+        dropSwapped(child);
+        child.settled = shared;
+        child.keyed = Math.min(parent.keyed, shared / blockSize);
+        own(child, blocks, written);
+        count(child, shared);
+        compute(child, computed);
         return true;
     }
 
@@ -174,37 +207,25 @@ final class ObviousCache {
         holder.awaited = 0;
         compute(holder, Math.min(start + externalTokens, holder.known - 1));
         holder.settled = holder.computed;
-        holder.settledBlocks = holder.keyed;
     }
 
-    void withdraw(Holder holder) {
-        for (int index = holder.settledBlocks; index < holder.keyed; index++) {
-            for (List<Integer> table : holder.tables) {
-                forget(table.get(index));
+    /**
+     * Steps failed, or are given back.
+     *
+     * @param right   leading tokens that are in the cache all the same
+     * @param isRight of a group and the index of a block: a key stays just if its block holds what it says
+     */
+    void withdraw(Holder holder, int right, BiPredicate<Integer, Integer> isRight) {
+        for (int index = 0; index < holder.keyed; index++) {
+            for (int group = 0; group < groupCount; group++) {
+                if (!isRight.test(group, index)) {
+                    forget(holder.tables.get(group).get(index));
+                }
             }
         }
-        holder.keyed = holder.settledBlocks;
-        holder.computed = holder.settled;
-    }
-
-    boolean fork(Holder parent, Holder child) {
-        int tokens = Math.min(Math.min(parent.computed, parent.known), child.known - 1);
-        if (tokens == 0 || parent.awaited > 0 || !covers(parent, tokens)) {
-            return false;
-        }
-        compute(parent, parent.computed);
-        dropSwapped(child);
-        for (int group = 0; group < groupCount; group++) {
-            for (int index = 0; index < blocks(tokens); index++) {
-                int block = index < unseenBlocks(group, tokens) ? NULL_BLOCK : parent.tables.get(group).get(index);
-                hold(block);
-                child.tables.get(group).add(block);
-            }
-        }
-        child.settled = tokens;
-        child.keyed = child.settledBlocks = Math.min(parent.keyed, tokens / blockSize);
-        child.computed = tokens;
-        return true;
+        holder.keyed = Math.min(holder.keyed, right / blockSize);
+        holder.computed = right;
+        holder.awaited = 0;
     }
 
     boolean swapOut(Holder holder) {
@@ -222,6 +243,7 @@ final class ObviousCache {
             }
         }
         holder.swapped = tokens;
+        swappedOut.add(holder);
         releaseAll(holder);
         return true;
     }
@@ -232,6 +254,7 @@ final class ObviousCache {
             blocks.clear();
         }
         holder.swapped = 0;
+        swappedOut.remove(holder);
     }
 
     void release(Holder holder) {
@@ -245,6 +268,8 @@ final class ObviousCache {
         }
         blocksByText.clear();
         Arrays.fill(textOf, NO_TEXT);
+        List.copyOf(swappedOut).forEach(this::dropSwapped);
+        resets++;
         return true;
     }
 
@@ -253,6 +278,103 @@ final class ObviousCache {
             case FullAttention() -> 0;
             case SlidingWindow(int window) -> Math.max(0, tokenCount - window + 1);
         };
+    }
+
+    /**
+     * Takes from a copy of the free blocks what an admission takes, and sees whether it runs out.
+     *
+     * @param begun the tables as they begin
+     */
+    private boolean suffices(List<List<Integer>> begun, int blocks, int written, Holder holder, Admission admission) {
+        var left = new ArrayList<>(queue);
+        begun.forEach(left::removeAll);
+        var whole = new ArrayList<>(left);
+        boolean suffices = lasts(left, begun, blocks, written) && leavesWatermark(left, admission);
+        if (!admission.wholeSequence()) {
+            return suffices;
+        }
+        // the same again, for as many blocks as the sequence will ever hold at once
+        for (int group = 0; group < groupCount; group++) {
+            int own = 0;
+            for (int index = 0; index < Math.min(written, begun.get(group).size()); index++) {
+                own += begun.get(group).get(index) == NULL_BLOCK ? 0 : 1;
+            }
+            for (int held = own; held < mostBlocks(group, holder.known, admission); held++) {
+                if (whole.isEmpty()) {
+                    return false;
+                }
+                whole.removeFirst();
+            }
+        }
+        return suffices && leavesWatermark(whole, admission);
+    }
+
+    /** True if so many more than what lies below the watermark are left that the watermark is not touched. */
+    private boolean leavesWatermark(List<Integer> left, Admission admission) {
+        return !admission.othersRun() || left.size() + 1 > settings.watermark() * settings.blockCount();
+    }
+
+    /** Of a sequence in steps like this admission (spec 5.3). */
+    private int mostBlocks(int group, int known, Admission admission) {
+        int whole = blocks(Math.min(known, settings.maxLength()));
+        int step = admission.externalTokens() + admission.tokenCount() + admission.lookahead();
+        return switch (settings.groups().get(group)) {
+            case FullAttention() -> whole;
+            case SlidingWindow(int window) -> Math.min(whole, blocks(window - 1 + step) + 1);
+        };
+    }
+
+    /** Takes the blocks for tables so long, and the copies of what may not be written; false if they run out. */
+    private boolean lasts(List<Integer> left, List<List<Integer>> tables, int blocks, int written) {
+        for (List<Integer> table : tables) {
+            int taken = Math.max(blocks - table.size(), 0) + (mustCopy(table, written) ? 1 : 0);
+            for (int i = 0; i < taken; i++) {
+                if (left.isEmpty()) {
+                    return false;
+                }
+                left.removeFirst();
+            }
+        }
+        return true;
+    }
+
+    private void begin(Holder holder, List<List<Integer>> begun) {
+        for (int group = 0; group < groupCount; group++) {
+            begun.get(group).forEach(this::hold);
+            holder.tables.get(group).addAll(begun.get(group));
+        }
+    }
+
+    /** Makes the tables so long, and the block that is written first the holder's own. */
+    private void own(Holder holder, int blocks, int written) {
+        for (List<Integer> table : holder.tables) {
+            if (mustCopy(table, written)) {
+                int shared = table.get(written);
+                table.set(written, allocate());
+                release(List.of(shared));
+            }
+            lengthen(table, blocks);
+        }
+    }
+
+    private void count(Holder holder, int cached) {
+        boolean first = !holder.admittedBefore;
+        holder.admittedBefore = true;
+        holder.cachedTokens = first ? cached : holder.cachedTokens;
+        if (!settings.prefixCaching() || holder.skipsCacheRead) {
+            return;
+        }
+        if (first) {
+            requests++;
+            queriedTokens += holder.known;
+            hitTokens += cached;
+            queriedBlocks += holder.known / blockSize;
+            hitBlocks += cached / blockSize;
+        } else {
+            resumptions++;
+            resumedTokens += holder.known;
+            resumedHitTokens += cached;
+        }
     }
 
     private int unseenBlocks(int group, int tokenCount) {
@@ -323,7 +445,7 @@ final class ObviousCache {
             release(table);
             table.clear();
         }
-        holder.computed = holder.settled = holder.keyed = holder.settledBlocks = 0;
+        holder.computed = holder.settled = holder.keyed = 0;
         holder.awaited = 0;
     }
 
@@ -357,6 +479,7 @@ final class ObviousCache {
 
     private int allocate() {
         int block = queue.removeFirst();
+        evictions += textOf[block] == NO_TEXT ? 0 : 1;
         forget(block);
         references[block] = 1;
         return block;

@@ -43,7 +43,7 @@ final class Sequences {
 
     /** The step that was made for a sequence has succeeded. */
     static void settle(KvCacheManager cache, TokenSequence sequence) {
-        cache.settle(sequence, sequence.computedTokens(), sequence.keyedBlocks());
+        cache.settle(sequence, sequence.computedTokens());
     }
 
     static void grow(KvCacheManager cache, TokenSequence sequence, int... tokens) {
@@ -53,6 +53,12 @@ final class Sequences {
         if (!cache.extend(sequence, tokens.length)) {
             throw new AssertionError("not enough blocks");
         }
+    }
+
+    /** All that is left of the child is computed. */
+    static boolean forked(KvCacheManager cache, TokenSequence parent, TokenSequence child) {
+        int left = child.tokenCount() - cache.shareableTokens(parent, child);
+        return cache.fork(parent, child, Admission.of(left));
     }
 
     static KvCacheManager cache(int blockCount, int blockSize) {

@@ -145,7 +145,7 @@ class MetricsEndpointTest {
                     .retrieve().bodyToFlux(GenerateEvent.class).blockLast(TIMEOUT);
         }
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        while (engine.snapshot().running() > 0 && System.nanoTime() - deadline < 0) {
+        while (engine.snapshot().load().running() > 0 && System.nanoTime() - deadline < 0) {
             Thread.onSpinWait();
         }
     }

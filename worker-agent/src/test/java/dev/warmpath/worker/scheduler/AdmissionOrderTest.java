@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import org.junit.jupiter.api.DisplayName;
@@ -209,6 +210,82 @@ class AdmissionOrderTest {
         world.submit(follower);
 
         assertThat(world.step()).containsExactly(3);
+    }
+
+    @Test
+    void a_leader_is_forked_from_only_when_its_whole_prompt_is_scheduled() {
+        Sequence leader = request("leader", 4, prompt(0, 10), 5);
+        Sequence follower = leader.follower(SamplingParameters.GREEDY);
+        leader.become(Alive.RUNNING);
+        follower.become(Alive.WAITING);
+        leader.scheduledTokens = 9;
+        assertThat(follower.leaderToFork()).isNull();
+        assertThat(follower.awaitsLeader()).isTrue();
+
+        leader.scheduledTokens = 10;
+        assertThat(follower.leaderToFork()).isSameAs(leader);
+        assertThat(follower.awaitsLeader()).isFalse();
+
+        follower.become(Alive.PREEMPTED);
+        assertThat(follower.leaderToFork()).as("it has tokens of its own").isNull();
+    }
+
+    @Test
+    void a_follower_leaves_the_watermark_free_like_anybody_else() {
+        // 10 blocks, of which 3 are to stay free: the leader takes 7, and the follower's copy would be the eighth
+        var cache = KvCacheSettings.of(11, 4).withWatermark(0.3);
+        var world = new SchedulerWorld(SchedulerSettings.of(64, 4, 8), cache, 40);
+        Sequence leader = request("leader", 4, prompt(0, 26), 5);
+        Sequence follower = leader.follower(SamplingParameters.GREEDY);
+        world.submit(leader);
+        world.submit(follower);
+        assertThat(world.step()).containsExactly(26);
+        assertThat(world.cache.freeBlocks()).isEqualTo(3);
+
+        assertThat(world.step()).containsExactly(1);
+        assertThat(follower.state()).isEqualTo(Alive.WAITING);
+        assertThat(world.cache.freeBlocks()).isEqualTo(3);
+        assertThat(world.cache.stats().requests()).as("a refused fork is no admission").isEqualTo(1);
+        world.scheduler.cancel(leader);
+        assertThat(world.step()).as("nobody runs: the watermark does not count").containsExactly(2);
+    }
+
+    @Test
+    void each_candidate_is_looked_up_once_a_step_however_many_are_admitted() {
+        var settings = SchedulerSettings.of(2048, 64, 512).withCacheAwareWindow(200);
+        var cache = new KvCacheManager(KvCacheSettings.of(5_000, 4));
+        var waiting = new WaitingQueue();
+        for (int i = 0; i < 200; i++) {
+            Sequence sequence = request("r" + i, 4, prompt(20 * i, 16), 5);
+            sequence.arrival = i;
+            waiting.add(sequence);
+        }
+        var order = new AdmissionOrder(waiting, cache, settings);
+        order.begin(0);
+        for (int i = 0; i < 50; i++) {
+            Sequence sequence = waiting.get(order.next());
+            cache.admit(sequence.tokens(), cache.match(sequence.tokens()), 16);
+            waiting.remove(sequence);
+            order.admitted(sequence);
+        }
+        assertThat(order.lookUps()).isEqualTo(200);
+        order.begin(0);
+        order.next();
+        assertThat(order.lookUps()).as("a new step").isEqualTo(200 + 150);
+    }
+
+    @Test
+    void not_more_than_nine_are_tried_in_vain_however_wide_the_window_is() {
+        var world = new SchedulerWorld(ROOMY.withCacheAwareWindow(30), 11, 4, 40);
+        int[][] prompts = new int[11][];
+        prompts[0] = prompt(0, 24);
+        for (int i = 1; i < 10; i++) {
+            prompts[i] = prompt(100 * i, 32);
+        }
+        prompts[10] = prompt(2000, 8);
+        world.submit(prompts);
+        assertThat(world.step()).containsExactly(24);
+        assertThat(world.step()).as("those nine need not be tried again, but for the first").containsExactly(1, 8);
     }
 
     private static Sequence prioritized(String id, int priority, int[] prompt) {

@@ -70,6 +70,22 @@ final class FakeDevice {
         return drawn;
     }
 
+    /** True if some block has the content, of the first group, of the last block of so many tokens. */
+    boolean holds(int[] tokens, int tokenCount) {
+        int[] content = new int[blockSize];
+        int fingerprint = 0;
+        for (int position = 0; position < tokenCount; position++) {
+            fingerprint = 31 * fingerprint + tokens[position] + 1;
+            content[position % blockSize] = fingerprint;
+        }
+        for (int from = blockSize; from < slots.length; from += blockSize) {
+            if (Arrays.equals(slots, from, from + blockSize, content, 0, blockSize)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     void settled() {
         hostBlocksSinceSettled.clear();
     }

@@ -191,6 +191,36 @@ class PreemptionTest {
     }
 
     @Test
+    void a_swapped_sequence_whose_copies_were_made_survives_the_failure_of_a_later_step() {
+        var cache = KvCacheSettings.of(6, 4).withPrefixCaching(false).withHostBlockCount(4);
+        var world = new SchedulerWorld(ROOMY, cache, 20);
+        Sequence[] ab = world.submit(prompt(0, 7), prompt(1000, 10));
+        world.step();
+        world.step();
+        world.step();
+        assertThat(ab[1].state()).isEqualTo(Alive.PREEMPTED);
+
+        assertThat(world.schedule()).containsExactly(1);
+        assertThat(world.scheduler.fail("device lost")).containsExactly(ab[0]);
+        assertThat(world.cache.freeHostBlocks()).as("b's copy is as good as before").isEqualTo(1);
+        assertThat(world.step()).as("11 of 12 tokens come back").containsExactly(1);
+        assertThat(world.batch.firstPosition(0)).isEqualTo(11);
+    }
+
+    @Test
+    void what_lies_in_swap_space_is_no_prompt_token_still_to_be_computed() {
+        var cache = KvCacheSettings.of(6, 4).withPrefixCaching(false).withHostBlockCount(4);
+        var world = new SchedulerWorld(SchedulerSettings.of(10, 4, 8), cache, 20);
+        Sequence[] ab = world.submit(prompt(0, 4), prompt(1000, 14));
+        assertThat(world.step()).containsExactly(4, 6);
+        assertThat(world.step()).as("a takes the fourth of 5 blocks, b wants two").containsExactly(1);
+
+        assertThat(world.scheduler.swapPreemptions()).isEqualTo(1);
+        assertThat(ab[1].tokens().computedTokens()).isZero();
+        assertThat(world.scheduler.pendingPromptTokens()).as("6 of 14 need not be computed again").isEqualTo(8);
+    }
+
+    @Test
     void preempted_sequences_keep_their_order_and_stand_before_new_ones() {
         var world = new SchedulerWorld(ROOMY, 7, 4, 24);
         Sequence[] abc = world.submit(prompt(0, 8), prompt(1000, 8), prompt(2000, 8), prompt(3000, 4));

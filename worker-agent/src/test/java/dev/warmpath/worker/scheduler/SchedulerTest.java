@@ -26,6 +26,8 @@ import org.junit.jupiter.api.Test;
 /** The figures of every numbered scenario were produced by vLLM's own code, or follow from them by hand. */
 class SchedulerTest {
 
+    private static final Finished STOP = new Finished(FinishReason.STOP, Finished.NO_STOP_TOKEN);
+    private static final Finished LENGTH = new Finished(FinishReason.LENGTH, Finished.NO_STOP_TOKEN);
     private static final SchedulerSettings ROOMY = SchedulerSettings.of(2048, 64, 512);
 
     @Test
@@ -111,46 +113,47 @@ class SchedulerTest {
     @Test
     @DisplayName("K39: end of sequence")
     void an_eos_token_stops_unless_it_is_ignored() {
-        assertThat(end(prompt(10, 4), new StopConditions(9, new int[0], false), 8, EOS)).isEqualTo(FinishReason.STOP);
-        assertThat(end(prompt(10, 4), new StopConditions(3, new int[0], true), 8, EOS, EOS, EOS))
-                .isEqualTo(FinishReason.LENGTH);
+        assertThat(end(prompt(10, 4), new StopConditions(9, new int[0], false), 32, EOS)).isEqualTo(STOP);
+        assertThat(end(prompt(10, 4), new StopConditions(3, new int[0], true), 32, EOS, EOS, EOS)).isEqualTo(LENGTH);
     }
 
     @Test
-    @DisplayName("K39: stop token 42")
-    void a_stop_token_stops_even_where_eos_is_ignored_and_before_the_length_does() {
+    @DisplayName("K39: stop id 42")
+    void a_stop_token_stops_is_named_and_counts_even_where_eos_is_ignored_and_before_the_length_does() {
+        var stoppedBy42 = new Finished(FinishReason.STOP, /* stopTokenId */ 42);
+        assertThat(end(prompt(10, 4), new StopConditions(9, new int[] {42}, false), 32, 42)).isEqualTo(stoppedBy42);
         assertThat(end(prompt(10, 4), new StopConditions(9, new int[] {41, 42}, true), 32, EOS, 42))
-                .isEqualTo(FinishReason.STOP);
-        assertThat(end(prompt(10, 4), new StopConditions(1, new int[] {42}, false), 32, 42))
-                .isEqualTo(FinishReason.STOP);
+                .isEqualTo(stoppedBy42);
+        assertThat(end(prompt(10, 4), new StopConditions(1, new int[] {42}, false), 32, 42)).isEqualTo(stoppedBy42);
     }
 
     @Test
-    @DisplayName("K39: max tokens 1")
+    @DisplayName("K39: max_tokens 1")
     void the_token_limit_ends_by_length() {
-        assertThat(end(prompt(10, 4), StopConditions.maxTokens(1), 32, ANY_TOKEN)).isEqualTo(FinishReason.LENGTH);
+        assertThat(end(prompt(10, 4), StopConditions.maxTokens(1), 32, ANY_TOKEN)).isEqualTo(LENGTH);
     }
 
     @Test
     @DisplayName("K39: max length 8, prompt 6")
     void the_context_limit_ends_by_length_at_the_second_token() {
-        assertThat(end(prompt(10, 6), StopConditions.maxTokens(99), 8, ANY_TOKEN, ANY_TOKEN))
-                .isEqualTo(FinishReason.LENGTH);
+        assertThat(end(prompt(10, 6), StopConditions.maxTokens(99), 8, ANY_TOKEN, ANY_TOKEN)).isEqualTo(LENGTH);
     }
 
     @Test
-    @DisplayName("K39: end of sequence with min tokens 3")
+    @DisplayName("K39: end of sequence with min_tokens 3")
     void before_the_least_number_of_tokens_only_the_length_ends() {
+        var eosOnly = new StopConditions(9, new int[0], false).withMinTokens(3);
+        assertThat(end(prompt(10, 4), eosOnly, 32, EOS, EOS, EOS)).isEqualTo(STOP);
         var stop = new StopConditions(9, new int[] {42}, false).withMinTokens(3);
-        assertThat(end(prompt(10, 4), stop, 32, EOS, 42, EOS)).isEqualTo(FinishReason.STOP);
-        assertThat(end(prompt(10, 4), stop, 32, EOS, EOS, 42)).isEqualTo(FinishReason.STOP);
+        assertThat(end(prompt(10, 4), stop, 32, EOS, 42, EOS)).isEqualTo(STOP);
+        assertThat(end(prompt(10, 4), stop, 32, EOS, EOS, 42)).isEqualTo(new Finished(FinishReason.STOP, 42));
     }
 
     @Test
     @DisplayName("K39: min tokens beyond the cap")
     void a_least_number_of_tokens_beyond_the_context_does_not_keep_a_sequence_running() {
         var stop = new StopConditions(9, new int[0], false).withMinTokens(9);
-        assertThat(end(prompt(10, 6), stop, 8, EOS, EOS)).isEqualTo(FinishReason.LENGTH);
+        assertThat(end(prompt(10, 6), stop, 8, EOS, EOS)).isEqualTo(LENGTH);
     }
 
     @Test
@@ -187,7 +190,7 @@ class SchedulerTest {
         world.step();
         world.step();
 
-        assertThat(one[0].state()).isEqualTo(new Finished(FinishReason.LENGTH));
+        assertThat(one[0].state()).isEqualTo(Finished.of(FinishReason.LENGTH));
         assertThat(one[0].completionTokens()).isEqualTo(2);
         assertThat(world.cache.freeBlocks()).isEqualTo(9);
         assertThat(world.cache.announcedCount()).isZero();
@@ -215,14 +218,14 @@ class SchedulerTest {
     }
 
     @Test
-    void a_full_queue_refuses_and_the_same_sequence_may_try_again() {
-        var world = new SchedulerWorld(SchedulerSettings.of(64, 1, 1), 10, 4, 32);
-        world.submit(prompt(0, 4));
+    void more_than_may_be_alive_is_an_error_of_the_submitter_who_counts_them() {
+        var world = new SchedulerWorld(SchedulerSettings.of(64, 1, 2), 10, 4, 32);
+        Sequence[] three = world.submit(prompt(0, 4), prompt(0, 4), prompt(0, 4));
         Sequence next = request("next", 4, prompt(0, 4), 1);
 
-        assertThat(world.scheduler.submit(next, 0)).isEqualTo(new Submission.Refused(
-                FailureReason.QUEUE_FULL, "1 requests are waiting, at most 1 may"));
-        world.step();
+        assertThatIllegalStateException().isThrownBy(() -> world.scheduler.submit(next, 0))
+                .withMessage("0 sequences run and 3 wait, of 3 that may");
+        world.scheduler.cancel(three[0]);
         assertThat(world.scheduler.submit(next, 0)).isEqualTo(new Submission.Accepted());
     }
 
@@ -349,7 +352,7 @@ class SchedulerTest {
     }
 
     /** Draws these tokens and tells how it ended; not before the last of them. */
-    private static FinishReason end(int[] prompt, StopConditions stop, int contextLength, int... drawn) {
+    private static Finished end(int[] prompt, StopConditions stop, int contextLength, int... drawn) {
         var world = new SchedulerWorld(ROOMY, 20, 4, contextLength);
         Sequence sequence = request("a", 4, prompt, stop, Sequence.NO_DEADLINE);
         world.scheduler.submit(sequence, 0);
@@ -357,8 +360,8 @@ class SchedulerTest {
             assertThat(sequence.isOver()).isFalse();
             world.scheduler.settle(world.scheduler.schedule(0), new int[] {token});
         }
-        if (sequence.state() instanceof Finished(FinishReason reason)) {
-            return reason;
+        if (sequence.state() instanceof Finished finished) {
+            return finished;
         }
         throw new AssertionError(sequence + " goes on");
     }

@@ -2,6 +2,7 @@ package dev.warmpath.worker.scheduler;
 
 import static dev.warmpath.worker.scheduler.Requests.EOS;
 import static dev.warmpath.worker.scheduler.Requests.prompt;
+import static dev.warmpath.worker.scheduler.Requests.request;
 import static dev.warmpath.worker.scheduler.SchedulerWorld.ANY_TOKEN;
 import static dev.warmpath.worker.scheduler.SchedulerWorld.table;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -9,11 +10,13 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import dev.warmpath.worker.scheduler.SequenceState.Cancelled;
 import dev.warmpath.worker.scheduler.SequenceState.Failed;
 import dev.warmpath.worker.scheduler.SequenceState.Finished;
+import java.util.Arrays;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -70,7 +73,7 @@ class StepsInFlightTest {
         ScheduledBatch second = world.batch;
 
         world.settleStep(first, EOS);
-        assertThat(one.state()).isEqualTo(new Finished(FinishReason.STOP));
+        assertThat(one.state()).isEqualTo(Finished.of(FinishReason.STOP));
         assertThat(world.scheduler.runningCount()).isZero();
         assertThat(world.scheduler.isIdle()).as("a step is in flight").isFalse();
         assertThat(world.cache.freeBlocks()).isEqualTo(17);
@@ -115,7 +118,7 @@ class StepsInFlightTest {
 
         assertThat(world.schedule()).isEmpty();
         world.settleStep(first, ANY_TOKEN);
-        assertThat(one.state()).isEqualTo(new Finished(FinishReason.LENGTH));
+        assertThat(one.state()).isEqualTo(Finished.of(FinishReason.LENGTH));
         assertThat(world.cache.freeBlocks()).isEqualTo(19);
     }
 
@@ -220,24 +223,57 @@ class StepsInFlightTest {
     }
 
     @Test
-    @DisplayName("K39: what several steps draw after the end is dropped")
+    @DisplayName("K39: 10, 42, 12 drawn with stop id 42 keeps 10, 42")
     void tokens_that_are_drawn_after_a_stop_are_dropped_and_the_blocks_return_with_the_last_step() {
-        var world = new SchedulerWorld(FOUR_STEPS, 20, 4, 32);
-        Sequence one = world.submit(prompt(0, 5))[0];
+        var world = new SchedulerWorld(ROOMY.withSteps(3), 20, 4, 32);
+        var stop = new StopConditions(10, new int[] {42}, false);
+        Sequence one = world.submit(request("one", 4, prompt(0, 5), stop, Sequence.NO_DEADLINE));
         world.step();
         world.schedule();
         ScheduledBatch batch = world.batch;
         world.settleStep(batch, 10);
-        world.settleStep(batch, EOS);
-        assertThat(one.isOver()).isTrue();
-        assertThat(world.cache.freeBlocks()).isEqualTo(16);
-
+        assertThat(one.isOver()).isFalse();
+        world.settleStep(batch, 42);
+        assertThat(one.state()).isEqualTo(new Finished(FinishReason.STOP, /* stopTokenId */ 42));
+        assertThat(world.cache.freeBlocks()).isEqualTo(17);
         world.settleStep(batch, 12);
         assertThat(batch.tookToken(0)).isFalse();
-        world.settleStep(batch, 12);
-        assertThat(one.tokens().tokens()).startsWith(0, 1, 2, 3, 4, ANY_TOKEN, 10, EOS);
+
+        assertThat(Arrays.copyOf(one.tokens().tokens(), one.tokens().tokenCount()))
+                .containsExactly(0, 1, 2, 3, 4, ANY_TOKEN, 10, 42);
         assertThat(one.completionTokens()).isEqualTo(3);
         assertThat(world.cache.freeBlocks()).isEqualTo(19);
+    }
+
+    @Test
+    void nobody_is_admitted_while_a_running_one_lacks_blocks_and_waits_for_steps_in_flight() {
+        var settings = ASYNC.withLongPrefillThreshold(8).withReserveWholeSequence(false);
+        var world = new SchedulerWorld(settings, 6, 4, 20);
+        world.submit(request("a", 4, prompt(0, 4), 10));
+        world.submit(request("b", 4, prompt(1000, 16), 1));
+        assertThat(world.schedule()).as("1 and 2 of 5 blocks").containsExactly(4, 8);
+        Sequence small = world.submit(request("small", 4, prompt(2000, 2), 1));
+
+        assertThat(world.schedule()).as("a takes one, b wants two and finds one").containsExactly(1);
+        assertThat(world.cache.freeBlocks()).isEqualTo(1);
+        assertThat(small.state()).as("it would fit").isEqualTo(Alive.WAITING);
+    }
+
+    @Test
+    void a_batch_that_has_settled_is_forgotten_with_the_next_decision_wherever_its_object_stands() {
+        var world = new SchedulerWorld(ASYNC, 20, 4, 32);
+        world.submit(/* maxTokens */ 2, prompt(0, 5));
+        world.schedule();
+        ScheduledBatch first = world.batch;
+        world.schedule();
+        ScheduledBatch second = world.batch;
+        world.settle(first);
+        world.settle(second);
+        assertThat(second.size()).as("may still be read").isEqualTo(1);
+
+        assertThat(world.schedule()).isEmpty();
+        assertThat(first.size()).isZero();
+        assertThat(second.size()).isZero();
     }
 
     @Test
@@ -290,7 +326,7 @@ class StepsInFlightTest {
         world.settle(third);
         world.settle(world.batch);
 
-        assertThat(one.state()).isEqualTo(new Finished(FinishReason.LENGTH));
+        assertThat(one.state()).isEqualTo(Finished.of(FinishReason.LENGTH));
         assertThat(one.completionTokens()).isEqualTo(10);
         assertThat(table(one)).isEmpty();
         assertThat(world.scheduler.isIdle()).isTrue();

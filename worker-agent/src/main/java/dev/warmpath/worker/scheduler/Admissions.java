@@ -1,0 +1,103 @@
+package dev.warmpath.worker.scheduler;
+
+import dev.warmpath.worker.kvcache.Admission;
+import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.kvcache.PrefixHit;
+import dev.warmpath.worker.kvcache.TokenSequence;
+import dev.warmpath.worker.scheduler.SequenceState.Alive;
+import java.util.ArrayList;
+
+/**
+ * The second half of a decision: waiting sequences begin, in {@link AdmissionOrder}, each with what is cached of it or
+ * what its leader has, as long as there are places, budget and blocks. Nobody jumps the queue for lack of budget.
+ */
+final class Admissions {
+
+    private enum Verdict { ADMITTED, LACKS_BUDGET, LACKS_BLOCKS }
+
+    private final SchedulerSettings settings;
+    private final KvCacheManager cache;
+    private final ArrayList<Sequence> running;
+    private final WaitingQueue waiting;
+    private final AdmissionOrder order;
+    /** What the last one tried asked for. */
+    private Admission asked;
+
+    Admissions(SchedulerSettings settings, KvCacheManager cache, ArrayList<Sequence> running, WaitingQueue waiting) {
+        this.settings = settings;
+        this.cache = cache;
+        this.running = running;
+        this.waiting = waiting;
+        this.asked = Admission.of(1).withWholeSequence(settings.reserveWholeSequence());
+        this.order = new AdmissionOrder(waiting, cache, settings);
+    }
+
+    void admit(ScheduledBatch batch, long nowNanos) {
+        order.begin(nowNanos);
+        while (running.size() < settings.maxSequences() && settings.budget(batch) > 0) {
+            int place = order.next();
+            if (place == AdmissionOrder.NOBODY) {
+                return;
+            }
+            Sequence sequence = waiting.get(place);
+            switch (admit(sequence, batch)) {
+                case ADMITTED -> {
+                    waiting.remove(place);
+                    running.add(sequence);
+                    sequence.become(Alive.RUNNING);
+                    order.admitted(sequence);
+                }
+                case LACKS_BLOCKS -> order.refused(sequence);
+                case LACKS_BUDGET -> {
+                    return;
+                }
+            }
+        }
+    }
+
+    private Verdict admit(Sequence sequence, ScheduledBatch batch) {
+        if (forkFromLeader(sequence, batch)) {
+            return Verdict.ADMITTED;
+        }
+        TokenSequence tokens = sequence.tokens();
+        PrefixHit hit = cache.match(tokens);
+        int wanted = settings.chunk(tokens.tokenCount() - cache.resumableTokens(tokens, hit));
+        if (wanted > settings.budget(batch) && !settings.chunkedPrefill()) {
+            return Verdict.LACKS_BUDGET;
+        }
+        int tokenCount = Math.min(wanted, settings.budget(batch));
+        if (!cache.admit(tokens, hit, admission(tokenCount))) {
+            return Verdict.LACKS_BLOCKS;
+        }
+        batch.add(sequence, tokenCount);
+        return Verdict.ADMITTED;
+    }
+
+    /** Who waits in vain asks for the same in every step: nothing is allocated for that. */
+    private Admission admission(int tokenCount) {
+        boolean othersRun = !running.isEmpty();
+        if (asked.tokenCount() != tokenCount || asked.othersRun() != othersRun) {
+            asked = new Admission(tokenCount, 0, 0, false, settings.reserveWholeSequence(), othersRun);
+        }
+        return asked;
+    }
+
+    /**
+     * What is left of the shared prompt is its last token: the first answer token is drawn from its logits.
+     *
+     * @return false if there is nothing to share, or no block to write to
+     */
+    private boolean forkFromLeader(Sequence sequence, ScheduledBatch batch) {
+        Sequence leader = sequence.leaderToFork();
+        if (leader == null) {
+            return false;
+        }
+        int tokenCount = sequence.tokens().tokenCount() - cache.shareableTokens(leader.tokens(), sequence.tokens());
+        boolean forks = tokenCount <= settings.budget(batch)
+                && cache.fork(leader.tokens(), sequence.tokens(), admission(tokenCount));
+        if (forks) {
+            batch.add(sequence, tokenCount);
+        }
+        return forks;
+    }
+}

@@ -1,0 +1,122 @@
+package dev.warmpath.worker.scheduler;
+
+import dev.warmpath.worker.kvcache.KvCacheManager;
+import dev.warmpath.worker.scheduler.SequenceState.Alive;
+import java.util.ArrayList;
+
+/**
+ * The first half of a decision: the running sequences go on, in order of admission, as far as the budget goes. One that
+ * finds no block takes those of a victim, who waits again.
+ *
+ * <p>Nobody is preempted while a step is in flight, for that step writes to the victim's blocks: whoever lacks blocks
+ * then waits until all have settled, and so does everybody else, lest it never gets so far.
+ */
+final class Serving {
+
+    private final SchedulerSettings settings;
+    private final int contextLength;
+    private final KvCacheManager cache;
+    private final ArrayList<Sequence> running;
+    private final WaitingQueue waiting;
+    private final Flight flight;
+    /** The place in {@link #running} of the one being served. */
+    private int cursor;
+    /** Somebody lacks blocks and waits until nothing is in flight. */
+    private boolean drains;
+    private long recomputePreemptions;
+    private long swapPreemptions;
+
+    Serving(SchedulerSettings settings, int contextLength, KvCacheManager cache, ArrayList<Sequence> running,
+            WaitingQueue waiting, Flight flight) {
+        this.settings = settings;
+        this.contextLength = contextLength;
+        this.cache = cache;
+        this.running = running;
+        this.waiting = waiting;
+        this.flight = flight;
+    }
+
+    /**
+     * Adds the running sequences to a batch.
+     *
+     * @return true if others may be admitted to it: nobody had to give way, and nobody waits for steps in flight
+     */
+    boolean serve(ScheduledBatch batch) {
+        drains &= !flight.isEmpty();
+        long preemptionsBefore = recomputePreemptions + swapPreemptions;
+        for (cursor = 0; cursor < running.size() && settings.budget(batch) > 0 && !drains; cursor++) {
+            Sequence sequence = running.get(cursor);
+            if (sequence.drawsLeft(contextLength) == 0) {
+                continue; // the steps in flight draw all that it may have
+            }
+            int tokenCount = Math.min(settings.chunk(sequence.tokens().uncomputedTokens()), settings.budget(batch));
+            if (extendOrPreempt(sequence, tokenCount, batch)) {
+                batch.add(sequence, tokenCount);
+            }
+        }
+        return !drains && recomputePreemptions + swapPreemptions == preemptionsBefore;
+    }
+
+    /** Takes blocks from victims until there are enough. @return false if the sequence itself had to go, or has to wait */
+    private boolean extendOrPreempt(Sequence sequence, int tokenCount, ScheduledBatch batch) {
+        while (!cache.extend(sequence.tokens(), tokenCount)) {
+            if (!flight.isEmpty()) {
+                drains = true;
+                return false;
+            }
+            if (running.size() == 1) {
+                throw new IllegalStateException(sequence + " is alone and finds no block, " + cache.freeBlocks()
+                        + " of " + cache.usableBlocks() + " are free");
+            }
+            Sequence victim = victim();
+            preempt(victim, batch);
+            if (victim == sequence) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private Sequence victim() {
+        Sequence victim = running.getLast();
+        if (settings.policy() == SchedulingPolicy.PRIORITY) {
+            for (int i = 0; i < running.size(); i++) {
+                if (victim.isBefore(running.get(i))) {
+                    victim = running.get(i);
+                }
+            }
+        }
+        return victim;
+    }
+
+    /** The victim gives back what this step gave it, and all its blocks; swap space keeps them if there is room. */
+    private void preempt(Sequence victim, ScheduledBatch batch) {
+        int place = running.indexOf(victim);
+        running.remove(place);
+        if (place <= cursor) {
+            cursor--;
+        }
+        if (batch.remove(victim)) {
+            cache.withdraw(victim.tokens());
+        }
+        if (cache.swapOut(victim.tokens())) {
+            swapPreemptions++;
+            flight.addSwappedOut(victim);
+        } else {
+            cache.release(victim.tokens());
+            recomputePreemptions++;
+        }
+        victim.scheduledTokens = 0;
+        victim.freeBlocksWhenRefused = Sequence.NEVER_REFUSED;
+        victim.become(Alive.PREEMPTED);
+        waiting.add(victim);
+    }
+
+    long recomputePreemptions() {
+        return recomputePreemptions;
+    }
+
+    long swapPreemptions() {
+        return swapPreemptions;
+    }
+}
