@@ -50,9 +50,10 @@ class WorkerConfiguration {
     FleetToken fleetToken(RouterLinkProperties properties, @Value("${server.address:#{null}}") @Nullable String address) {
         FleetToken token = FleetToken.of(properties.token());
         if (!token.allowsBinding(address)) {
-            throw new IllegalStateException("server.address is " + (address == null ? "not set" : address)
-                    + ", open to the network, but there is no fleet token: anybody could use this worker and read along. "
-                    + "Set warmpath.fleet.token, the same on routers and workers, or bind to 127.0.0.1");
+            throw new SettingsException("server.address is " + (address == null ? "not set" : address)
+                    + ", open to the network, but warmpath.fleet.token is not set: anybody could use this worker and "
+                    + "read along",
+                    "Set warmpath.fleet.token, the same on routers and workers, or bind to 127.0.0.1");
         }
         return token;
     }
