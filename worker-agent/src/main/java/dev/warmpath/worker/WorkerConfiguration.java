@@ -36,6 +36,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.DependsOn;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import tools.jackson.databind.json.JsonMapper;
@@ -83,8 +84,9 @@ class WorkerConfiguration {
         return plan;
     }
 
-    /** Closes the backend, and with it the device, when the context closes. */
+    /** Closes the backend, and with it the device, when the context closes. Who may not listen need not load weights. */
     @Bean
+    @DependsOn("fleetToken")
     ModelRunner modelRunner(ModelProperties model, CachePlan plan, SchedulerProperties scheduler,
             ComputeProperties compute, ComputeBackend backend) throws IOException {
         KvCacheSettings cache = plan.cache();
