@@ -10,8 +10,8 @@ import java.util.Locale;
 import org.springframework.util.unit.DataSize;
 
 /**
- * What the cache's settings come to with this model on this device. Settings that contradict each other stop the start
- * here, each with a sentence that says what to change.
+ * What the cache's settings come to with this model on this device. Settings that contradict each other, the model or
+ * the machine stop the start here, before the weights are loaded.
  *
  * @param size  the pool's arithmetic
  * @param cache the pool as the engine takes it
@@ -24,7 +24,7 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
     /**
      * @param backend asked what a block takes
      * @param heap    most that this JVM's heap can grow to, in bytes; the cache of processors lies there
-     * @throws IllegalStateException if the settings contradict each other
+     * @throws SettingsException if the settings contradict each other
      */
     static CachePlan of(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerSettings scheduler,
             long heap) {
@@ -37,6 +37,7 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
                 .withWatermark(kv.watermark())
                 .withHostBlockCount(hostBlockCount(size, kv.swapSpace()));
         requireUse(kv, scheduler);
+        requireWholePrompts(scheduler, model.contextLength());
         requireHeap(size, cache, heap);
         requireRoomForOne(size, cache, scheduler.mostTokensInFlight(), kv);
         return new CachePlan(size, cache);
@@ -51,9 +52,13 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
     }
 
     private static int blockCount(BlockPoolSize size) {
-        if (size.blockCount() <= NULL_BLOCKS || size.tokenCount() > Integer.MAX_VALUE) {
-            throw new IllegalStateException("warmpath.kv.memory is too " + (size.tokenCount() > 0 ? "large" : "small")
-                    + " for a cache of 2 blocks to " + Integer.MAX_VALUE + " tokens: " + size.arithmetic());
+        if (size.blockCount() <= NULL_BLOCKS) {
+            throw new SettingsException("warmpath.kv.memory is too small for a cache of 2 blocks: " + size.arithmetic(),
+                    "Give the cache more");
+        }
+        if (size.tokenCount() > Integer.MAX_VALUE) {
+            throw new SettingsException("warmpath.kv.memory or warmpath.kv.block-count is too large for a cache of at "
+                    + "most " + Integer.MAX_VALUE + " tokens: " + size.arithmetic(), "Give the cache less");
         }
         return (int) size.blockCount();
     }
@@ -61,26 +66,39 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
     private static int hostBlockCount(BlockPoolSize size, DataSize swapSpace) {
         long blocks = size.withMemory(swapSpace.toBytes()).blockCount();
         if (blocks == 0 && swapSpace.toBytes() > 0) {
-            throw new IllegalStateException("warmpath.kv.swap-space is " + swapSpace + ", but one block takes "
-                    + size.bytesPerBlock() + " bytes; 0 is none");
+            throw new SettingsException("warmpath.kv.swap-space is " + swapSpace + ", but one block of "
+                    + size.blockSize() + " tokens, warmpath.kv.block-size, takes " + size.bytesPerBlock() + " bytes",
+                    "Give swap space for several blocks, or 0 for none");
         }
         return Math.toIntExact(Math.min(blocks, Integer.MAX_VALUE / size.blockSize()));
     }
 
     private static void requireUse(KvProperties kv, SchedulerSettings scheduler) {
         if (scheduler.cacheAwareWindow() > 0 && !kv.prefixCaching()) {
-            throw new IllegalStateException("warmpath.scheduler.cache-aware-window is " + scheduler.cacheAwareWindow()
-                    + ", but warmpath.kv.prefix-caching is off: nobody's prefix is ever cached");
+            throw new SettingsException("warmpath.scheduler.cache-aware-window is " + scheduler.cacheAwareWindow()
+                    + ", but warmpath.kv.prefix-caching is false: nobody's prefix is ever cached",
+                    "Leave the window at 0, or turn prefix caching on");
+        }
+    }
+
+    private static void requireWholePrompts(SchedulerSettings scheduler, int contextLength) {
+        if (!scheduler.chunkedPrefill() && scheduler.maxBatchedTokens() < contextLength) {
+            throw new SettingsException("warmpath.scheduler.chunked-prefill is false, and"
+                    + " warmpath.scheduler.max-num-batched-tokens is " + scheduler.maxBatchedTokens()
+                    + ", but the model's context is " + contextLength
+                    + ": a prompt that does not fit into one step would never be computed",
+                    "Turn chunked prefill on, or give a step " + contextLength + " tokens");
         }
     }
 
     private static void requireHeap(BlockPoolSize size, KvCacheSettings cache, long heap) {
         long swap = cache.hostBlockCount() * size.bytesPerBlock();
         if (size.bytes() + swap >= heap) {
-            throw new IllegalStateException(String.format(Locale.ROOT,
-                    "the KV cache takes %,d bytes and its swap space %,d, but this JVM's heap, where they lie, grows to "
-                            + "%,d only: start it with a larger -Xmx, or lower warmpath.kv.memory or "
-                            + "warmpath.kv.swap-space", size.bytes(), swap, heap));
+            throw new SettingsException(String.format(Locale.ROOT,
+                    "the KV cache (warmpath.kv.memory or .block-count) takes %,d bytes and its swap space "
+                            + "(warmpath.kv.swap-space) %,d, but this JVM's heap, where they lie, grows to %,d only",
+                    size.bytes(), swap, heap),
+                    "Start it with a larger -Xmx, or lower one of the two");
         }
     }
 
@@ -91,14 +109,14 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
         long needed = (long) cache.mostBlocks(context, tokensInFlight) + NULL_BLOCKS;
         if (cache.blockCount() < needed) {
             long bytes = needed * size.bytesPerBlock();
-            throw new IllegalStateException(String.format(Locale.ROOT,
+            throw new SettingsException(String.format(Locale.ROOT,
                     "the pool has %,d blocks of %d tokens, but one sequence of the model's whole context of %,d tokens "
-                            + "needs %,d, the null block included; about %,d tokens would fit. Give the cache %s",
-                    cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, tokensInFlight),
-                    kv.blockCount() != null
-                            ? String.format(Locale.ROOT, "warmpath.kv.block-count=%d", needed)
-                            : String.format(Locale.ROOT, "warmpath.kv.memory=%dMB or more",
-                                    ceilMegabytes(bytes / kv.memoryUtilizationOrDefault()))));
+                            + "needs %,d, the null block included; about %,d tokens would fit",
+                    cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, tokensInFlight)),
+                    "Give the cache " + (kv.blockCount() != null
+                            ? "warmpath.kv.block-count=" + needed
+                            : "warmpath.kv.memory=" + ceilMegabytes(bytes / kv.memoryUtilizationOrDefault())
+                                    + "MB or more"));
         }
     }
 

@@ -31,11 +31,13 @@ public record ComputeProperties(
         SCALAR
     }
 
-    /** @throws IllegalStateException if blocks cannot be cut into the device's */
+    /** @throws SettingsException if blocks cannot be cut into the device's */
     int kernelBlockSize(int blockSize) {
         if (kernelBlockSize > 0 && blockSize % kernelBlockSize != 0) {
-            throw new IllegalStateException("warmpath.compute.kernel-block-size " + kernelBlockSize
-                    + " does not divide warmpath.kv.block-size " + blockSize);
+            throw new SettingsException("warmpath.compute.kernel-block-size is " + kernelBlockSize
+                    + ", but warmpath.kv.block-size is " + blockSize
+                    + ": the cache's blocks cannot be cut into the device's",
+                    "Give a divisor of the block size, or 0 for the same");
         }
         return kernelBlockSize > 0 ? kernelBlockSize : blockSize;
     }

@@ -44,22 +44,23 @@ public record KvProperties(
 
     public KvProperties {
         if (blockCount != null && (memory != null || memoryUtilization != null)) {
-            throw new IllegalArgumentException("warmpath.kv.block-count is " + blockCount + ", and warmpath.kv."
+            throw new SettingsException("warmpath.kv.block-count is " + blockCount + ", and warmpath.kv."
                     + (memory != null ? "memory is " + memory : "memory-utilization is " + memoryUtilization)
-                    + ": the cache's size is given either as blocks or as memory, not as both");
+                    + ": the cache's size is given either as blocks or as memory, not as both",
+                    "Remove one of the two");
         }
         // written so that NaN fails, too
         if (memoryUtilization != null && !(memoryUtilization > 0 && memoryUtilization <= 1)) {
-            throw new IllegalArgumentException("warmpath.kv.memory-utilization is " + memoryUtilization
-                    + ", but it is a share of the memory: above 0, at most 1");
+            throw new SettingsException("warmpath.kv.memory-utilization is " + memoryUtilization
+                    + ", but it is a share of the memory", "Give a number above 0 and at most 1");
         }
         if (memory != null && memory.isNegative() || swapSpace.isNegative()) {
-            throw new IllegalArgumentException("warmpath.kv.memory is " + memory + " and warmpath.kv.swap-space "
-                    + swapSpace + ": no memory is negative");
+            throw new SettingsException("warmpath.kv.memory is " + memory + " and warmpath.kv.swap-space "
+                    + swapSpace + ": no memory is negative", "Give a size such as 512MB");
         }
         if (!(watermark >= 0 && watermark < 1)) {
-            throw new IllegalArgumentException("warmpath.kv.watermark is " + watermark
-                    + ", but it is the share of blocks to leave free: 0 to below 1");
+            throw new SettingsException("warmpath.kv.watermark is " + watermark
+                    + ", but it is the share of blocks to leave free", "Give a number from 0 to below 1");
         }
     }
 

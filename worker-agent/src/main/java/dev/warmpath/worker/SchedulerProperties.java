@@ -16,14 +16,15 @@ import org.springframework.validation.annotation.Validated;
  *
  * @param maxNumBatchedTokens most tokens computed in one step
  * @param maxNumSeqs          most sequences computed at the same time
- * @param maxWaiting          most sequences waiting behind them; one more is refused
+ * @param maxWaiting          how many more may be alive, waiting or preempted; one more is refused
  * @param chunkedPrefill      false: a prompt is computed in one step, or later; the budget must then reach the context
  * @param longPrefillTokenThreshold most tokens of one prompt in a step; 0 = no such limit
  * @param policy              {@code fcfs}: in the order of arrival; {@code priority}: the lower number first
  * @param schedulerSteps      steps per decision while everybody decodes and nobody waits
  * @param asyncScheduling     true: the next step is prepared while the last one is computed
  * @param reserveWholeSequence true: a sequence is admitted when all its tokens find blocks; false: its first piece
- * @param cacheAwareWindow    of so many at the queue's head the longest cached prefix goes first; 0 = off
+ * @param cacheAwareWindow    of so many at the queue's head the longest cached prefix goes first; 0 = off;
+ *                            each step that admits somebody looks all of them up
  * @param overtakeLimit       who has waited so long is not overtaken any more; 0 = nobody ever is
  */
 @Validated
@@ -41,7 +42,26 @@ public record SchedulerProperties(
         @DefaultValue("0") @Min(0) @Max(1_024) int cacheAwareWindow,
         @DefaultValue("1s") @DurationMin(nanos = 0) @DurationMax(hours = 1) Duration overtakeLimit) {
 
+    /** @throws SettingsException if they contradict each other */
     SchedulerSettings toSettings() {
+        if (maxNumBatchedTokens < maxNumSeqs) {
+            throw new SettingsException("warmpath.scheduler.max-num-batched-tokens is " + maxNumBatchedTokens
+                    + ", but warmpath.scheduler.max-num-seqs is " + maxNumSeqs
+                    + ": not every sequence could compute a token in a step",
+                    "Raise the first or lower the second");
+        }
+        if (longPrefillTokenThreshold > 0 && !chunkedPrefill) {
+            throw new SettingsException("warmpath.scheduler.long-prefill-token-threshold is "
+                    + longPrefillTokenThreshold
+                    + ", but warmpath.scheduler.chunked-prefill is false: no prompt may be cut",
+                    "Leave the threshold at 0, or turn chunked prefill on");
+        }
+        if (cacheAwareWindow > 0 && overtakeLimit.isZero()) {
+            throw new SettingsException("warmpath.scheduler.cache-aware-window is " + cacheAwareWindow
+                    + ", but warmpath.scheduler.overtake-limit is " + overtakeLimit.toNanos()
+                    + ": requests may be taken out of turn, and nobody may be overtaken",
+                    "Leave the window at 0, or let requests be overtaken for some time, such as 1s");
+        }
         return new SchedulerSettings(maxNumBatchedTokens, maxNumSeqs, maxWaiting, chunkedPrefill,
                 longPrefillTokenThreshold, policy, schedulerSteps, asyncScheduling, reserveWholeSequence,
                 cacheAwareWindow, overtakeLimit.toNanos());

@@ -36,6 +36,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.DependsOn;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import tools.jackson.databind.json.JsonMapper;
@@ -50,9 +51,10 @@ class WorkerConfiguration {
     FleetToken fleetToken(RouterLinkProperties properties, @Value("${server.address:#{null}}") @Nullable String address) {
         FleetToken token = FleetToken.of(properties.token());
         if (!token.allowsBinding(address)) {
-            throw new IllegalStateException("server.address is " + (address == null ? "not set" : address)
-                    + ", open to the network, but there is no fleet token: anybody could use this worker and read along. "
-                    + "Set warmpath.fleet.token, the same on routers and workers, or bind to 127.0.0.1");
+            throw new SettingsException("server.address is " + (address == null ? "not set" : address)
+                    + ", open to the network, but warmpath.fleet.token is not set: anybody could use this worker and "
+                    + "read along",
+                    "Set warmpath.fleet.token, the same on routers and workers, or bind to 127.0.0.1");
         }
         return token;
     }
@@ -82,8 +84,9 @@ class WorkerConfiguration {
         return plan;
     }
 
-    /** Closes the backend, and with it the device, when the context closes. */
+    /** Closes the backend, and with it the device, when the context closes. Who may not listen need not load weights. */
     @Bean
+    @DependsOn("fleetToken")
     ModelRunner modelRunner(ModelProperties model, CachePlan plan, SchedulerProperties scheduler,
             ComputeProperties compute, ComputeBackend backend) throws IOException {
         KvCacheSettings cache = plan.cache();

@@ -2,17 +2,23 @@ package dev.warmpath.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.kvcache.FreeOrder;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.ModelConfig;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.core.io.support.SpringFactoriesLoader;
 
 /** Settings as an operator writes them, for a model of 6 layers, 2 KV heads of 32 floats and a context of 2,048. */
 class CachePlanTest {
@@ -52,7 +58,7 @@ class CachePlanTest {
     void blocks_and_memory_together_are_refused_with_both_values() {
         assertThatThrownBy(() -> plan("kv.block-count=256", "kv.memory=64MB")).rootCause().hasMessage(
                 "warmpath.kv.block-count is 256, and warmpath.kv.memory is 67108864B: the cache's size is given either "
-                        + "as blocks or as memory, not as both");
+                        + "as blocks or as memory, not as both. Remove one of the two");
         assertThatThrownBy(() -> plan("kv.block-count=256", "kv.memory-utilization=0.5")).rootCause()
                 .hasMessageContaining("warmpath.kv.memory-utilization is 0.5");
     }
@@ -60,7 +66,8 @@ class CachePlanTest {
     @Test
     void shares_out_of_range_and_negative_memory_are_refused_by_value() {
         assertThatThrownBy(() -> plan("kv.memory-utilization=0")).rootCause().hasMessage(
-                "warmpath.kv.memory-utilization is 0.0, but it is a share of the memory: above 0, at most 1");
+                "warmpath.kv.memory-utilization is 0.0, but it is a share of the memory. "
+                        + "Give a number above 0 and at most 1");
         assertThatThrownBy(() -> plan("kv.memory-utilization=1.5")).rootCause().hasMessageContaining("is 1.5");
         assertThatThrownBy(() -> plan("kv.watermark=1")).rootCause()
                 .hasMessageContaining("warmpath.kv.watermark is 1.0");
@@ -82,13 +89,15 @@ class CachePlanTest {
     void memory_without_room_for_two_blocks_or_past_all_numbers_is_refused_with_the_arithmetic() {
         assertThatThrownBy(() -> plan("kv.memory=1KB")).hasMessageContaining("warmpath.kv.memory is too small")
                 .hasMessageContaining("1,024 bytes x 0.9 hold 0 blocks");
-        assertThatThrownBy(() -> plan("kv.memory=8TB")).hasMessageContaining("warmpath.kv.memory is too large");
+        assertThatThrownBy(() -> plan("kv.memory=8TB"))
+                .hasMessageContaining("warmpath.kv.memory or warmpath.kv.block-count is too large");
     }
 
     @Test
     void swap_space_below_one_block_is_refused() {
         assertThatThrownBy(() -> plan("kv.swap-space=32KB")).hasMessage(
-                "warmpath.kv.swap-space is 32768B, but one block takes 49152 bytes; 0 is none");
+                "warmpath.kv.swap-space is 32768B, but one block of 16 tokens, warmpath.kv.block-size, takes 49152 "
+                        + "bytes. Give swap space for several blocks, or 0 for none");
         assertThat(plan("kv.swap-space=49152B").cache().hostBlockCount()).isEqualTo(1);
         assertThat(plan("kv.swap-space=0").cache().hostBlockCount()).isZero();
     }
@@ -96,16 +105,16 @@ class CachePlanTest {
     @Test
     void more_than_the_heap_holds_is_refused_before_it_is_allocated() {
         assertThatThrownBy(() -> plan("kv.memory=1GB", "kv.swap-space=512MB")).hasMessage(
-                "the KV cache takes 966,328,320 bytes and its swap space 536,838,144, but this JVM's heap, "
-                        + "where they lie, grows to 1,073,741,824 only: start it with a larger -Xmx, or lower "
-                        + "warmpath.kv.memory or warmpath.kv.swap-space");
+                "the KV cache (warmpath.kv.memory or .block-count) takes 966,328,320 bytes and its swap space "
+                        + "(warmpath.kv.swap-space) 536,838,144, but this JVM's heap, where they lie, grows to "
+                        + "1,073,741,824 only. Start it with a larger -Xmx, or lower one of the two");
     }
 
     @Test
     void a_cache_aware_order_needs_prefix_caching() {
         assertThatThrownBy(() -> plan("kv.prefix-caching=false", "scheduler.cache-aware-window=8"))
                 .hasMessageContaining(
-                        "warmpath.scheduler.cache-aware-window is 8, but warmpath.kv.prefix-caching is off");
+                        "warmpath.scheduler.cache-aware-window is 8, but warmpath.kv.prefix-caching is false");
     }
 
     @Test
@@ -115,7 +124,58 @@ class CachePlanTest {
 
         assertThat(compute.kernelBlockSize(16)).isEqualTo(8);
         assertThatThrownBy(() -> compute.kernelBlockSize(12)).hasMessage(
-                "warmpath.compute.kernel-block-size 8 does not divide warmpath.kv.block-size 12");
+                "warmpath.compute.kernel-block-size is 8, but warmpath.kv.block-size is 12: the cache's blocks cannot "
+                        + "be cut into the device's. Give a divisor of the block size, or 0 for the same");
+    }
+
+    @Test
+    void a_step_has_a_token_for_every_sequence() {
+        assertThatThrownBy(() -> plan("scheduler.max-num-batched-tokens=63")).isInstanceOf(SettingsException.class)
+                .hasMessageStartingWith("warmpath.scheduler.max-num-batched-tokens is 63, "
+                        + "but warmpath.scheduler.max-num-seqs is 64: ");
+        assertThat(plan("scheduler.max-num-batched-tokens=64").cache().blockCount()).isEqualTo(2_457);
+    }
+
+    @Test
+    void prompts_that_may_not_be_cut_fit_into_a_step_whole() {
+        assertThatThrownBy(() -> plan("scheduler.chunked-prefill=false", "scheduler.max-num-batched-tokens=2047"))
+                .isInstanceOf(SettingsException.class).hasMessage(
+                        "warmpath.scheduler.chunked-prefill is false, and warmpath.scheduler.max-num-batched-tokens is "
+                                + "2047, but the model's context is 2048: a prompt that does not fit into one step "
+                                + "would never be computed. Turn chunked prefill on, or give a step 2048 tokens");
+        plan("scheduler.chunked-prefill=false", "scheduler.max-num-batched-tokens=2048");
+    }
+
+    @Test
+    void prompts_that_may_not_be_cut_have_no_threshold() {
+        assertThatThrownBy(() -> plan("scheduler.chunked-prefill=false", "scheduler.max-num-batched-tokens=2048",
+                "scheduler.long-prefill-token-threshold=256")).isInstanceOf(SettingsException.class)
+                .hasMessageStartingWith("warmpath.scheduler.long-prefill-token-threshold is 256, "
+                        + "but warmpath.scheduler.chunked-prefill is false: ");
+    }
+
+    @Test
+    void a_cache_aware_order_lets_requests_be_overtaken() {
+        assertThatThrownBy(() -> plan("scheduler.cache-aware-window=8", "scheduler.overtake-limit=0s"))
+                .isInstanceOf(SettingsException.class)
+                .hasMessageStartingWith("warmpath.scheduler.cache-aware-window is 8, "
+                        + "but warmpath.scheduler.overtake-limit is 0: ");
+    }
+
+    /** In whatever Spring wraps it on its way out of a binding or a bean. */
+    @Test
+    void a_start_that_fails_for_its_settings_prints_the_contradiction_and_the_remedy() {
+        // some of Spring's own want a bean factory; they are left out
+        var analyzers = SpringFactoriesLoader.forDefaultResourceLocation().load(FailureAnalyzer.class,
+                (_, _, _) -> { });
+
+        for (String setting : List.of("kv.watermark=1", "kv.block-count=128")) {
+            Throwable start = new BeanCreationException("cachePlan", "no", catchThrowable(() -> plan(setting)));
+            FailureAnalysis analysis = analyzers.stream().filter(SettingsFailureAnalyzer.class::isInstance).findFirst()
+                    .orElseThrow().analyze(start);
+            assertThat(analysis.getDescription()).matches("warmpath.kv.watermark is 1.0,.*|the pool has 128 .*");
+            assertThat(analysis.getAction()).startsWith("Give ");
+        }
     }
 
     private static CachePlan plan(String... settings) {

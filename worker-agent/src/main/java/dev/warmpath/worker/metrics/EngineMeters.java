@@ -1,21 +1,29 @@
 package dev.warmpath.worker.metrics;
 
 import dev.warmpath.worker.engine.Engine;
+import dev.warmpath.worker.engine.EngineSnapshot;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.stereotype.Component;
 
 /** Registers every {@link WorkerMeter} over the engine's latest snapshot. */
 @Component
 final class EngineMeters implements MeterBinder {
 
-    private final Engine engine;
+    private final Supplier<EngineSnapshot> engine;
     private final CacheDescription cache;
 
+    @Autowired
     EngineMeters(Engine engine, CacheDescription cache) {
+        this(engine::snapshot, cache);
+    }
+
+    EngineMeters(Supplier<EngineSnapshot> engine, CacheDescription cache) {
         this.engine = engine;
         this.cache = cache;
     }
@@ -23,7 +31,7 @@ final class EngineMeters implements MeterBinder {
     @Override
     public void bindTo(MeterRegistry registry) {
         for (WorkerMeter meter : WorkerMeter.values()) {
-            ToDoubleFunction<Engine> value = e -> meter.value.applyAsDouble(e.snapshot(), cache);
+            ToDoubleFunction<Supplier<EngineSnapshot>> value = now -> meter.value.applyAsDouble(now.get(), cache);
             switch (meter.kind) {
                 case GAUGE -> Gauge.builder(meter.meterName, engine, value).tags(meter.tags)
                         .description(meter.description).baseUnit(meter.unit).register(registry);

@@ -16,7 +16,9 @@ import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.Locale;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -37,12 +39,17 @@ final class VllmScrape {
     private static final String ENGINE = "0";
     private static final double BYTES_PER_GIBIBYTE = 1 << 30;
 
-    private final Engine engine;
+    private final Supplier<EngineSnapshot> engine;
     private final ExpositionFormats formats = ExpositionFormats.init();
     private final Labels labels;
     private final InfoSnapshot cacheConfig;
 
+    @Autowired
     VllmScrape(Engine engine, CacheDescription cache) {
+        this(engine::snapshot, cache);
+    }
+
+    VllmScrape(Supplier<EngineSnapshot> engine, CacheDescription cache) {
         this.engine = engine;
         this.labels = Labels.of("model_name", cache.model(), "engine", ENGINE);
         this.cacheConfig = cacheConfig(cache);
@@ -54,7 +61,7 @@ final class VllmScrape {
             throws IOException {
         ExpositionFormatWriter writer = formats.findWriter(accept);
         var body = new ByteArrayOutputStream();
-        writer.write(body, meters(engine.snapshot()));
+        writer.write(body, meters(engine.get()));
         return ResponseEntity.ok().header(HttpHeaders.CONTENT_TYPE, writer.getContentType()).body(body.toByteArray());
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import java.util.Arrays;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -147,6 +148,7 @@ public abstract class AttentionContract {
     }
 
     @Test
+    @DisplayName("K38: padding")
     void rotation_turns_pairs_half_a_head_apart_and_a_slot_of_minus_one_stores_nothing() {
         try (var data = new DeviceData(create(1))) {
             var backend = data.backend();

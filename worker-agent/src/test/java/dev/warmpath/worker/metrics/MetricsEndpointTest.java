@@ -1,5 +1,8 @@
 package dev.warmpath.worker.metrics;
 
+import static dev.warmpath.worker.metrics.Scrape.labels;
+import static dev.warmpath.worker.metrics.Scrape.samples;
+import static dev.warmpath.worker.metrics.Scrape.types;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.generate.GenerateEvent;
@@ -12,11 +15,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -39,9 +38,6 @@ class MetricsEndpointTest {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
     private static final String MODEL_LABELS = "{engine=\"0\",model_name=\"warmpath-tiny\"}";
-    /** {@code name{labels} value}. */
-    private static final Pattern SAMPLE = Pattern.compile("([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\\{(.*)})? (\\S+)");
-    private static final Pattern LABEL = Pattern.compile("([a-z_]+)=\"([^\"]*)\"");
 
     @Autowired
     Engine engine;
@@ -167,30 +163,5 @@ class MetricsEndpointTest {
 
     private static double growth(String sample, String before, String after) {
         return samples(after).get(sample) - samples(before).get(sample);
-    }
-
-    /** Name and labels of every sample, with its value. */
-    private static Map<String, Double> samples(String text) {
-        Map<String, Double> samples = new LinkedHashMap<>();
-        text.lines().filter(line -> !line.startsWith("#")).forEach(line -> {
-            Matcher sample = SAMPLE.matcher(line);
-            assertThat(sample.matches()).as(line).isTrue();
-            samples.put(sample.group(1) + (sample.group(2) == null ? "" : "{" + sample.group(2) + "}"),
-                    Double.valueOf(sample.group(3)));
-        });
-        return samples;
-    }
-
-    private static Map<String, String> types(String text) {
-        Map<String, String> types = new HashMap<>();
-        text.lines().filter(line -> line.startsWith("# TYPE ")).map(line -> line.split(" "))
-                .forEach(words -> types.put(words[2], words[3]));
-        return types;
-    }
-
-    private static Map<String, String> labels(String sample) {
-        Map<String, String> labels = new HashMap<>();
-        LABEL.matcher(sample).results().forEach(label -> labels.put(label.group(1), label.group(2)));
-        return labels;
     }
 }
