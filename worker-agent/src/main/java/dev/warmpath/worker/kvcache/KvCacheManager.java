@@ -272,7 +272,10 @@ public final class KvCacheManager {
         releaseBlocks(sequence);
     }
 
-    /** Copies to do before the next step, in order; whoever had them done clears it. */
+    /**
+     * Copies to do before the next step, and before an external load writes to blocks that were taken since, in order;
+     * whoever had them done clears it.
+     */
     public BlockCopies copies() {
         return copies;
     }

@@ -297,6 +297,7 @@ final class CacheWorld {
         var blocks = new HashSet<Integer>();
         step.entries.forEach(entry -> blocks.addAll(entry.written));
         inFlight.forEach(each -> each.entries.forEach(entry -> blocks.addAll(entry.written)));
+        blocks.remove(ObviousCache.NULL_BLOCK);
         return blocks;
     }
 
