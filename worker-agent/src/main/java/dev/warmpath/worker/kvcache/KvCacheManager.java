@@ -28,7 +28,7 @@ import java.util.List;
  * keeps y. Keys are lost from the head of the queue only, so x goes before its last y. Only keys behind the settled
  * tokens are withdrawn: their content was to be computed by a step that fails. Who built on it by a hit or a fork
  * computes in that step or a later one, and fails with it; an external load computes in none, so it is refused a hit
- * that is not settled. A fork shares a table from its first block on, and swapping out is a release. A reset forgets
+ * that is not settled. A hit prefers settled copies, so that settled x is held with settled y and outlives a failure. A fork shares a table from its first block on, and swapping out is a release. A reset forgets
  * what lies in swap space too, or it would be announced again. Hence at every moment the set of keys is closed under
  * "parent of": descendants go first, leaf up.
  *

@@ -251,7 +251,7 @@ final class CacheWorld {
         remember(each);
         PrefixHit hit = cache.match(each.sequence);
         ObviousCache.Hit expected = each.sequence.skipsCacheRead() || !settings.prefixCaching()
-                ? new ObviousCache.Hit(0, List.of()) : model.match(each.holder);
+                ? new ObviousCache.Hit(0, List.of()) : model.match(each.holder, inTheMaking());
         requireEqual("hit", expected.blockCount(), hit.blockCount());
         for (int group = 0; group < expected.blocks().size(); group++) {
             requireEqual("hit", ints(expected.blocks().get(group)), hit.toArray(group));
