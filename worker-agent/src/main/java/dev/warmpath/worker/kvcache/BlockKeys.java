@@ -8,7 +8,7 @@ import java.util.Objects;
 /**
  * Which block carries which key: the hash of the tokens that it holds, and the group of layers whose keys and values
  * those are. Several blocks may carry one key, when sequences computed the same tokens side by side. They hang together
- * in a ring in the order in which they got it, and a lookup takes the eldest.
+ * in a ring in the order in which they got it, and a lookup takes the eldest that is settled.
  *
  * <p>A block takes 29 bytes and a bit here, and 32 for the hash, and 4 for each of its tokens if they are verified.
  */
@@ -99,7 +99,7 @@ final class BlockKeys {
 
     /**
      * The eldest block that carries a block of a chain for a group: equal in all 32 bytes of its hash and, if so set,
-     * in its tokens.
+     * in its tokens. A settled one goes before one whose content may be lost with a step that fails.
      *
      * @param chainTokens the chain's tokens from its first on
      * @return {@link BlockPool#NO_BLOCK} if none does
@@ -111,14 +111,18 @@ final class BlockKeys {
         }
         int first = eldest.block(slot);
         int block = first;
+        int found = BlockPool.NO_BLOCK;
         do {
-            if (holds(block, chain, index, chainTokens)) {
+            if (!holds(block, chain, index, chainTokens)) {
+                collisions++;
+            } else if (isSettled(block)) {
                 return block;
+            } else if (found == BlockPool.NO_BLOCK) {
+                found = block;
             }
-            collisions++;
             block = younger[block];
         } while (block != first);
-        return BlockPool.NO_BLOCK;
+        return found;
     }
 
     /**

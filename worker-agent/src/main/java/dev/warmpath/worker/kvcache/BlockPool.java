@@ -160,7 +160,7 @@ final class BlockPool {
     }
 
     /**
-     * The eldest block that holds a block of a chain for a group of layers.
+     * The eldest block that holds a block of a chain for a group of layers, a settled one if there is any.
      *
      * @param chainTokens the chain's tokens from its first on
      * @return {@link #NO_BLOCK} if none does

@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * A cache, an {@link ObviousCache} beside it, a {@link SimulatedDevice}, an {@link AnnouncementReplica}, and somebody who
- * does with all of them, at random, what a scheduler may do: steps are made while at most one other is in flight, and
+ * A cache, an {@link ObviousCache} beside it, a {@link SimulatedDevice}, an {@link AnnouncementReplica}, and somebody
+ * who does with all of them, at random, what a scheduler may do: steps are made while at most one other is in flight, and
  * settled in order or failed. A step writes what it computes and must find right what it sees.
  */
 final class CacheWorld {
@@ -251,7 +251,7 @@ final class CacheWorld {
         remember(each);
         PrefixHit hit = cache.match(each.sequence);
         ObviousCache.Hit expected = each.sequence.skipsCacheRead() || !settings.prefixCaching()
-                ? new ObviousCache.Hit(0, List.of()) : model.match(each.holder);
+                ? new ObviousCache.Hit(0, List.of()) : model.match(each.holder, inTheMaking());
         requireEqual("hit", expected.blockCount(), hit.blockCount());
         for (int group = 0; group < expected.blocks().size(); group++) {
             requireEqual("hit", ints(expected.blocks().get(group)), hit.toArray(group));
@@ -349,7 +349,8 @@ final class CacheWorld {
         requireEqual("shareable", model.shareable(parent.holder, child.holder), shared);
         int left = child.holder.known - shared;
         Admission admission = new Admission(random.nextBoolean() ? left : 1 + random.nextInt(left),
-                random.nextInt(6) == 0 ? random.nextInt(5) : 0, 0, false, random.nextInt(4) == 0, random.nextInt(4) == 0);
+                random.nextInt(6) == 0 ? random.nextInt(5) : 0, 0, false,
+                random.nextInt(4) == 0, random.nextInt(4) == 0);
         boolean forked = cache.fork(parent.sequence, child.sequence, admission);
         require(forked == model.fork(parent.holder, child.holder, admission), "fork");
         if (!forked) {

@@ -372,6 +372,31 @@ class KvCacheManagerTest {
     }
 
     @Test
+    void a_hit_takes_the_settled_one_of_two_copies_and_outlives_the_failure_of_the_other() {
+        KvCacheManager cache = cache(8, 4);
+        TokenSequence failing = sequence(4, range(0, 3));
+        TokenSequence a = sequence(4, range(0, 8));
+        PrefixHit none = cache.match(a);
+        assertThat(cache.admit(a, none, 3)).isTrue();                 // no key yet
+        admitted(cache, failing);                                     // block 2 is the elder one, in flight for long
+        assertThat(cache.extend(a, 6)).isTrue();                      // blocks 1, 3 and 4, with the same first key
+        settle(cache, a);
+        cache.release(a);
+
+        TokenSequence b = sequence(4, range(0, 19));
+        assertThat(cache.match(b).toArray(0)).containsExactly(1, 3);
+        admitted(cache, b);
+        cache.withdraw(b);
+        cache.withdraw(failing);
+        cache.release(b);
+        cache.release(failing);
+
+        assertThat(hitBlocks(cache, range(0, 8))).containsExactly(1, 3);
+        assertThat(cache.drainChanges()).containsExactly(stored(key(a, 0), key(a, 1)));
+        cache.checkIntegrity(List.of());
+    }
+
+    @Test
     @DisplayName("K21: the common prefix")
     void common_blocks_are_those_that_everyone_holds() {
         KvCacheManager cache = cache(21, 16);

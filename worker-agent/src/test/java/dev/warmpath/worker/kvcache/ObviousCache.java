@@ -99,8 +99,12 @@ final class ObviousCache {
                 resumptions, resumedTokens, resumedHitTokens, 0, evictions, resets);
     }
 
-    /** The longest prefix of which every group has what a token after it sees. */
-    Hit match(Holder holder) {
+    /**
+     * The longest prefix of which every group has what a token after it sees.
+     *
+     * @param inTheMaking blocks that a step is still to compute, or computes now: taken only if there are no others
+     */
+    Hit match(Holder holder, Set<Integer> inTheMaking) {
         int length = (holder.known - 1) / blockSize;
         while (length > 0 && !isCached(holder, length)) {
             length--;
@@ -110,14 +114,14 @@ final class ObviousCache {
             var row = new ArrayList<Integer>();
             for (int index = 0; index < length; index++) {
                 row.add(index < length - run(group, length)
-                        ? NULL_BLOCK : blocksByText.get(inGroup(holder.texts[index], group)).getFirst());
+                        ? NULL_BLOCK : eldest(inGroup(holder.texts[index], group), inTheMaking));
             }
             blocks.add(row);
         }
         return new Hit(length, blocks);
     }
 
-    /** @param inTheMaking blocks that a step is still to compute, or computes now */
+    /** @param inTheMaking as in {@link #match} */
     boolean admit(Holder holder, Hit hit, Admission admission, Set<Integer> inTheMaking) {
         int cached = Math.max(hit.blockCount() * blockSize, holder.swapped);
         int present = cached + (admission.delayKeys() ? 0 : admission.externalTokens());
@@ -383,6 +387,11 @@ final class ObviousCache {
 
     private int blocks(int tokenCount) {
         return (tokenCount + blockSize - 1) / blockSize;
+    }
+
+    private int eldest(long text, Set<Integer> inTheMaking) {
+        List<Integer> copies = blocksByText.get(text);
+        return copies.stream().filter(block -> !inTheMaking.contains(block)).findFirst().orElse(copies.getFirst());
     }
 
     private boolean isCached(Holder holder, int length) {
