@@ -106,6 +106,18 @@ class ExtraKeysTest {
     }
 
     @Test
+    void chains_under_equal_keys_and_settings_have_one_root_however_short_they_are() {
+        int[] none = {};
+        BlockHashChain chain = chain(new ExtraKeys("lo", THREE_IMAGES, "s1"), none);
+
+        assertThat(chain.hasRootOf(chain.fork())).isTrue();
+        assertThat(chain.hasRootOf(chain(new ExtraKeys("lo", List.copyOf(THREE_IMAGES), "s1"), none))).isTrue();
+        assertThat(chain.hasRootOf(chain(new ExtraKeys("lo", THREE_IMAGES, "s2"), none))).isFalse();
+        assertThat(chain.hasRootOf(chain(new ExtraKeys("la", THREE_IMAGES, "s1"), none))).isFalse();
+        assertThat(chain.hasRootOf(chain(new ExtraKeys("lo", "s1"), none))).isFalse();
+    }
+
+    @Test
     void items_without_a_place_are_refused_by_name() {
         assertThatThrownBy(() -> new MediaItem("", 3, 1)).hasMessage("a media item at position 3 has no identifier");
         assertThatThrownBy(() -> new MediaItem("a", -1, 1)).hasMessageContaining("'a' of 1 tokens at position -1");

@@ -199,7 +199,7 @@ final class BlockPool {
         return true;
     }
 
-    /** Notes whether what a keyed block holds was computed by a step that succeeded, or may be lost with one that fails. */
+    /** Notes whether what a keyed block holds is there for good, or may be lost with a step that fails. */
     void setSettled(int block, boolean settled) {
         keys.setSettled(block, settled);
     }

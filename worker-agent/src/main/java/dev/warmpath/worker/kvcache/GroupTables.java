@@ -124,13 +124,14 @@ final class GroupTables {
     /** The keys of blocks that lie within the settled tokens from here on can be relied on. */
     void settle(TokenSequence sequence, int settledTokens) {
         BlockHolding holding = sequence.holding();
+        int first = holding.settledTokens() / blockSize;
+        holding.settle(settledTokens);
         int end = Math.min(settledTokens / blockSize, holding.keyedBlocks());
-        for (int index = holding.settledTokens() / blockSize; index < end; index++) {
+        for (int index = first; index < end; index++) {
             for (int group = 0; group < groups.length; group++) {
                 pool.setSettled(holding.table(group).block(index), true);
             }
         }
-        holding.settle(settledTokens);
     }
 
     /** Takes the keys of the blocks away that do not lie within the settled tokens. */

@@ -4,7 +4,7 @@ package dev.warmpath.worker.kvcache;
  * The share of prompt tokens found in the cache, over the most recent requests. Steps report what they admitted; the
  * oldest reports are dropped while the requests of all exceed the limit, but the newest always counts (vLLM's rule).
  */
-public final class HitRateWindow {
+final class HitRateWindow {
 
     private final int requestLimit;
     /** Rings of reports; each has at least one request, so that limit + 1 are never exceeded. */
@@ -19,7 +19,7 @@ public final class HitRateWindow {
     private long totalHitTokens;
 
     /** @param requestLimit how many requests the window spans, at least 1 */
-    public HitRateWindow(int requestLimit) {
+    HitRateWindow(int requestLimit) {
         if (requestLimit < 1) {
             throw new IllegalArgumentException("a window of " + requestLimit + " requests shows nothing");
         }
@@ -34,7 +34,7 @@ public final class HitRateWindow {
      *
      * @throws IllegalArgumentException if a count is negative, or more tokens were hit than queried
      */
-    public void observe(int requestCount, long queriedTokenCount, long hitTokenCount) {
+    void observe(int requestCount, long queriedTokenCount, long hitTokenCount) {
         if (requestCount < 0 || hitTokenCount < 0 || hitTokenCount > queriedTokenCount) {
             throw new IllegalArgumentException(requestCount + " requests with " + hitTokenCount + " tokens hit of "
                     + queriedTokenCount + " cannot have been");
@@ -56,7 +56,7 @@ public final class HitRateWindow {
     }
 
     /** Forgets everything, as after a reset of the cache. */
-    public void clear() {
+    void clear() {
         reportCount = 0;
         totalRequests = 0;
         totalQueriedTokens = 0;
@@ -64,19 +64,19 @@ public final class HitRateWindow {
     }
 
     /** Hit tokens over queried ones, 0 to 1; 0 if there were none. */
-    public double hitRate() {
+    double hitRate() {
         return totalQueriedTokens == 0 ? 0 : (double) totalHitTokens / totalQueriedTokens;
     }
 
-    public long requests() {
+    long requests() {
         return totalRequests;
     }
 
-    public long queriedTokens() {
+    long queriedTokens() {
         return totalQueriedTokens;
     }
 
-    public long hitTokens() {
+    long hitTokens() {
         return totalHitTokens;
     }
 

@@ -183,10 +183,9 @@ public final class KvCacheManager {
     }
 
     /**
-     * Takes back what was computed since the last settled step, and the keys of what was not: that was never done. To be
-     * called for every sequence of the steps that failed, and each of them then released; or for one that gives back
-     * what the step being made was to do for it, which is then released or swapped out. Does nothing to a sequence that
-     * holds no blocks.
+     * Takes back what was computed since the last settled step, and its keys: that was never done. To be called for
+     * every sequence of the steps that failed, and each of them then released; or for one that gives back what the step
+     * being made was to do for it, which is then released or swapped out. Does nothing to a sequence without blocks.
      */
     public void withdraw(TokenSequence sequence) {
         if (sequence.holdsBlocks()) {
@@ -213,11 +212,11 @@ public final class KvCacheManager {
      * shared must have been scheduled before the one that the child will be in: a shared block is copied before that
      * step runs.
      *
-     * @param child     begins with the same tokens, under the same salt, adapter and media, and holds no blocks; whether
-     *                  its tokens are the same is looked at only if there is room
+     * @param child     begins with the same tokens, under the same salt, adapter and media, and holds no blocks; its
+     *                  tokens are looked at only if there is room
      * @param admission of at least one token, and no external ones
-     * @return false, and nothing changes, if there is nothing to share or there are not enough free blocks; the child may
-     *         then be admitted like any other
+     * @return false, and nothing changes, if there is nothing to share or there are not enough free blocks; the child
+     *         may then be admitted like any other
      */
     public boolean fork(TokenSequence parent, TokenSequence child, Admission admission) {
         checks.requireKin(parent, child, admission);
@@ -272,7 +271,10 @@ public final class KvCacheManager {
         releaseBlocks(sequence);
     }
 
-    /** Copies to do before the next step, in order; whoever had them done clears it. */
+    /**
+     * Copies to do before the next step, and before an external load writes to blocks that were taken since, in order;
+     * whoever had them done clears it.
+     */
     public BlockCopies copies() {
         return copies;
     }

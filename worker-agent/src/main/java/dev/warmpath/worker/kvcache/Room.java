@@ -21,8 +21,8 @@ final class Room {
     }
 
     /**
-     * True if an admission fits. Hits that are free leave the free queue too, and windows do not take the hits that they
-     * do not see.
+     * True if an admission fits. Hits that are free leave the free queue too, and windows do not take the hits that
+     * they do not see.
      *
      * @param present tokens that need not be computed
      * @param blocks  length of each table afterwards
@@ -43,7 +43,7 @@ final class Room {
         return isFor(admission, wanted, wantedInAll);
     }
 
-    /** True if a child that shares so many tokens can have tables so long: it keeps no shared block that it writes to. */
+    /** True if a child sharing so many tokens can have tables so long; it keeps no shared block that it writes to. */
     boolean isForFork(TokenSequence child, Admission admission, int sharedTokens, int blocks) {
         int keeps = sharedTokens / blockSize;
         long wanted = 0;

@@ -16,8 +16,8 @@ import java.util.Set;
 import java.util.SplittableRandom;
 
 /**
- * A cache, an {@link ObviousCache} beside it, a {@link SimulatedDevice}, an {@link AnnouncementReplica}, and somebody who
- * does with all of them, at random, what a scheduler may do: steps are made while at most one other is in flight, and
+ * A cache, an {@link ObviousCache} beside it, a {@link SimulatedDevice}, an {@link AnnouncementReplica}, and somebody
+ * who does with all of them, at random, what a scheduler may do: steps are made while at most one other is in flight, and
  * settled in order or failed. A step writes what it computes and must find right what it sees.
  */
 final class CacheWorld {
@@ -297,6 +297,7 @@ final class CacheWorld {
         var blocks = new HashSet<Integer>();
         step.entries.forEach(entry -> blocks.addAll(entry.written));
         inFlight.forEach(each -> each.entries.forEach(entry -> blocks.addAll(entry.written)));
+        blocks.remove(ObviousCache.NULL_BLOCK);
         return blocks;
     }
 
@@ -348,7 +349,8 @@ final class CacheWorld {
         requireEqual("shareable", model.shareable(parent.holder, child.holder), shared);
         int left = child.holder.known - shared;
         Admission admission = new Admission(random.nextBoolean() ? left : 1 + random.nextInt(left),
-                random.nextInt(6) == 0 ? random.nextInt(5) : 0, 0, false, random.nextInt(4) == 0, random.nextInt(4) == 0);
+                random.nextInt(6) == 0 ? random.nextInt(5) : 0, 0, false,
+                random.nextInt(4) == 0, random.nextInt(4) == 0);
         boolean forked = cache.fork(parent.sequence, child.sequence, admission);
         require(forked == model.fork(parent.holder, child.holder, admission), "fork");
         if (!forked) {

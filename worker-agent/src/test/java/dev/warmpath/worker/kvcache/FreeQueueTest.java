@@ -39,7 +39,8 @@ class FreeQueueTest {
         var queue = new FreeQueue(3);
 
         assertThatIllegalStateException().isThrownBy(() -> queue.append(1)).withMessageContaining("block 1");
-        assertThatIllegalStateException().isThrownBy(() -> queue.insertAfter(FreeQueue.END, 1)).withMessageContaining("block 1");
+        assertThatIllegalStateException().isThrownBy(() -> queue.insertAfter(FreeQueue.END, 1))
+                .withMessageContaining("block 1");
         queue.remove(1);
         assertThatIllegalStateException().isThrownBy(() -> queue.remove(1)).withMessageContaining("block 1");
 

@@ -395,7 +395,7 @@ class KvCacheManagerTest {
         assertThat(cache.commonPrefixBlocks(c)).as("it holds none").isZero();
     }
 
-    /** vLLM's events carry the adapter, the parent and the tokens as well; ours carry keys only, whose hash covers all. */
+    /** vLLM's events carry adapter, parent and tokens as well; ours carry keys only, whose hashes cover all three. */
     @Test
     @DisplayName("K25: an adapter's blocks come and go")
     void the_log_counts_copies_and_the_changes_name_keys() {
