@@ -19,18 +19,19 @@ import java.util.List;
  * else holds the block any more and it has no key. All copies are in {@link #copies}, to be done in order before the
  * step; content is copied only where an earlier step computed it.
  *
- * <p><b>Announced = reachable (D9), without a tree.</b> Only keys of the full-attention group are announced. Every keyed
- * block x of it that is not the first of its chain has a block y with its parent's key such that y is held while x is
- * held, and held or behind x in the free queue while x is free. For: whoever holds x has a y in its own table just
- * before it, keyed earlier, and never lets go of y alone: what a window gives up early is of another group, and a copy on
- * write replaces the last used entry of a table only. The last one to release x releases that y right after it, to the
- * tail, or another still holds y and will release it later yet; the same if it lets go of x by a copy on write, for it
- * keeps y. Keys are lost from the head of the queue only, so x goes before its last y. Only keys behind the settled
+ * <p><b>Announced = reachable (D9), without a tree.</b> Only keys of the full-attention group are announced. Every
+ * keyed block x of it that is not the first of its chain has a block y with its parent's key such that y is held while
+ * x is held, and held or behind x in the free queue while x is free. For: whoever holds x has a y in its own table just
+ * before it, keyed earlier, and never lets go of y alone: what a window gives up early is of another group, and a copy
+ * on write replaces the last used entry of a table only. The last one to release x releases that y right after it, to
+ * the tail, or another still holds y and will release it later yet; the same if it lets go of x by a copy on write, for
+ * it keeps y. Keys are lost from the head of the queue only, so x goes before its last y. Only keys behind the settled
  * tokens are withdrawn: their content was to be computed by a step that fails. Who built on it by a hit or a fork
  * computes in that step or a later one, and fails with it; an external load computes in none, so it is refused a hit
- * that is not settled. A hit prefers settled copies, so that settled x is held with settled y and outlives a failure. A fork shares a table from its first block on, and swapping out is a release. A reset forgets
- * what lies in swap space too, or it would be announced again. Hence at every moment the set of keys is closed under
- * "parent of": descendants go first, leaf up.
+ * that is not settled. A hit prefers settled copies, so that settled x is held with settled y and outlives a failure. A
+ * fork shares a table from its first block on, and swapping out is a release. A reset forgets what lies in swap space
+ * too, or it would be announced again. Hence at every moment the set of keys is closed under "parent of": descendants
+ * go first, leaf up.
  *
  * <p>A block costs tens of nanoseconds to match, take or release. Errors of use throw and change nothing; "no" (false)
  * changes nothing either, except that a window may have let go of what nobody sees any more. One thread owns an

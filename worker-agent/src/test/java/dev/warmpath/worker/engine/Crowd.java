@@ -251,7 +251,8 @@ final class Crowd implements AutoCloseable {
     void requirePressed() {
         EngineSnapshot end = loop.snapshot();
         assertThat(isPressed()).as("recomputed %d, swapped %d times, %d blocks out, %d in",
-                end.work().recomputePreemptions(), end.work().swapPreemptions(), end.swap().outBlocks(), end.swap().inBlocks()).isTrue();
+                end.work().recomputePreemptions(), end.work().swapPreemptions(), end.swap().outBlocks(),
+                end.swap().inBlocks()).isTrue();
         assertThat(end.swap().freeBlocks()).as("free host blocks").isEqualTo(mix.hostBlockCount());
     }
 

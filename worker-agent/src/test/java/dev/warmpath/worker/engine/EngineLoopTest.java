@@ -183,7 +183,8 @@ class EngineLoopTest {
                     FailureReason.UNSUPPORTED, "adapter 'poet' is not served yet");
             assertRefused(rig, new GenerateRequest("r", 0, tokens(5), SamplingParameters.GREEDY,
                             StopConditions.maxTokens(1), false, null, null, null, -1, 0),
-                    FailureReason.UNSUPPORTED, "priority '-1' is not served: this worker serves requests in order of arrival");
+                    FailureReason.UNSUPPORTED,
+                    "priority '-1' is not served: this worker serves requests in order of arrival");
             assertRefused(rig, greedy("r", new int[] {1, 2, 60_000}, 1),
                     FailureReason.INVALID_REQUEST, "token id 60000 at position 2 is outside the vocabulary of 2048");
             assertRefused(rig, greedy("r", tokens(2048), 1), FailureReason.INVALID_REQUEST, "prompt has 2048 tokens");

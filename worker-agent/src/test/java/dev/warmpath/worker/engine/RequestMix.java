@@ -98,7 +98,8 @@ record RequestMix(
         };
         return new RequestMix(seed, pick(random, Device.values()), blockSize, blockSize / pick(random, 1, 1, 2),
                 usable + 1, swapSpace, hostBlocks, random.nextInt(5) > 0, pick(random, FreeOrder.values()),
-                swapSpace == SwapSpace.TIGHT ? 0.0 : pick(random, 0.0, 0.1), chunked ? maxSequences + random.nextInt(80) : contextLength, maxSequences,
+                swapSpace == SwapSpace.TIGHT ? 0.0 : pick(random, 0.0, 0.1),
+                chunked ? maxSequences + random.nextInt(80) : contextLength, maxSequences,
                 chunked, chunked ? pick(random, 0, 5, 17) : 0, pick(random, SchedulingPolicy.values()),
                 pick(random, 1, 1, 2, 4),
                 random.nextBoolean(), random.nextBoolean(), pick(random, 0, 0, 4),

@@ -84,7 +84,8 @@ class AdmissionOrderTest {
         var world = cacheAware(/* window */ 3);
         Sequence[] waiting = world.submit(prompt(1000, 8), prompt(0, 6), prompt(0, 9), prompt(0, 16));
 
-        assertThat(world.step()).as("8 of 9 tokens are cached; the fourth has more, but is not looked at").containsExactly(1);
+        assertThat(world.step()).as("8 of 9 tokens are cached; the fourth has more, but is not looked at")
+                .containsExactly(1);
         assertThat(waiting[2].state()).isEqualTo(Alive.RUNNING);
     }
 

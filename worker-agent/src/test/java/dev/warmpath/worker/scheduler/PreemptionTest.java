@@ -97,7 +97,8 @@ class PreemptionTest {
     void blocks_that_the_victim_was_to_fill_in_this_step_cannot_be_found() {
         var settings = BY_PRIORITY.withLongPrefillThreshold(8).withReserveWholeSequence(false);
         var world = new SchedulerWorld(settings, 9, 4, 28);
-        Sequence low = world.submit(request("low", 4, prompt(0, 24), StopConditions.maxTokens(4), 5, Sequence.NO_DEADLINE));
+        Sequence low = world.submit(
+                request("low", 4, prompt(0, 24), StopConditions.maxTokens(4), 5, Sequence.NO_DEADLINE));
         assertThat(world.step()).containsExactly(8);
         world.submit(prioritized("high", 0, prompt(1000, 8)));
         assertThat(world.step()).as("all 8 blocks but 2").containsExactly(8, 8);

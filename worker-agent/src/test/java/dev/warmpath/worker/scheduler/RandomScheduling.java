@@ -54,8 +54,8 @@ final class RandomScheduling {
     private record Flying(ScheduledBatch batch, int[][] drawn, int[] fullBlocks) {}
 
     /** What happened; to be sure that it all did. */
-    record Seen(long operations, long recomputed, long swapped, long hitTokens, long resets, long failures, long copiesOnWrite,
-            long expired, long cancelled, long announced) {
+    record Seen(long operations, long recomputed, long swapped, long hitTokens, long resets, long failures,
+            long copiesOnWrite, long expired, long cancelled, long announced) {
 
         static final Seen NOTHING = new Seen(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 

@@ -325,9 +325,11 @@ class SchedulerTest {
     void settings_that_could_starve_somebody_are_refused() {
         assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(63, 64, 1))
                 .withMessageContaining("63").withMessageContaining("64");
-        assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(64, 64, 1).withChunkedPrefill(false).withLongPrefillThreshold(5));
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> SchedulerSettings.of(64, 64, 1).withChunkedPrefill(false).withLongPrefillThreshold(5));
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new SchedulerWorld(SchedulerSettings.of(64, 4, 1).withChunkedPrefill(false), 100, 4, 65))
+                .isThrownBy(() -> new SchedulerWorld(
+                        SchedulerSettings.of(64, 4, 1).withChunkedPrefill(false), 100, 4, 65))
                 .withMessageContaining("64").withMessageContaining("65");
         assertThatIllegalArgumentException().isThrownBy(() -> SchedulerSettings.of(64, 64, 1).withSteps(0))
                 .withMessage("scheduler steps 0 is below 1");
