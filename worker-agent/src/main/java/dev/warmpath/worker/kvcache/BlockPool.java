@@ -149,14 +149,20 @@ final class BlockPool {
         }
         int lastOfHead = FreeQueue.END;
         for (int i = to - 1; i >= from; i--) {
-            lastOfHead = letGo(table.block(i), lastOfHead);
+            int block = table.block(i);
+            if (letGo(block)) {
+                free.insertAfter(lastOfHead, block);
+                lastOfHead = block;
+            }
         }
     }
 
     /** Lets go of one block, the null block included. @throws IllegalStateException if it is not held */
     void release(int block) {
         requireHeld(block);
-        letGo(block, FreeQueue.END);
+        if (letGo(block)) {
+            free.insertAfter(FreeQueue.END, block);
+        }
     }
 
     /**
@@ -249,17 +255,16 @@ final class BlockPool {
         return keys;
     }
 
-    /** @return the last block of those at the head, behind which the next one comes to stand */
-    private int letGo(int block, int lastOfHead) {
+    /** Gives up one hold, and appends a block that is free by that to the tail. @return true if it goes to the head */
+    private boolean letGo(int block) {
         if (block == NULL_BLOCK || --references[block] > 0) {
-            return lastOfHead;
+            return false;
         }
-        if (unkeyedToTail || isKeyed(block)) {
+        boolean toTail = unkeyedToTail || isKeyed(block);
+        if (toTail) {
             free.append(block);
-            return lastOfHead;
         }
-        free.insertAfter(lastOfHead, block);
-        return block;
+        return !toTail;
     }
 
     private void require(boolean condition, int block, String state) {
