@@ -8,14 +8,18 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.fleet.FleetWorker;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.core.codec.DecodingException;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
+import org.springframework.http.client.reactive.ClientHttpRequest;
 import org.springframework.http.client.reactive.ReactorClientHttpConnector;
 import org.springframework.http.codec.json.JacksonJsonDecoder;
 import org.springframework.http.codec.json.JacksonJsonEncoder;
@@ -26,7 +30,9 @@ import org.springframework.web.reactive.function.client.WebClientRequestExceptio
 import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.netty.Connection;
 import reactor.netty.http.client.HttpClient;
+import reactor.netty.http.client.HttpClientRequest;
 import reactor.netty.resources.ConnectionProvider;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.DeserializationFeature;
@@ -89,15 +95,35 @@ final class WorkerClient implements DisposableBean {
      *         connection as its cause if that is what it was
      */
     Flux<GenerateEvent> generate(FleetWorker worker, GenerateRequest request) {
+        return Flux.defer(() -> generate(worker, request, new AtomicReference<>()));
+    }
+
+    private Flux<GenerateEvent> generate(FleetWorker worker, GenerateRequest request, AtomicReference<Channel> channel) {
         return http.post()
                 .uri(worker.baseUrl().resolve(Protocol.GENERATE_PATH))
                 .contentType(MediaType.APPLICATION_JSON)
                 .accept(MediaType.APPLICATION_NDJSON)
+                .httpRequest(sent -> channel.set(channelOf(sent)))
                 .bodyValue(request)
                 .exchangeToFlux(response -> response.statusCode().is2xxSuccessful()
                         ? response.bodyToFlux(GenerateEvent.class)
                         : refusal(worker, response).flux())
+                // cancelled just when the response comes, Spring's connector would read it to its end, and the worker
+                // would compute all of it
+                .doOnCancel(() -> close(channel.get()))
                 .onErrorMap(e -> asDispatchException(worker, e));
+    }
+
+    private static Channel channelOf(ClientHttpRequest request) {
+        HttpClientRequest netty = request.getNativeRequest();
+        return ((Connection) netty).channel();
+    }
+
+    /** @param channel null if the request was not sent yet; then there is nothing to close */
+    private static void close(@Nullable Channel channel) {
+        if (channel != null) {
+            channel.close();
+        }
     }
 
     @Override

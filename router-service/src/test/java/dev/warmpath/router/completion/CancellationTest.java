@@ -34,6 +34,20 @@ class CancellationTest extends RunningRouter {
         eventually(() -> worker.openConnections() == 0 && inFlight() == 0);
     }
 
+    /** The connection is closed in the very moment when the answer begins, or just before or after: 1 of 60 hits. */
+    @Test
+    void a_client_that_leaves_when_the_answer_begins_closes_the_workers_connection() throws Exception {
+        FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter());
+
+        for (int i = 0; i < 150; i++) {
+            Socket client = send(BODY.formatted(""));
+            worker.requests().take();
+            client.close();
+
+            eventually(() -> worker.openConnections() == 0 && inFlight() == 0);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"", ",'stream':true"})
     void a_client_that_leaves_during_the_decode_closes_the_workers_connection(String extra) throws Exception {
