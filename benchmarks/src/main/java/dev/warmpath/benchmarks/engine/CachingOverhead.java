@@ -131,7 +131,7 @@ public final class CachingOverhead {
             for (int i = 0; i < REQUESTS; i++) {
                 int[] prompt = random.ints(PROMPT, 0, runner.config().vocabularySize()).toArray();
                 engine.submit(GenerateRequest.of("r" + i, prompt, SamplingParameters.GREEDY,
-                        new StopConditions(DRAWN, new int[0], true)), new End(over));
+                        StopConditions.pastTheEnd(DRAWN)), new End(over));
             }
             over.await();
             return System.nanoTime() - start;

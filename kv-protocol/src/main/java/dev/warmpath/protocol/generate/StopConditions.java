@@ -49,6 +49,11 @@ public record StopConditions(
         return new StopConditions(maxTokens, stopTokenIds, ignoreEos, least);
     }
 
+    /** So many tokens, whatever the model says of an end; the context limit may end it sooner. */
+    public static StopConditions pastTheEnd(int maxTokens) {
+        return new StopConditions(maxTokens, new int[0], true);
+    }
+
     public boolean stopsAt(int token) {
         for (int stop : stopTokenIds) {
             if (stop == token) {

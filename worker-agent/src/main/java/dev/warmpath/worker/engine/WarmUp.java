@@ -71,7 +71,7 @@ public final class WarmUp {
         int[] prompt = random.ints(length, 0, model.vocabularySize()).toArray();
         var sampling = kind == 0 ? SamplingParameters.GREEDY : new SamplingParameters(1f, 40 * (kind - 1), 0.9f, kind);
         var done = new CompletableFuture<Void>();
-        engine.submit(GenerateRequest.of(id, prompt, sampling, new StopConditions(NEW_TOKENS, new int[0], true)),
+        engine.submit(GenerateRequest.of(id, prompt, sampling, StopConditions.pastTheEnd(NEW_TOKENS)),
                 new Completion(done));
         return done;
     }

@@ -357,11 +357,6 @@ public final class KvCacheManager {
         return 1.0 - (double) pool.freeCount() / pool.usableCount();
     }
 
-    /** Different keys of the first group. */
-    public int cachedBlocks() {
-        return pool.keyCount(0);
-    }
-
     /** Blocks of swap space. */
     public int hostBlocks() {
         return settings.hostBlockCount();

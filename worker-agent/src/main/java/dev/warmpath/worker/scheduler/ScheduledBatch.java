@@ -118,19 +118,9 @@ public final class ScheduledBatch {
         return drawCounts[entry];
     }
 
-    /** Where among the tokens drawn by step 0 the entry's stands, or {@link #NO_SAMPLE}. */
-    public int sampleIndex(int entry) {
-        return sampleIndexes[0][entry];
-    }
-
     /** Where among the tokens drawn by this step the entry's stands, or {@link #NO_SAMPLE}. */
     public int sampleIndex(int entry, int step) {
         return sampleIndexes[step][entry];
-    }
-
-    /** Number of tokens that step 0 draws: one for each entry that samples, in order of entries. */
-    public int sampleCount() {
-        return sampleCounts[0];
     }
 
     /** Number of tokens that a step draws, in order of entries. */

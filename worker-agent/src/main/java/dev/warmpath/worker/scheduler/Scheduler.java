@@ -214,17 +214,12 @@ public final class Scheduler {
         return unused * limits.cache().groups().size();
     }
 
-    /** How often a sequence had to give its blocks up, since the start. */
-    public long preemptions() {
-        return serving.recomputePreemptions() + serving.swapPreemptions();
-    }
-
-    /** Of those, by leaving its blocks to the cache. */
+    /** How often a sequence had to give its blocks up and left them to the cache, since the start. */
     public long recomputePreemptions() {
         return serving.recomputePreemptions();
     }
 
-    /** Of those, by moving its blocks to swap space. */
+    /** How often one moved them to swap space, since the start. */
     public long swapPreemptions() {
         return serving.swapPreemptions();
     }

@@ -56,7 +56,7 @@ class EngineGoldenTest {
         List<Recording> recordings = new ArrayList<>();
         for (Golden.Prompt prompt : prompts) {
             recordings.add(rig.submit(GenerateRequest.of(prompt.name(), prompt.tokens().clone(),
-                    SamplingParameters.GREEDY, new StopConditions(prompt.greedy().length, new int[0], true))));
+                    SamplingParameters.GREEDY, StopConditions.pastTheEnd(prompt.greedy().length))));
         }
         rig.runToEnd();
         return recordings;

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.engine;
 
+import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -145,7 +146,7 @@ class EngineLoopTest {
     void a_deadline_that_passes_ends_the_answer_with_its_reason() {
         try (var rig = new EngineRig(64, 512, 4)) {
             Recording late = rig.submit(new GenerateRequest("late", 0, tokens(20), SamplingParameters.GREEDY,
-                    new StopConditions(100, new int[0], true), false, null, null, null, 0, /* timeoutMillis */ 5));
+                    pastTheEnd(100), false, null, null, null, 0, /* timeoutMillis */ 5));
             rig.loop.step();
             rig.nowNanos += 5_000_000;
             rig.loop.step();
@@ -331,10 +332,6 @@ class EngineLoopTest {
     private static GenerateRequest salted(int[] prompt, String salt) {
         return new GenerateRequest("salted", 0, prompt, SamplingParameters.GREEDY, pastTheEnd(1), false, salt, null,
                 null, 0, 0);
-    }
-
-    private static StopConditions pastTheEnd(int maxTokens) {
-        return new StopConditions(maxTokens, new int[0], true);
     }
 
     private static int[] tokens(int count) {

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.engine;
 
+import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -8,7 +9,6 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
-import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.Golden;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
@@ -278,10 +278,6 @@ class EngineModesTest {
 
     private static GenerateRequest drawn(int[] prompt, long seed) {
         return GenerateRequest.of("drawn", prompt.clone(), new SamplingParameters(1.2f, 50, 0.95f, seed), pastTheEnd(20));
-    }
-
-    private static StopConditions pastTheEnd(int maxTokens) {
-        return new StopConditions(maxTokens, new int[0], true);
     }
 
     private static int[] tokens(int count) {

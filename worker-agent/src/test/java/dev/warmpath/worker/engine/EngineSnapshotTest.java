@@ -69,7 +69,7 @@ class EngineSnapshotTest {
 
     private static GenerateRequest greedy(String id, int firstToken, int promptLength, int maxTokens) {
         return GenerateRequest.of(id, IntStream.range(firstToken, firstToken + promptLength).toArray(),
-                SamplingParameters.GREEDY, new StopConditions(maxTokens, new int[0], true));
+                SamplingParameters.GREEDY, StopConditions.pastTheEnd(maxTokens));
     }
 
     /** Takes 5 ms for every token. */

@@ -119,7 +119,7 @@ class EngineTest {
     private static GenerateRequest request(int promptTokens, int maxTokens) {
         int[] prompt = new SplittableRandom(promptTokens).ints(promptTokens, 0, 2_000).toArray();
         return GenerateRequest.of("r", prompt, SamplingParameters.GREEDY,
-                new StopConditions(maxTokens, new int[0], true));
+                StopConditions.pastTheEnd(maxTokens));
     }
 
     /** Waits for the last word. */

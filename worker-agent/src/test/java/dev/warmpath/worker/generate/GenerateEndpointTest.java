@@ -1,5 +1,6 @@
 package dev.warmpath.worker.generate;
 
+import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.generate.GenerateEvent;
@@ -121,9 +122,5 @@ class GenerateEndpointTest {
 
     private WebClient.Builder client() {
         return WebClient.builder().baseUrl("http://127.0.0.1:" + port);
-    }
-
-    private static StopConditions pastTheEnd(int maxTokens) {
-        return new StopConditions(maxTokens, new int[0], true);
     }
 }

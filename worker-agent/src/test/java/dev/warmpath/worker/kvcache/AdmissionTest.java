@@ -48,7 +48,7 @@ class AdmissionTest {
         assertThat(cache.extend(a, 1, 4)).isTrue();
 
         assertThat(table(a)).containsExactly(1, 2, 3);
-        assertThat(cache.cachedBlocks()).isEqualTo(2);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(2);
         cache.checkIntegrity(List.of(a));
 
         a.append(8);
@@ -64,14 +64,14 @@ class AdmissionTest {
 
         assertThat(cache.admit(a, cache.match(a), loading(48))).isTrue();
         assertThat(table(a)).containsExactly(1, 2, 3);
-        assertThat(cache.cachedBlocks()).isZero();
+        assertThat(cache.pool().keyCount(0)).isZero();
         assertThatIllegalStateException().isThrownBy(() -> cache.extend(a, 16)).withMessageContaining("external load");
 
         cache.loaded(a, 48);
-        assertThat(cache.cachedBlocks()).isEqualTo(3);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(3);
         assertThat(cache.extend(a, 16)).isTrue();
         assertThat(table(a)).containsExactly(1, 2, 3, 4);
-        assertThat(cache.cachedBlocks()).isEqualTo(4);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(4);
 
         assertThatIllegalArgumentException().isThrownBy(() -> Admission.of(0))
                 .withMessage("an admission of 0 tokens and 0 external ones asks for nothing");

@@ -164,7 +164,7 @@ class CacheGroupTest {
         KvCacheManager cache = hybrid();
         admitted(cache, sequence(16, FIRST_PROMPT));
         assertThat(cache.log().entries()).hasSize(9);
-        assertThat(cache.cachedBlocks()).isEqualTo(3);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(3);
         cache.drainChanges();
         assertThat(cache.announcedCount()).isEqualTo(3);
 

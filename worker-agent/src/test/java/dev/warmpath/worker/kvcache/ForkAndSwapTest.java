@@ -109,7 +109,7 @@ class ForkAndSwapTest {
         assertThat(table(child)).containsExactly(1, 3);
         assertThat(copies(cache)).containsExactly("WITHIN_DEVICE 2->3");
         assertThat(keyed(cache)).as("two blocks under one key").containsExactly(1, 2, 3);
-        assertThat(cache.cachedBlocks()).isEqualTo(2);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(2);
         assertThat(queue(cache)).containsExactly(4, 5, 6, 7, 8, 2);
         cache.checkIntegrity(List.of(child));
     }
@@ -384,7 +384,7 @@ class ForkAndSwapTest {
         assertThat(cache.drainChanges()).containsExactly(new BlockChange.Cleared());
         assertThat(cache.admit(a, cache.match(a), 4)).isTrue();
         assertThat(copies(cache)).isEmpty();
-        assertThat(cache.cachedBlocks()).as("only what is computed again").isEqualTo(1);
+        assertThat(cache.pool().keyCount(0)).as("only what is computed again").isEqualTo(1);
         cache.dropSwapped(b);
         assertThat(cache.freeHostBlocks()).isEqualTo(6);
         cache.checkIntegrity(List.of(a));

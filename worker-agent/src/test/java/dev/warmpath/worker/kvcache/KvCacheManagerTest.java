@@ -120,7 +120,7 @@ class KvCacheManagerTest {
         assertThat(table(b)).containsExactly(1, 2, 3, 5);
         assertThat(queue(cache)).containsExactly(6, 7, 4);
         assertThat(keyed(cache)).containsExactly(1, 2, 3, 4, 5);
-        assertThat(cache.cachedBlocks()).isEqualTo(4);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(4);
 
         cache.release(b);
         assertThat(queue(cache)).containsExactly(6, 7, 4, 5, 3, 2, 1);
@@ -231,12 +231,12 @@ class KvCacheManagerTest {
 
         assertThat(cache.admit(a, cache.match(a), 6)).isTrue();
         assertThat(table(a)).containsExactly(1, 2);
-        assertThat(cache.cachedBlocks()).isEqualTo(1);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(1);
         assertThat(cache.match(sequence(4, range(0, 18))).tokenCount()).isEqualTo(4);
 
         assertThat(cache.extend(a, 6)).isTrue();
         assertThat(table(a)).containsExactly(1, 2, 3);
-        assertThat(cache.cachedBlocks()).isEqualTo(3);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(3);
         assertThat(cache.match(sequence(4, range(0, 18))).tokenCount()).isEqualTo(12);
     }
 
@@ -250,7 +250,7 @@ class KvCacheManagerTest {
             grow(cache, sequence, token);
         }
         assertThat(table(sequence)).containsExactly(1, 2, 3);
-        assertThat(cache.cachedBlocks()).isEqualTo(3);
+        assertThat(cache.pool().keyCount(0)).isEqualTo(3);
 
         cache.release(sequence);
         TokenSequence next = sequence(4, concat(range(0, 5), range(100, 105), range(7, 7)));
@@ -315,7 +315,7 @@ class KvCacheManagerTest {
 
         cache.release(sequence);
         assertThat(cache.resetPrefixCache()).isTrue();
-        assertThat(cache.cachedBlocks()).isZero();
+        assertThat(cache.pool().keyCount(0)).isZero();
         assertThat(queue(cache)).containsExactly(4, 5, 6, 7, 8, 9, 10, 3, 2, 1);
         assertThat(cache.drainChanges()).containsExactly(new BlockChange.Cleared());
         assertThat(cache.stats().resets()).isEqualTo(1);
@@ -463,7 +463,7 @@ class KvCacheManagerTest {
         var third = new TokenSequence(HashSettings.ofBlockSize(16), ExtraKeys.NONE, range(0, 63), true);
         assertThat(admitted(cache, third)).isZero();
         assertThat(cache.stats()).isEqualTo(stats(2, 128, 48, 8, 3));
-        assertThat(cache.cachedBlocks()).as("it writes all the same").isEqualTo(4);
+        assertThat(cache.pool().keyCount(0)).as("it writes all the same").isEqualTo(4);
         assertThat(cache.pool().isKeyed(third.table().block(0))).isTrue();
     }
 

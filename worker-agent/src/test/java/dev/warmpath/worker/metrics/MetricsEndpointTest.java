@@ -137,7 +137,7 @@ class MetricsEndpointTest {
             WebClient.create("http://127.0.0.1:" + port).post().uri("/v1/generate")
                     .header(HttpHeaders.AUTHORIZATION, "Bearer secret").contentType(MediaType.APPLICATION_JSON)
                     .bodyValue(GenerateRequest.of("r" + i, IntStream.range(0, 100).toArray(), SamplingParameters.GREEDY,
-                            new StopConditions(3, new int[0], true)))
+                            StopConditions.pastTheEnd(3)))
                     .retrieve().bodyToFlux(GenerateEvent.class).blockLast(TIMEOUT);
         }
         long deadline = System.nanoTime() + TIMEOUT.toNanos();

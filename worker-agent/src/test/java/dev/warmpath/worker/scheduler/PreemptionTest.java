@@ -81,7 +81,7 @@ class PreemptionTest {
         assertThat(world.step()).as("low was served first, and gives its token back").containsExactly(1);
         assertThat(world.batch.sequence(0)).isSameAs(high);
         assertThat(world.batch.totalTokens()).isEqualTo(1);
-        assertThat(world.batch.sampleCount()).isEqualTo(1);
+        assertThat(world.batch.sampleCount(0)).isEqualTo(1);
         assertThat(table(high)).containsExactly(4, 5, 3);
         assertThat(low.state()).isEqualTo(Alive.PREEMPTED);
         assertThat(low.completionTokens()).isEqualTo(2);

@@ -136,9 +136,11 @@ final class RandomScheduling {
         assertThat(cache.freeHostBlocks()).isEqualTo(cache.hostBlocks());
         reset();
         check();
-        return new Seen(operations + scheduler.preemptions(), scheduler.recomputePreemptions(),
-                scheduler.swapPreemptions(), cache.stats().hitTokens(), resets, failures, copiesOnWrite,
-                ended(SequenceState.Failed.class) - failures, ended(SequenceState.Cancelled.class), listener.heard());
+        long recomputed = scheduler.recomputePreemptions();
+        long swapped = scheduler.swapPreemptions();
+        return new Seen(operations + recomputed + swapped, recomputed, swapped, cache.stats().hitTokens(), resets,
+                failures, copiesOnWrite, ended(SequenceState.Failed.class) - failures,
+                ended(SequenceState.Cancelled.class), listener.heard());
     }
 
     private long ended(Class<?> how) {

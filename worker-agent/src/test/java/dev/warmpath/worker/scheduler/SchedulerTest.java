@@ -88,15 +88,15 @@ class SchedulerTest {
         assertThat(batch.tokenCount(1)).isEqualTo(7);
         assertThat(batch.samples(0)).isTrue();
         assertThat(batch.samples(1)).isFalse();
-        assertThat(batch.sampleIndex(1)).isEqualTo(ScheduledBatch.NO_SAMPLE);
+        assertThat(batch.sampleIndex(1, 0)).isEqualTo(ScheduledBatch.NO_SAMPLE);
         world.scheduler.settle(batch, new int[] {ANY_TOKEN});
 
         batch = world.scheduler.schedule(0);
         assertThat(batch.firstPosition(0)).isEqualTo(5);
         assertThat(batch.firstPosition(1)).isEqualTo(7);
         assertThat(batch.tokenCount(1)).isEqualTo(3);
-        assertThat(batch.sampleIndex(1)).isEqualTo(1);
-        assertThat(batch.sampleCount()).isEqualTo(2);
+        assertThat(batch.sampleIndex(1, 0)).isEqualTo(1);
+        assertThat(batch.sampleCount(0)).isEqualTo(2);
     }
 
     @Test
@@ -114,7 +114,7 @@ class SchedulerTest {
     @DisplayName("K39: end of sequence")
     void an_eos_token_stops_unless_it_is_ignored() {
         assertThat(end(prompt(10, 4), new StopConditions(9, new int[0], false), 32, EOS)).isEqualTo(STOP);
-        assertThat(end(prompt(10, 4), new StopConditions(3, new int[0], true), 32, EOS, EOS, EOS)).isEqualTo(LENGTH);
+        assertThat(end(prompt(10, 4), StopConditions.pastTheEnd(3), 32, EOS, EOS, EOS)).isEqualTo(LENGTH);
     }
 
     @Test
