@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One life of one worker, as registered here. A restarted worker is another object. Compared by identity; read by any
- * thread, changed by {@link Fleet} only.
+ * thread, changed by {@link Fleet} only, except for what its follower says about the copy.
  */
 public final class FleetWorker {
 
@@ -21,6 +21,12 @@ public final class FleetWorker {
     private volatile @Nullable String eventProblem;
     private volatile boolean indexed;
     private volatile boolean gone;
+    private volatile Lag lag = Lag.NONE;
+
+    /** @param batches how many are missing; 0 while the copy is in step, and then {@code sinceNanos} has no meaning */
+    private record Lag(long batches, long sinceNanos) {
+        static final Lag NONE = new Lag(0, 0);
+    }
 
     FleetWorker(Registration registration, int ordinal, KvEventApplier events, long leaseEndNanos) {
         this.registration = registration;
@@ -74,6 +80,34 @@ public final class FleetWorker {
     /** Where its event batches go. One thread only, its follower. */
     public KvEventApplier events() {
         return events;
+    }
+
+    /** The index's copy agrees with the worker's last heartbeat, or is ahead of it. Said by the follower only. */
+    public void markInStep(long nowNanos) {
+        lag = Lag.NONE;
+    }
+
+    /**
+     * The copy lacks batches that the worker has sent, or is empty and waits for a snapshot. Said by the follower only,
+     * as often as it likes: the first time after {@link #markInStep} counts.
+     *
+     * @param nowNanos on the monotonic clock that {@link #outOfStepNanos} is asked with
+     * @param batches  how many are missing, at least 1
+     */
+    public void markBehind(long nowNanos, long batches) {
+        Lag before = lag;
+        lag = new Lag(Math.max(1, batches), before.batches() == 0 ? nowNanos : before.sinceNanos());
+    }
+
+    /** How long the copy has been behind; 0 while it is in step. */
+    public long outOfStepNanos(long nowNanos) {
+        Lag now = lag;
+        return now.batches() == 0 ? 0 : Math.max(0, nowNanos - now.sinceNanos());
+    }
+
+    /** Batches that the copy lacks, as far as heartbeats tell; 0 while it is in step. */
+    public long behindBatches() {
+        return lag.batches();
     }
 
     /** The last one, or null before the first. */
