@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.router.prefix.WorkerKeys;
 import java.net.URI;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public final class FleetWorker {
 
     private final Registration registration;
-    private final int ordinal;
+    private final WorkerKeys keys;
     private final KvEventApplier events;
     private volatile @Nullable Heartbeat heartbeat;
     private volatile long leaseEndNanos;
@@ -28,9 +29,9 @@ public final class FleetWorker {
         static final Lag NONE = new Lag(0, 0);
     }
 
-    FleetWorker(Registration registration, int ordinal, KvEventApplier events, long leaseEndNanos) {
+    FleetWorker(Registration registration, WorkerKeys keys, KvEventApplier events, long leaseEndNanos) {
         this.registration = registration;
-        this.ordinal = ordinal;
+        this.keys = keys;
         this.events = events;
         this.leaseEndNanos = leaseEndNanos;
     }
@@ -72,9 +73,9 @@ public final class FleetWorker {
         return registration;
     }
 
-    /** Its place in the prefix index; another worker may get it once this one is gone. */
-    public int ordinal() {
-        return ordinal;
+    /** What it announces, in the prefix index. */
+    public WorkerKeys keys() {
+        return keys;
     }
 
     /** Where its event batches go. One thread only, its follower. */

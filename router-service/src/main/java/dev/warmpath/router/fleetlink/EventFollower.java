@@ -10,7 +10,7 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.WorkerHttp.WorkerAnswerException;
 import dev.warmpath.router.prefix.ApplyOutcome;
-import dev.warmpath.router.prefix.KvEventApplier.Position;
+import dev.warmpath.router.prefix.Standing;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -132,21 +132,21 @@ final class EventFollower implements WorkerLinks.Task {
     /** Finds what the stream alone cannot: that its last batches are missing, or that the copy has gone wrong since. */
     private void compareWithHeartbeat() throws OutOfStepException {
         Heartbeat heartbeat = worker.heartbeat();
-        Position copy = worker.events().position();
-        if (heartbeat == null || heartbeat.lastSequence() < copy.sequence()) {
-            behind = false;
-        } else if (heartbeat.lastSequence() == copy.sequence()) {
-            behind = false;
-            if (heartbeat.setDigest() != copy.setDigest()) {
-                throw new OutOfStepException("digest after batch " + copy.sequence() + " is " + copy.setDigest()
-                        + ", the worker's heartbeat says " + heartbeat.setDigest());
+        if (heartbeat == null) {
+            return;
+        }
+        switch (worker.events().compare(heartbeat.lastSequence(), heartbeat.setSize(), heartbeat.setDigest())) {
+            case Standing.InStep() -> behind = false;
+            case Standing.Behind(var _) when !behind -> {
+                behind = true;
+                behindSinceNanos = nanoTime.getAsLong();
             }
-        } else if (!behind) {
-            behind = true;
-            behindSinceNanos = nanoTime.getAsLong();
-        } else if (nanoTime.getAsLong() - behindSinceNanos > LONGEST_LAG.toNanos()) {
-            throw new OutOfStepException("the worker has sent batch " + heartbeat.lastSequence() + ", batch "
-                    + copy.sequence() + " is the last that arrived");
+            case Standing.Behind(long batches) -> {
+                if (nanoTime.getAsLong() - behindSinceNanos > LONGEST_LAG.toNanos()) {
+                    throw new OutOfStepException("the last " + batches + " batches have not arrived");
+                }
+            }
+            case Standing.Drift drift -> throw new OutOfStepException(drift.toString());
         }
     }
 }

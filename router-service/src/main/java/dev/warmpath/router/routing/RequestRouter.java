@@ -113,14 +113,14 @@ public final class RequestRouter {
         PrefixMatch match = index.match(chain, maxBlocks);
         List<Candidate> candidates = new ArrayList<>(workers.size());
         for (FleetWorker worker : workers) {
-            candidates.add(candidate(worker, match.blocks(worker.ordinal()), chain, maxBlocks));
+            candidates.add(candidate(worker, match.blocks(worker.keys()), chain, maxBlocks));
         }
         return new Choice(policy.choose(promptTokens, model.hashSettings().blockSize(), candidates), workers);
     }
 
     private Candidate candidate(FleetWorker worker, int indexedBlocks, BlockHashChain chain, int maxBlocks) {
         WorkerLedger ledger = ledger(worker);
-        ledger.settle(nanoTime.getAsLong(), key -> index.holds(worker.ordinal(), key));
+        ledger.settle(nanoTime.getAsLong(), key -> index.holds(worker.keys(), key));
         WorkerLedger.Load own = ledger.booked();
         WorkerLedger.Load others = ledger.loadOfOthers(reported(worker));
         return new Candidate(

@@ -48,9 +48,9 @@ class WorkerLinksTest {
 
         await(() -> fleet.model("tiny") != null);
         assertThat(fleet.workers(Objects.requireNonNull(fleet.model("tiny")))).containsExactly(worker);
-        assertThat(index.keyCount(worker.ordinal())).isEqualTo(3);
+        assertThat(worker.keys().size()).isEqualTo(3);
         fake.frames.add(fake.store(4, 5));
-        await(() -> index.keyCount(worker.ordinal()) == 5);
+        await(() -> worker.keys().size() == 5);
         assertThat(fake.streams).hasValue(1);
     }
 
@@ -61,7 +61,7 @@ class WorkerLinksTest {
         fake.store(1);                                             // never sent
         fake.frames.add(fake.store(2));
 
-        await(() -> index.keyCount(worker.ordinal()) == 2);
+        await(() -> worker.keys().size() == 2);
         assertThat(fake.streams).hasValue(2);
     }
 
@@ -71,7 +71,7 @@ class WorkerLinksTest {
         await(worker::isIndexed);
         fake.store(1);                                             // never sent, and nothing follows
         fleet.heartbeat(new Heartbeat("w", 7, 0, 0, 1_000, 0, fake.sequence(), 1, fake.digest()));
-        while (index.keyCount(worker.ordinal()) != 1) {
+        while (worker.keys().size() != 1) {
             clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
             fleet.heartbeat(new Heartbeat("w", 7, 0, 0, 1_000, 0, fake.sequence(), 1, fake.digest()));
             sleep(1);
@@ -139,7 +139,7 @@ class WorkerLinksTest {
         await(worker::isIndexed);
         fake.frames.add(FakeWorker.END_OF_STREAM);
         await(() -> fake.streams.get() == 2);
-        await(() -> index.keyCount(worker.ordinal()) == 0);
+        await(() -> worker.keys().size() == 0);
         assertThat(worker.isGone()).isFalse();
     }
 
@@ -151,7 +151,7 @@ class WorkerLinksTest {
         fake.close();
 
         await(worker::isGone);
-        assertThat(index.keyCount(worker.ordinal())).isZero();
+        assertThat(worker.keys().size()).isZero();
         assertThat(fleet.snapshot()).isEmpty();
     }
 
