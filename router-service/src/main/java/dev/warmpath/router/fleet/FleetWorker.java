@@ -106,6 +106,11 @@ public final class FleetWorker {
         return now.batches() == 0 ? 0 : Math.max(0, nowNanos - now.sinceNanos());
     }
 
+    /** How far to rely on the copy. */
+    public IndexGrade indexGrade(long nowNanos) {
+        return IndexGrade.of(outOfStepNanos(nowNanos));
+    }
+
     /** Batches that the copy lacks, as far as heartbeats tell; 0 while it is in step. */
     public long behindBatches() {
         return lag.batches();
