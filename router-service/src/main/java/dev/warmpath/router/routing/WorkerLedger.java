@@ -198,8 +198,8 @@ final class WorkerLedger {
     }
 
     /**
-     * Takes the last heartbeat in, unless it is known. What it tells of beyond what is booked now was brought by others;
-     * hence it has to be told before anything that came after it is booked or closed.
+     * Takes the last heartbeat in, unless it is known. What it tells of beyond what is booked now was brought by
+     * others; hence it has to be told before anything that came after it is booked or closed.
      */
     void hear(@Nullable Heartbeat heartbeat) {
         if (heartbeat != null && heartbeat != lastHeard) {
@@ -216,9 +216,9 @@ final class WorkerLedger {
     }
 
     /**
-     * By the last two heartbeats: pending tokens as far as both have them, for most prompts are computed long before the
-     * next heartbeat; of requests and blocks the mean. Routers that took each one for the truth would, until the next,
-     * all shun one worker and meet at another.
+     * By the last two heartbeats: pending tokens as far as both have them, for most prompts are computed long before
+     * the next heartbeat; of requests and blocks the mean. Routers that took each one for the truth would, until the
+     * next, all shun one worker and meet at another.
      */
     Load loadOfOthers() {
         return new Load(Math.min(others.pendingTokens(), othersBefore.pendingTokens()),

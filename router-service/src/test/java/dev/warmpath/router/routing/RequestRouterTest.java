@@ -315,7 +315,7 @@ class RequestRouterTest {
         assertThat(candidate.usedBlocks()).isEqualTo(100);
     }
 
-    /** Prompts of the first heartbeat are computed by the second; four of the seven requests have ended, one has come. */
+    /** Most prompts of the first heartbeat are computed by the second, and three of seven requests have ended. */
     @Test
     void work_of_others_is_what_two_heartbeats_have_in_common() {
         fleet.heartbeat(new Heartbeat("a", 1, 7, 0, 900, 700, 0, 0, 0));
