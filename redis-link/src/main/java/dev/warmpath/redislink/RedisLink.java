@@ -4,8 +4,10 @@ import dev.warmpath.protocol.fleet.Backoff;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
 import io.lettuce.core.SslOptions;
@@ -22,6 +24,7 @@ import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.lettuce.core.resource.Delay;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -152,6 +155,8 @@ public final class RedisLink implements AutoCloseable {
             if (connector != null) {
                 connector.interrupt();
             }
+            connection = null;
+            problem = "closed";
         }
         client.shutdown(Duration.ZERO, properties.commandTimeout());
         resources.shutdown(0, properties.commandTimeout().toMillis(), TimeUnit.MILLISECONDS).awaitUninterruptibly();
@@ -183,7 +188,9 @@ public final class RedisLink implements AutoCloseable {
 
     private boolean tryToConnect() {
         try {
-            connection = connect();
+            RedisConnection fresh = connect();
+            fresh.handle().addListener(new LossLog());
+            connection = fresh;
             problem = null;
             backoff.reset();
             log.info("connected to Redis at {}", describe());
@@ -204,6 +211,28 @@ public final class RedisLink implements AutoCloseable {
             case RedisClient server -> RedisConnection.of(server.connect(CODEC));
             default -> throw new IllegalStateException("unknown client " + client);
         };
+    }
+
+    /** Lettuce's own word on reconnects names every try, and not what is connected. */
+    private final class LossLog implements RedisConnectionStateListener {
+        private boolean lost;
+
+        @Override
+        public void onRedisDisconnected(RedisChannelHandler<?, ?> handle) {
+            RedisConnection current = connection;
+            if (current != null && current.handle() == handle && !lost) {
+                lost = true;
+                log.warn("Redis at {} is lost, trying to connect again", describe());
+            }
+        }
+
+        @Override
+        public void onRedisConnected(RedisChannelHandler<?, ?> handle, SocketAddress address) {
+            if (lost) {
+                lost = false;
+                log.info("Redis at {} is there again", describe());
+            }
+        }
     }
 
     /** Lettuce wraps the server's own word several times. */

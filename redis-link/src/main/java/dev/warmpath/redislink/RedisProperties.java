@@ -12,6 +12,7 @@ import java.security.cert.CertificateException;
 import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -45,6 +46,8 @@ public record RedisProperties(
     private static final Duration SHORTEST_TIMEOUT = Duration.ofMillis(10);
     private static final Duration LONGEST_TIMEOUT = Duration.ofSeconds(30);
     private static final int SHORTEST_STREAM = 100;
+    private static final Pattern HOST = Pattern.compile("[\\w.-]+|\\[?[0-9a-fA-F:.]+\\]?");
+    private static final Pattern WHOLE_CREDENTIALS = Pattern.compile("[^?#]*([?#][^@]*)?");
 
     public RedisProperties {
         uri = blankToNull(uri);
@@ -59,8 +62,12 @@ public record RedisProperties(
         if (username != null && password == null) {
             throw new IllegalArgumentException("warmpath.redis.username is set, warmpath.redis.password is not");
         }
+        if (uri != null && cluster && uri.contains("-sentinel:")) {
+            throw new IllegalArgumentException("warmpath.redis.uri names sentinels and warmpath.redis.cluster is true: "
+                    + "a Redis Cluster has no sentinels");
+        }
         if (uri != null) {
-            checkServers(uri, parse(uri, cluster), cluster, password, caCertificate);
+            checkServers(uri, parse(uri, cluster), password, caCertificate);
         }
     }
 
@@ -122,20 +129,29 @@ public record RedisProperties(
     /** What went wrong inside may quote the URI, and with it a password: it is not passed on. */
     private static List<RedisURI> parse(String uri, boolean cluster) {
         try {
-            return cluster ? RedisClusterURIUtil.toRedisURIs(URI.create(uri)) : List.of(RedisURI.create(uri));
+            List<RedisURI> servers =
+                    cluster ? RedisClusterURIUtil.toRedisURIs(URI.create(uri)) : List.of(RedisURI.create(uri));
+            // Lettuce would take what stands before an unescaped character for the host
+            if (!WHOLE_CREDENTIALS.matcher(uri).matches() || !servers.stream().allMatch(RedisProperties::hasHosts)) {
+                throw new IllegalArgumentException("host");
+            }
+            return servers;
         } catch (RuntimeException _) {
-            throw new IllegalArgumentException("warmpath.redis.uri '" + uri.replaceFirst("//.*@", "//…@")
+            throw new IllegalArgumentException("warmpath.redis.uri '" + uri.replaceFirst("^.*@", "…@")
                     + "' is not the address of a Redis: it looks like redis://host:6379, rediss://host:6379 for TLS, or "
-                    + "redis-sentinel://host1:26379,host2:26379#primary");
+                    + "redis-sentinel://host1:26379,host2:26379#primary; special characters in a password are written "
+                    + "as %40 for @, or the password goes into warmpath.redis.password");
         }
     }
 
-    private static void checkServers(String uri, List<RedisURI> servers, boolean cluster, @Nullable String password,
-            @Nullable Path caCertificate) {
-        if (cluster && servers.getFirst().getSentinelMasterId() != null) {
-            throw new IllegalArgumentException("warmpath.redis.uri names sentinels and warmpath.redis.cluster is true: "
-                    + "a Redis Cluster has no sentinels");
-        }
+    private static boolean hasHosts(RedisURI server) {
+        return server.getSocket() != null
+                || server.getHost() == null && server.getSentinels().stream().allMatch(RedisProperties::hasHosts)
+                || server.getHost() != null && HOST.matcher(server.getHost()).matches();
+    }
+
+    private static void checkServers(
+            String uri, List<RedisURI> servers, @Nullable String password, @Nullable Path caCertificate) {
         if (password != null && uri.contains("@")) {
             throw new IllegalArgumentException("warmpath.redis.password is set and warmpath.redis.uri has credentials, "
                     + "too: leave one of them out");
@@ -155,10 +171,10 @@ public record RedisProperties(
                 throw new CertificateException("it has no certificate");
             }
         } catch (IOException e) {
-            throw new IllegalArgumentException("warmpath.redis.ca-certificate " + file + " cannot be read: " + e, e);
+            throw new IllegalArgumentException("warmpath.redis.ca-certificate " + file + " cannot be read: " + e);
         } catch (CertificateException e) {
             throw new IllegalArgumentException("warmpath.redis.ca-certificate " + file
-                    + " is not a PEM file of certificates: " + e.getMessage(), e);
+                    + " is not a PEM file of certificates: " + e.getMessage());
         }
     }
 
