@@ -115,6 +115,22 @@ public final class Fleet {
         return workers.values().stream().map(worker -> view(worker, now)).toList();
     }
 
+    /** How long the index's copy of some worker has been behind; the longest, 0 if none is. */
+    public synchronized long longestOutOfStepNanos() {
+        long now = nanoTime.getAsLong();
+        return workers.values().stream().mapToLong(worker -> worker.outOfStepNanos(now)).max().orElse(0);
+    }
+
+    /** Batches that the index's copy of some worker lacks; the most. */
+    public synchronized long mostBehindBatches() {
+        return workers.values().stream().mapToLong(FleetWorker::behindBatches).max().orElse(0);
+    }
+
+    /** Workers whose batches come that way. */
+    public synchronized int followedBy(EventSource source) {
+        return (int) workers.values().stream().filter(worker -> worker.eventSource() == source).count();
+    }
+
     // ---- what links to workers need
 
     public synchronized RegistrationOutcome register(Registration registration) {

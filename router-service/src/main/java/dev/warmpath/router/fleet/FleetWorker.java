@@ -23,6 +23,7 @@ public final class FleetWorker {
     private volatile boolean indexed;
     private volatile boolean gone;
     private volatile Lag lag = Lag.NONE;
+    private volatile EventSource eventSource = EventSource.DIRECT;
 
     /** @param batches how many are missing; 0 while the copy is in step, and then {@code sinceNanos} has no meaning */
     private record Lag(long batches, long sinceNanos) {
@@ -98,6 +99,16 @@ public final class FleetWorker {
     public void markBehind(long nowNanos, long batches) {
         Lag before = lag;
         lag = new Lag(Math.max(1, batches), before.batches() == 0 ? nowNanos : before.sinceNanos());
+    }
+
+    /** Said by the follower only. */
+    public void markFollowedBy(EventSource source) {
+        eventSource = source;
+    }
+
+    /** Which way its batches come now. */
+    public EventSource eventSource() {
+        return eventSource;
     }
 
     /** How long the copy has been behind; 0 while it is in step. */
