@@ -198,8 +198,8 @@ final class IndexWorld {
     /** Says what differs only if it does: there are 300 of these to a world. */
     private static void expect(Object actual, Object expected, String what, int number, @Nullable Worker worker) {
         if (!actual.equals(expected)) {
-            throw new AssertionError(what + " " + number + (worker == null ? "" : " at worker " + worker.id) + ": index "
-                    + actual + ", workers " + expected);
+            throw new AssertionError(what + " " + number + (worker == null ? "" : " at worker " + worker.id)
+                    + ": index " + actual + ", workers " + expected);
         }
     }
 

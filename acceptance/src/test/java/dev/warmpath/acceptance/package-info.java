@@ -3,8 +3,8 @@
  * {@link dev.warmpath.acceptance.LocalFleet} starts and ends them; {@link dev.warmpath.acceptance.Gateway} speaks to
  * the router as any HTTP client would.
  *
- * <p>One needs no process: {@link dev.warmpath.acceptance.IndexWorld} joins the workers' publishers to the router's index
- * by a wire that loses, doubles and reorders.
+ * <p>One needs no process: {@link dev.warmpath.acceptance.IndexWorld} joins the workers' publishers to the router's
+ * index by a wire that loses, doubles and reorders.
  */
 @NullMarked
 package dev.warmpath.acceptance;
