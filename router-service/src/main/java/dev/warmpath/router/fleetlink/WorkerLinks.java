@@ -1,5 +1,6 @@
 package dev.warmpath.router.fleetlink;
 
+import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.Fleet;
@@ -23,6 +24,8 @@ final class WorkerLinks implements AutoCloseable {
 
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
+    /** What they hold, connections to Redis above all, is closed by them, or after them. */
+    private static final Duration LONGEST_GOODBYE = Duration.ofMillis(200);
 
     private final Fleet fleet;
     private final PrefixIndex index;
@@ -61,7 +64,8 @@ final class WorkerLinks implements AutoCloseable {
         var random = RandomGenerator.getDefault();
         LogInbox inbox = events.open(worker);                      // before any snapshot: no batch may fall between
         var copy = new WorkerCopy(fleet, worker, metrics, nanoTime);
-        var follower = new EventFollower(fleet, worker, copy, inbox, http, nanoTime, random);
+        var stream = new WorkerStream(fleet, worker, copy, http, nanoTime, Backoff.ofLink(random));
+        var follower = new EventFollower(fleet, worker, copy, inbox, stream, nanoTime);
         start("fleet-events-" + worker.id(), () -> {
             try {
                 follower.run();
@@ -114,5 +118,12 @@ final class WorkerLinks implements AutoCloseable {
     public void close() {
         closed = true;
         threads.forEach(Thread::interrupt);
+        try {
+            for (Thread thread : threads) {
+                thread.join(LONGEST_GOODBYE);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }
