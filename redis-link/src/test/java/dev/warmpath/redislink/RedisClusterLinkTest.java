@@ -4,6 +4,7 @@ import static dev.warmpath.redislink.TestRedis.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.redis.RedisLayout;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import java.io.IOException;
@@ -47,6 +48,7 @@ class RedisClusterLinkTest {
         try (RedisLink link = RedisLink.open(properties)) {
             await("connected", link::isConnected);
             assertThat(link.isCluster()).isTrue();
+            await("all shards answering", () -> allAnswer(link));
             for (int i = 0; i < RedisLayout.STREAM_COUNT; i++) {
                 String stream = RedisLayout.stream(i);
                 link.commands().xadd(stream, Map.of(RedisLayout.BATCH_FIELD, RedisLinkTest.bytes("x" + i)));
@@ -55,6 +57,18 @@ class RedisClusterLinkTest {
                 }
             }
             assertThat(link.commands().hset(RedisLayout.WORKERS, "w", RedisLinkTest.bytes("1"))).isTrue();
+        }
+    }
+
+    /** Each node says that the cluster is down until it has heard of all slots. */
+    private static boolean allAnswer(RedisLink link) {
+        try {
+            for (int i = 0; i < RedisLayout.STREAM_COUNT; i++) {
+                link.commands().del(RedisLayout.stream(i));
+            }
+            return true;
+        } catch (RedisException e) {
+            return false;
         }
     }
 
