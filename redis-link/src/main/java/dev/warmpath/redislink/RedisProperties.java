@@ -139,8 +139,8 @@ public record RedisProperties(
         } catch (RuntimeException _) {
             throw new IllegalArgumentException("warmpath.redis.uri '" + uri.replaceFirst("^.*@", "…@")
                     + "' is not the address of a Redis: it looks like redis://host:6379, rediss://host:6379 for TLS, "
-                    + "or redis-sentinel://host1:26379,host2:26379#primary; special characters in a password are written "
-                    + "as %40 for @, or the password goes into warmpath.redis.password");
+                    + "or redis-sentinel://host1:26379,host2:26379#primary; special characters in a password are "
+                    + "written as %40 for @, or the password goes into warmpath.redis.password");
         }
     }
 

@@ -46,7 +46,8 @@ class RedisTlsTest {
                 RedisLink careful = RedisLink.open(properties(tlsPort, null))) {
             await("connected", trusting::isConnected);
             assertThat(trusting.commands().set("a", RedisLinkTest.bytes("1"))).isEqualTo("OK");
-            await("refused", () -> String.valueOf(careful.problem()).contains("unable to find valid certification path"));
+            await("refused", () -> String.valueOf(careful.problem())
+                    .contains("unable to find valid certification path"));
         }
     }
 
