@@ -29,14 +29,6 @@ final class PrefixWorld {
     private static final int POPULAR_PREFIXES = 10_000;
     private static final int POPULAR_BLOCKS = 100;
 
-    /** Where the keys come from that no chain asks for. */
-    public enum Distribution {
-        /** No key has two holders. */
-        DISTINCT,
-        /** Half of the pairs are of 10,000 prefixes of 100 blocks, drawn by each worker with odds of 1 / rank. */
-        ZIPF
-    }
-
     final SplittableRandom random = new SplittableRandom(20261121);
     /** Whole at one worker. */
     final BlockHashChain[] whole = new BlockHashChain[SHORT_CHAINS];
