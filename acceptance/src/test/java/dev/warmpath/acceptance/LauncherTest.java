@@ -31,7 +31,7 @@ class LauncherTest {
     @Test
     void up_returns_when_a_completion_succeeds_status_shows_a_line_per_process_and_down_ends_them_all()
             throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(2);
+        int port = LocalFleet.freePortRange(1, 1);
         try {
             Said up = warmpath("up", "--detach", "--workers", "1", "--port", Integer.toString(port));
             assertThat(up.status()).as(up.text()).isZero();
@@ -66,7 +66,7 @@ class LauncherTest {
 
     @Test
     void a_busy_port_is_a_sentence_and_starts_nothing() throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(3);
+        int port = LocalFleet.freePortRange(1, 2);
         try (var taken = new ServerSocket(port + 2, 1, InetAddress.getLoopbackAddress())) {
             Said up = warmpath("up", "--detach", "--port", Integer.toString(port));
 
@@ -77,7 +77,7 @@ class LauncherTest {
 
     @Test
     void a_fleet_open_to_the_network_turns_strangers_away_from_its_workers() throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(2);
+        int port = LocalFleet.freePortRange(1, 1);
         try {
             Said up = warmpath(
                     "up", "--host", "0.0.0.0", "--detach", "--workers", "1", "--port", Integer.toString(port));
@@ -96,7 +96,7 @@ class LauncherTest {
 
     @Test
     void a_signal_to_a_foreground_up_leaves_no_process() throws IOException, InterruptedException {
-        Process up = foreground(LocalFleet.freePortRange(3));
+        Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
             Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "three processes are starting", () -> pids().size() == 3);
             List<Long> started = pids();
@@ -113,7 +113,7 @@ class LauncherTest {
 
     @Test
     void down_ends_a_foreground_up_quietly() throws IOException, InterruptedException {
-        Process up = foreground(LocalFleet.freePortRange(3));
+        Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
             Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "up watches its fleet",
                     () -> read("foreground").contains("Ctrl-C stops everything."));
