@@ -51,7 +51,7 @@ final class FaultProxy implements AutoCloseable {
         delayNanos = each.toNanos();
     }
 
-    /** Connections stay and new ones are taken, but nothing gets through any more, not even that one side has closed. */
+    /** Connections stay and new ones are taken, but nothing gets through, not even that one side has closed. */
     void halfOpen() {
         silent = true;
     }

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,9 +36,7 @@ class LauncherTest {
         try {
             Said up = warmpath("up", "--detach", "--workers", "1", "--port", Integer.toString(port));
             assertThat(up.status()).as(up.text()).isZero();
-            var gateway = new Gateway(
-                    URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
-            assertThat(gateway.complete("Hello", 2).status()).isEqualTo(200);
+            assertThat(gateway(port).complete("Hello", 2).status()).isEqualTo(200);
 
             Said status = warmpath("status");
             assertThat(status.text()).contains("router", "worker-1", "http://127.0.0.1:" + (port + 1));
@@ -53,10 +52,45 @@ class LauncherTest {
     }
 
     @Test
+    void two_routers_share_an_index_in_an_embedded_redis_that_can_be_verified_and_ends_with_the_fleet()
+            throws IOException, InterruptedException {
+        Files.createSymbolicLink(Files.createDirectory(state.resolve("bin")).resolve("redis-server"),
+                RedisProcess.bundled());
+        int port = LocalFleet.freePortRange(2, 1);
+        List<Long> started;
+        try {
+            Said up = warmpath("up", "--redis", "embedded", "--routers", "2", "--workers", "1", "--detach",
+                    "--port", Integer.toString(port));
+            assertThat(up.status()).as(up.text()).isZero();
+            started = pids();
+            assertThat(started).hasSize(4).allSatisfy(pid -> assertThat(commandLine(pid))
+                    .as("ps shows no URI: it may hold a password").doesNotContain("redis://"));
+            assertThat(warmpath("status").text().lines().filter(line -> line.endsWith(" ready"))).hasSize(4);
+
+            int[] prompt = IntStream.range(0, 100).toArray();
+            assertThat(gateway(port).complete(prompt, 2).cachedTokens()).isZero();
+            assertThat(gateway(port + 100).complete(prompt, 2).cachedTokens()).isEqualTo(96);
+
+            Said index = warmpath("index");
+            assertThat(index.status()).as(index.text()).isZero();
+            assertThat(index.text()).contains("worker-1");
+            assertThat(warmpath("index", "--json", "--redis", "redis://127.0.0.1:" + (port + 900)).text())
+                    .startsWith("{").contains("\"worker-1\"");
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
+        Await.until(Duration.ofSeconds(5), "no process is left",
+                () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
+    }
+
+    @Test
     void mistakes_are_answered_with_a_sentence() throws IOException, InterruptedException {
         assertThat(warmpath("up", "--workers", "none").text()).contains("--workers takes a number from 1 to 64");
         assertThat(warmpath("up", "--port", "70000").text()).contains("--port takes a number");
         assertThat(warmpath("up", "--model", "nowhere").text()).contains("nowhere is no model directory");
+        assertThat(warmpath("up", "--routers", "10").text()).contains("--routers takes a number from 1 to 9");
+        assertThat(warmpath("up", "--redis", "here").text()).contains("--redis takes 'embedded' or a URI");
+        assertThat(warmpath("index").text()).contains("no fleet with a Redis is running");
         assertThat(warmpath("up", "--gpu").text()).contains("up does not know '--gpu'");
         assertThat(warmpath("dance")).satisfies(said -> {
             assertThat(said.status()).isEqualTo(1);
@@ -82,12 +116,9 @@ class LauncherTest {
             Said up = warmpath(
                     "up", "--host", "0.0.0.0", "--detach", "--workers", "1", "--port", Integer.toString(port));
             assertThat(up.status()).as(up.text()).isZero();
-            var gateway = new Gateway(
-                    URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
-            assertThat(gateway.complete("Hello", 2).status()).isEqualTo(200);
+            assertThat(gateway(port).complete("Hello", 2).status()).isEqualTo(200);
 
-            var stranger = new Gateway(
-                    URI.create("http://127.0.0.1:" + (port + 1)), URI.create("http://127.0.0.1:" + (port + 1001)));
+            Gateway stranger = gateway(port + 1);
             assertThat(stranger.status("/v1/generate", Map.of("promptTokens", List.of(1, 2, 3)))).isEqualTo(401);
         } finally {
             assertThat(warmpath("down").status()).isZero();
@@ -125,6 +156,14 @@ class LauncherTest {
         assertThat(read("foreground")).endsWith("Ctrl-C stops everything.\nstopped\n");
     }
 
+    private static Gateway gateway(int port) {
+        return new Gateway(URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
+    }
+
+    private static String commandLine(long pid) {
+        return ProcessHandle.of(pid).orElseThrow().info().commandLine().orElse("");
+    }
+
     /** @return pids in the fleet file: role, id, pid, ... */
     private List<Long> pids() {
         return read("fleet").lines().map(line -> Long.valueOf(line.split(" ")[2])).toList();
@@ -155,6 +194,8 @@ class LauncherTest {
         command.addAll(List.of(arguments));
         var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
         builder.environment().put("WARMPATH_STATE", state.toString());
+        builder.environment().merge("PATH", state.resolve("bin").toString(), (old, own) -> own + ":" + old);
+        builder.environment().remove("WARMPATH_REDIS_URI");
         return builder;
     }
 }

@@ -87,6 +87,10 @@ final class LocalFleet implements AutoCloseable {
         return "worker-" + number;
     }
 
+    URI workerUrl(int number) {
+        return local(port + number);
+    }
+
     URI workerManagement(int number) {
         return local(port + number + MANAGEMENT_OFFSET);
     }
@@ -204,7 +208,8 @@ final class LocalFleet implements AutoCloseable {
                 return base;
             }
         }
-        throw new IllegalStateException("no free ports for " + routerCount + " routers and " + workerCount + " workers");
+        throw new IllegalStateException(
+                "no free ports for " + routerCount + " routers and " + workerCount + " workers");
     }
 
     private static boolean areFree(int base, int routerCount, int workerCount) {
