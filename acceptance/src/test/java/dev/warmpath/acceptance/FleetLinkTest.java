@@ -13,6 +13,7 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.RouterApplication;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.prefix.WorkerKeys;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.KvEventStream;
 import dev.warmpath.worker.routerlink.ModelFileServing;
@@ -75,19 +76,20 @@ class FleetLinkTest {
                     || fleet.snapshot().stream().anyMatch(seen -> seen.problem() != null));
             assertThat(fleet.snapshot()).allSatisfy(seen -> assertThat(seen.problem()).isNull());
 
+            WorkerKeys keys = fleet.workers(fleet.model("tiny")).getFirst().keys();
             BlockHashChain chain = BlockHashChain.of(
                     HashSettings.ofBlockSize(16), ExtraKeys.NONE, new Random(1).ints(160, 0, 3).toArray());
             events.publish(List.of(new BlockChange.Stored(Medium.DEVICE,
                     IntStream.range(0, 7).mapToLong(chain::key).toArray())));
-            Await.until(PATIENCE, "stored blocks match", () -> index.match(chain, 9).blocks(0) == 7);
+            Await.until(PATIENCE, "stored blocks match", () -> index.match(chain, 9).blocks(keys) == 7);
             events.publish(List.of(new BlockChange.Removed(Medium.DEVICE, new long[] {chain.key(6), chain.key(5)})));
-            Await.until(PATIENCE, "removed blocks do not", () -> index.match(chain, 9).blocks(0) == 5);
+            Await.until(PATIENCE, "removed blocks do not", () -> index.match(chain, 9).blocks(keys) == 5);
 
             link.close();
             server.disposeNow();                                   // nobody listens any more, and
             stream.stop();                                         // what was open ends
             Await.until(PATIENCE, "the worker is gone", () -> fleet.snapshot().isEmpty());
-            assertThat(index.match(chain, 9).blocks(0)).isZero();
+            assertThat(index.match(chain, 9).blocks(keys)).isZero();
         } finally {
             server.disposeNow();
         }

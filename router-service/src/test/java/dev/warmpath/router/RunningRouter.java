@@ -32,6 +32,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
@@ -121,6 +122,12 @@ public abstract class RunningRouter {
         var outcome = registered(fake).events().apply(new KvEventBatch(fake.id(), 7L, 0, true,
                 List.of(new BlockChange.Stored(Medium.DEVICE, keys)), blockCount, digest.value()));
         assertThat(outcome).isInstanceOf(ApplyOutcome.Applied.class);
+    }
+
+    /** 64 hex digits: the name of all full blocks of a prompt. */
+    protected static String lastBlockHash(int[] prompt) {
+        var chain = BlockHashChain.of(HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, prompt);
+        return HexFormat.of().formatHex(chain.hash(chain.blockCount() - 1));
     }
 
     protected FleetWorker registered(FakeWorker fake) {

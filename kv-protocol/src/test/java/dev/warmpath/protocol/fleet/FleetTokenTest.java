@@ -24,4 +24,27 @@ class FleetTokenTest {
         assertThat(FleetToken.of(null).isProvedBy(null)).isTrue();
         assertThat(FleetToken.NONE.header()).isNull();
     }
+
+    /** RFC 4231 has no such short key: the value is that of {@code openssl dgst -sha256 -hmac hush}. */
+    @Test
+    void a_sealed_text_is_opened_by_the_same_token_only() {
+        FleetToken token = FleetToken.of("hush");
+        String sealed = token.seal("{\"a\":\n1}");
+
+        assertThat(token.seal("text")).isEqualTo("26e9453b04e7972aea215ac53e42ffca8a1c02fcf3d14a805eea3dfd3080e762\ntext");
+        assertThat(token.open(sealed)).isEqualTo("{\"a\":\n1}");
+        assertThat(FleetToken.of("hush ").open(sealed)).isNotNull();
+        assertThat(FleetToken.of("other").open(sealed)).isNull();
+        assertThat(FleetToken.NONE.open(sealed)).isNull();
+        assertThat(token.open(sealed + " ")).isNull();
+        assertThat(token.open("none\n{}")).isNull();
+        assertThat(token.open("")).isNull();
+    }
+
+    @Test
+    void without_a_token_there_is_no_seal() {
+        assertThat(FleetToken.NONE.seal("text")).isEqualTo("none\ntext");
+        assertThat(FleetToken.NONE.open("none\ntext")).isEqualTo("text");
+        assertThat(FleetToken.NONE.open("some\ntext")).isNull();
+    }
 }

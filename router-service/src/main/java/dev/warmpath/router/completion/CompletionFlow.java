@@ -16,6 +16,7 @@ import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.routing.RouteDecision;
 import dev.warmpath.router.routing.RouteResult;
+import java.util.HexFormat;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
@@ -109,7 +110,9 @@ public final class CompletionFlow {
         int promptTokens = prompt.tokens().length;
         request.toGenerate(prompt.model(), prompt.tokens());    // refuses what would be refused
         RouteDecision decision = router.explain(prompt.model(), prompt.chain(), promptTokens);
-        return new RouteExplanation(prompt.model(), promptTokens, prompt.chain().blockCount(), decision);
+        int blocks = prompt.chain().blockCount();
+        String hash = blocks == 0 ? null : HexFormat.of().formatHex(prompt.chain().hash(blocks - 1));
+        return new RouteExplanation(prompt.model(), promptTokens, blocks, hash, decision);
     }
 
     /**

@@ -6,10 +6,10 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.prefix.WorkerKeys;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -41,7 +41,6 @@ public final class Fleet {
     private final int maxWorkers;
     private final Map<String, FleetWorker> workers = new LinkedHashMap<>();
     private final Map<String, Revision> revisions = new LinkedHashMap<>();
-    private final BitSet usedOrdinals = new BitSet();
 
     /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
     public Fleet(PrefixIndex index, RegistrationCheck check, Duration leaseDuration, int maxWorkers,
@@ -114,6 +113,22 @@ public final class Fleet {
         expireLeases();
         long now = nanoTime.getAsLong();
         return workers.values().stream().map(worker -> view(worker, now)).toList();
+    }
+
+    /** How long the index's copy of some worker has been behind; the longest, 0 if none is. */
+    public synchronized long longestOutOfStepNanos() {
+        long now = nanoTime.getAsLong();
+        return workers.values().stream().mapToLong(worker -> worker.outOfStepNanos(now)).max().orElse(0);
+    }
+
+    /** Batches that the index's copy of some worker lacks; the most. */
+    public synchronized long mostBehindBatches() {
+        return workers.values().stream().mapToLong(FleetWorker::behindBatches).max().orElse(0);
+    }
+
+    /** Workers whose batches come that way. */
+    public synchronized int followedBy(EventSource source) {
+        return (int) workers.values().stream().filter(worker -> worker.eventSource() == source).count();
     }
 
     // ---- what links to workers need
@@ -229,8 +244,7 @@ public final class Fleet {
         }
         worker.markGone();
         workers.remove(worker.id());
-        index.remove(worker.ordinal());
-        usedOrdinals.clear(worker.ordinal());
+        index.remove(worker.keys());
         forgetIdleRevisions();
         log.info("worker {} is removed: {}", worker, why);
     }
@@ -248,11 +262,9 @@ public final class Fleet {
     // ---- details
 
     private FleetWorker join(Registration registration) {
-        int ordinal = usedOrdinals.nextClearBit(0);
-        usedOrdinals.set(ordinal);
-        var events = new KvEventApplier(registration.workerId(), registration.epoch(),
-                index.add(ordinal, registration.blockCount(), registration.prefixClosed()));
-        var worker = new FleetWorker(registration, ordinal, events, leaseEnd());
+        WorkerKeys keys = index.add(registration.blockCount(), registration.prefixClosed());
+        var events = new KvEventApplier(registration.workerId(), registration.epoch(), keys);
+        var worker = new FleetWorker(registration, keys, events, leaseEnd());
         workers.put(worker.id(), worker);
         revisions.computeIfAbsent(worker.revision(), revision -> new Revision(registration.model()));
         log.info("worker {} joins with model {} revision {}", worker, worker.model().name(), worker.revision());
@@ -330,7 +342,7 @@ public final class Fleet {
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),
-                worker.blockCount(), index.keyCount(worker.ordinal()), worker.events().position().sequence(),
+                worker.blockCount(), worker.keys().size(), worker.events().position().sequence(),
                 TimeUnit.NANOSECONDS.toMillis(nowNanos - (worker.leaseEndNanos() - leaseNanos)));
     }
 }

@@ -6,90 +6,169 @@ import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.KvEventCodec;
 import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.router.fleet.EventSource;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleetlink.WorkerCopy.State;
 import dev.warmpath.router.fleetlink.WorkerHttp.WorkerAnswerException;
-import dev.warmpath.router.prefix.ApplyOutcome;
-import dev.warmpath.router.prefix.KvEventApplier.Position;
+import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.HttpURLConnection;
+import java.net.SocketTimeoutException;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the index in step with one worker for as long as it is in the fleet: reads its event stream, and begins anew
- * with a snapshot whenever stream, sequence, digest or heartbeat say that something was lost (F17, F18).
+ * Keeps the index in step with one worker for as long as it is in the fleet. The only thread that applies to this
+ * worker's copy; the batches are the same on both ways:
  *
- * <p>A stream that held for some seconds is opened again almost at once, others with growing pauses until the lease
- * ends: a snapshot that is contradicted as soon as it has come must not become a loop of snapshots. A refused
- * connection, another epoch at the address or the worker's own word (503) means that this life of the worker is over.
+ * <p><b>By the log</b> in Redis, while it is read. What the log cannot heal (no checkpoint, a gap, drift) is healed by
+ * one snapshot from the worker itself; meanwhile the inbox fills, and what the snapshot contains is skipped.
+ *
+ * <p><b>Directly</b>, by the worker's own stream, while Redis is away, not configured, or does not carry this worker's
+ * batches (a worker cut off from Redis); until its batches appear in the log again, next to those known.
+ *
+ * <p>A worker that was asked a while ago is asked again at once, otherwise after growing pauses until its lease ends: a
+ * snapshot that is contradicted as soon as it has come must not become a loop of snapshots. A refused connection,
+ * another epoch at the address or the worker's own word (503) means that this life of the worker is over.
  */
 final class EventFollower implements WorkerLinks.Task {
 
     private static final Logger log = LoggerFactory.getLogger(EventFollower.class);
-    /** A heartbeat overtakes the stream by less than this, however busy both are. */
-    private static final Duration LONGEST_LAG = Duration.ofSeconds(2);
+    /** The heartbeat is looked at this often, batches or not. */
+    private static final Duration TURN = Duration.ofMillis(250);
+    /** A turn while there is no copy yet. */
+    private static final Duration SHORT_TURN = Duration.ofMillis(10);
+    private static final Duration HEARTBEAT_MISSED = Duration.ofSeconds(2);
     /** Longer than the heartbeat takes to contradict a copy. */
-    private static final Duration GOOD_STREAM = Duration.ofSeconds(5);
+    private static final Duration GOOD_WHILE = Duration.ofSeconds(5);
 
     private final Fleet fleet;
     private final FleetWorker worker;
+    private final WorkerCopy copy;
+    private final LogInbox inbox;
     private final WorkerHttp http;
     private final LongSupplier nanoTime;
     private final Backoff backoff;
-    private boolean behind;
-    private long behindSinceNanos;
+    private boolean asked;
+    private long askedNanos;
+    private @Nullable Heartbeat heard;
+    private long heardNanos;
 
-    EventFollower(Fleet fleet, FleetWorker worker, WorkerHttp http, LongSupplier nanoTime, RandomGenerator random) {
+    EventFollower(Fleet fleet, FleetWorker worker, WorkerCopy copy, LogInbox inbox, WorkerHttp http,
+            LongSupplier nanoTime, RandomGenerator random) {
         this.fleet = fleet;
         this.worker = worker;
+        this.copy = copy;
+        this.inbox = inbox;
         this.http = http;
         this.nanoTime = nanoTime;
         this.backoff = Backoff.ofLink(random);
     }
 
-    /** The copy cannot be trusted any more; a new snapshot is needed. */
-    private static final class OutOfStepException extends Exception {
-        private static final long serialVersionUID = 1L;
-
-        OutOfStepException(String message) {
-            super(message);
-        }
-    }
-
     @Override
     public void run() throws InterruptedException {
         while (!worker.isGone()) {
-            String trouble = followOnce();
-            if (worker.isGone()) {
-                return;
+            try {
+                followLog();
+                followDirectly();
+            } catch (RuntimeException e) {
+                log.error("following worker {} failed in the router", worker, e);
+                Thread.sleep(backoff.next());
             }
-            log.info("event stream of worker {} ended: {}", worker, trouble);
-            Thread.sleep(backoff.next());
         }
     }
 
-    /** Reads one stream to its end. @return what ended it */
-    private String followOnce() throws InterruptedException {
-        behind = false;
+    // ---- by the log
+
+    private void followLog() throws InterruptedException {
+        if (inbox.stream().isRead()) {
+            worker.markFollowedBy(EventSource.LOG);
+        }
+        heardNanos = nanoTime.getAsLong();
+        while (!worker.isGone() && inbox.stream().isRead()) {
+            KvEventBatch batch = inbox.poll(copy.isEmpty() ? SHORT_TURN : TURN);
+            if (batch != null) {
+                copy.apply(batch, ReloadSource.CHECKPOINT);
+            }
+            State state = copy.state();
+            if (state == State.UNSOUND && inbox.stream().isFresh()) {
+                reload();
+            } else if (state == State.LATE && inbox.stream().isFresh()) {
+                log.info("worker {} is followed directly: its batches do not come through Redis", worker);
+                return;
+            }
+            probeIfSilent();
+        }
+    }
+
+    /** One snapshot from the worker itself. */
+    private void reload() throws InterruptedException {
+        String trouble = readWorker(ReloadSource.WORKER, () -> true);
+        if (trouble != null && !worker.isGone()) {
+            log.info("no snapshot of worker {}: {}", worker, trouble);
+        }
+    }
+
+    /** No connection's end tells that a worker has died, while its batches come from Redis. */
+    private void probeIfSilent() {
+        long now = nanoTime.getAsLong();
+        Heartbeat latest = worker.heartbeat();
+        if (latest != heard) {
+            heard = latest;
+            heardNanos = now;
+        } else if (now - heardNanos > HEARTBEAT_MISSED.toNanos()) {
+            heardNanos = now;
+            fleet.connectionLost(worker, new SocketTimeoutException("no heartbeat for " + HEARTBEAT_MISSED));
+        }
+    }
+
+    // ---- directly
+
+    private void followDirectly() throws InterruptedException {
+        worker.markFollowedBy(EventSource.DIRECT);
+        while (!worker.isGone() && !logTakesOver()) {
+            String trouble = readWorker(ReloadSource.STREAM, this::logTakesOver);
+            if (trouble != null && !worker.isGone()) {
+                log.info("event stream of worker {} ended: {}", worker, trouble);
+            }
+        }
+    }
+
+    private boolean logTakesOver() {
+        return inbox.stream().isFresh()
+                && (copy.isEmpty() ? inbox.offersCheckpoint() : inbox.continues(copy.sequence()));
+    }
+
+    // ---- the worker's stream, for both
+
+    /**
+     * Reads the worker's stream, from its snapshot on.
+     *
+     * @param enough asked after every frame
+     * @return what ended it, or null if there was enough
+     */
+    private @Nullable String readWorker(ReloadSource source, BooleanSupplier enough) throws InterruptedException {
+        pauseUnlessQuiet();
         try (var in = new DataInputStream(new BufferedInputStream(http.events(worker)))) {
-            long openedNanos = nanoTime.getAsLong();
-            while (!worker.isGone()) {
+            do {
                 byte[] payload = EventFrames.read(in, EventFrames.maxPayloadBytes(worker.blockCount()));
                 if (payload.length > 0) {
-                    apply(KvEventCodec.decode(payload));
+                    copy.apply(KvEventCodec.decode(payload), source);
                 }
-                compareWithHeartbeat();
-                if (nanoTime.getAsLong() - openedNanos > GOOD_STREAM.toNanos()) {
-                    backoff.reset();
+                State state = copy.state();
+                if (state != State.SOUND) {
+                    return "the copy is " + state;
                 }
-            }
-            return "the worker has left";
+            } while (!worker.isGone() && !enough.getAsBoolean());
+            return null;
         } catch (WorkerAnswerException e) {
             if (e.status() == HttpURLConnection.HTTP_CONFLICT) {
                 fleet.remove(worker, "another life answers at its address (" + e.getMessage() + ")");
@@ -107,46 +186,18 @@ final class EventFollower implements WorkerLinks.Task {
                 fleet.remove(worker, "its address refuses connections");
             }
             return e.toString();
-        } catch (OutOfStepException | EventFormatException e) {
-            return e.toString();
-        } catch (RuntimeException e) {
-            log.error("following worker {} failed in the router", worker, e);
+        } catch (EventFormatException e) {
             return e.toString();
         }
     }
 
-    private void apply(KvEventBatch batch) throws OutOfStepException {
-        switch (worker.events().apply(batch)) {
-            case ApplyOutcome.Applied(var _) -> fleet.indexed(worker);
-            case ApplyOutcome.Repeated(var _) -> { }
-            case ApplyOutcome.WrongSender stranger -> {
-                fleet.remove(worker, "somebody else answers at its address: " + stranger);
-                throw new OutOfStepException(stranger.toString());
-            }
-            case ApplyOutcome.Gap gap -> throw new OutOfStepException(gap.toString());
-            case ApplyOutcome.Drift drift -> throw new OutOfStepException(drift.toString());
-            case ApplyOutcome.TooManyKeys tooMany -> throw new OutOfStepException(tooMany.toString());
+    private void pauseUnlessQuiet() throws InterruptedException {
+        if (asked && nanoTime.getAsLong() - askedNanos < GOOD_WHILE.toNanos()) {
+            Thread.sleep(backoff.next());
+        } else {
+            backoff.reset();
         }
-    }
-
-    /** Finds what the stream alone cannot: that its last batches are missing, or that the copy has gone wrong since. */
-    private void compareWithHeartbeat() throws OutOfStepException {
-        Heartbeat heartbeat = worker.heartbeat();
-        Position copy = worker.events().position();
-        if (heartbeat == null || heartbeat.lastSequence() < copy.sequence()) {
-            behind = false;
-        } else if (heartbeat.lastSequence() == copy.sequence()) {
-            behind = false;
-            if (heartbeat.setDigest() != copy.setDigest()) {
-                throw new OutOfStepException("digest after batch " + copy.sequence() + " is " + copy.setDigest()
-                        + ", the worker's heartbeat says " + heartbeat.setDigest());
-            }
-        } else if (!behind) {
-            behind = true;
-            behindSinceNanos = nanoTime.getAsLong();
-        } else if (nanoTime.getAsLong() - behindSinceNanos > LONGEST_LAG.toNanos()) {
-            throw new OutOfStepException("the worker has sent batch " + heartbeat.lastSequence() + ", batch "
-                    + copy.sequence() + " is the last that arrived");
-        }
+        asked = true;
+        askedNanos = nanoTime.getAsLong();
     }
 }

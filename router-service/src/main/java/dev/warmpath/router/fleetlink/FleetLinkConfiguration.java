@@ -1,17 +1,28 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.redislink.RedisLink;
+import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
 import dev.warmpath.router.fleet.RegistrationCheck;
+import dev.warmpath.router.metrics.RouterMeter;
+import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
 import java.time.InstantSource;
+import java.util.concurrent.TimeUnit;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
+import tools.jackson.databind.json.JsonMapper;
 
 /** Puts fleet, index and links together. The routes are wired by {@link FleetRoutes}, for the management port. */
 @Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties(RedisProperties.class)
 class FleetLinkConfiguration {
 
     @Bean
@@ -22,19 +33,51 @@ class FleetLinkConfiguration {
     }
 
     @Bean
-    PrefixIndex prefixIndex() {
-        return new PrefixIndex();
+    PrefixIndex prefixIndex(RouterMetrics metrics) {
+        var index = new PrefixIndex();
+        metrics.watch(RouterMeter.INDEX_ENTRIES, () -> index.stats().entries());
+        metrics.watch(RouterMeter.INDEX_KEYS, () -> index.stats().keys());
+        metrics.watch(RouterMeter.INDEX_HOLDER_SETS, () -> index.stats().holderSets());
+        metrics.watch(RouterMeter.INDEX_BYTES, () -> index.stats().bytes());
+        return index;
     }
 
     @Bean
-    Fleet fleet(FleetProperties properties, FleetToken token, PrefixIndex index) {
+    Fleet fleet(FleetProperties properties, FleetToken token, PrefixIndex index, RouterMetrics metrics) {
         var check = new RegistrationCheck(/* loopbackOnly */ token.isNone(), InstantSource.system());
-        return new Fleet(index, check, properties.leaseDuration(), properties.maxWorkers(), System::nanoTime,
+        var fleet = new Fleet(index, check, properties.leaseDuration(), properties.maxWorkers(), System::nanoTime,
                 new ConnectProbe());
+        metrics.watch(RouterMeter.INDEX_LAG,
+                () -> (double) fleet.longestOutOfStepNanos() / TimeUnit.SECONDS.toNanos(1));
+        metrics.watch(RouterMeter.INDEX_LAG_BATCHES, fleet::mostBehindBatches);
+        return fleet;
     }
 
     @Bean(destroyMethod = "close")
-    WorkerLinks workerLinks(Fleet fleet, FleetToken token) {
-        return new WorkerLinks(fleet, new WorkerHttp(token), System::nanoTime);
+    @Conditional(RedisConfigured.class)
+    RedisLink redisLink(RedisProperties properties) {
+        return RedisLink.open(properties);
+    }
+
+    @Bean
+    EventLog eventLog(ObjectProvider<RedisLink> redis) {
+        return new EventLog(/* awaited */ redis.getIfAvailable() != null, System::nanoTime);
+    }
+
+    @Bean(destroyMethod = "close")
+    WorkerLinks workerLinks(Fleet fleet, PrefixIndex index, EventLog events, FleetToken token, JsonMapper json,
+            RouterMetrics metrics, ObjectProvider<RedisLink> redis) {
+        var links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
+        redis.ifAvailable(link -> {
+            links.readLog(link, token, json);
+            metrics.watch(RouterMeter.REDIS_CONNECTED, events::freshShare);
+        });
+        return links;
+    }
+
+    @Bean("redis")
+    @Conditional(RedisConfigured.class)
+    HealthIndicator redisHealth(RedisLink redis, EventLog events, Fleet fleet) {
+        return new RedisHealth(redis, events, fleet);
     }
 }

@@ -1,38 +1,74 @@
 package dev.warmpath.router.fleetlink;
 
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.prefix.PrefixIndex;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The threads behind the fleet: a follower per worker, a loader per revision until it is loaded, and one that looks
- * after leases when nobody asks. All virtual; all end when the router does.
+ * The threads behind the fleet: a follower per worker, a loader per revision until it is loaded, readers of the log in
+ * Redis if there is one, and two that look after leases and swept-out index entries when nobody asks. All virtual; all
+ * end when the router does.
  */
 final class WorkerLinks implements AutoCloseable {
 
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
+    private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
 
     private final Fleet fleet;
+    private final PrefixIndex index;
+    private final EventLog events;
     private final WorkerHttp http;
+    private final RouterMetrics metrics;
     private final LongSupplier nanoTime;
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    WorkerLinks(Fleet fleet, WorkerHttp http, LongSupplier nanoTime) {
+    WorkerLinks(Fleet fleet, PrefixIndex index, EventLog events, WorkerHttp http, RouterMetrics metrics,
+            LongSupplier nanoTime) {
         this.fleet = fleet;
+        this.index = index;
+        this.events = events;
         this.http = http;
+        this.metrics = metrics;
         this.nanoTime = nanoTime;
         start("fleet-leases", this::watchLeases);
+        start("index-sweep", this::sweepIndex);
+    }
+
+    /** Begins to read the log in Redis, whenever it can be reached. */
+    void readLog(RedisLink redis, FleetToken token, JsonMapper json) {
+        var leaseHolders = new LeaseHolders(fleet, this, events, metrics, token, json);
+        List<List<LogStream>> shares =
+                redis.isCluster() ? events.streams().stream().map(List::of).toList() : List.of(events.streams());
+        for (List<LogStream> share : shares) {
+            start("redis-log-" + share.getFirst().index(), new LogReader(redis, events, share, leaseHolders, metrics,
+                    nanoTime, RandomGenerator.getDefault()));
+        }
     }
 
     /** Begins to learn what a new worker holds and, if nobody does yet, to load its model. */
     void follow(FleetWorker worker) {
         var random = RandomGenerator.getDefault();
-        start("fleet-events-" + worker.id(), new EventFollower(fleet, worker, http, nanoTime, random));
+        LogInbox inbox = events.open(worker);                      // before any snapshot: no batch may fall between
+        var copy = new WorkerCopy(fleet, worker, metrics, nanoTime);
+        var follower = new EventFollower(fleet, worker, copy, inbox, http, nanoTime, random);
+        start("fleet-events-" + worker.id(), () -> {
+            try {
+                follower.run();
+            } finally {
+                events.close(worker, inbox);
+            }
+        });
         if (fleet.claimLoading(worker.revision())) {
             start("fleet-model-" + worker.revision(), new ModelLoading(fleet, worker.revision(), http, random));
         }
@@ -64,6 +100,13 @@ final class WorkerLinks implements AutoCloseable {
         while (!closed) {
             fleet.expireLeases();
             Thread.sleep(LEASE_CHECK_INTERVAL);
+        }
+    }
+
+    private void sweepIndex() throws InterruptedException {
+        while (!closed) {
+            index.sweep();
+            Thread.sleep(SWEEP_INTERVAL);
         }
     }
 

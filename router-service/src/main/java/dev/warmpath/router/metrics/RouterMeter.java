@@ -23,7 +23,24 @@ public enum RouterMeter {
     ACTUAL_CACHED_TOKENS("warmpath.cached.tokens", "Prompt tokens that the worker found in its cache", "tokens"),
     /** Distribution by model: the index's truth in production. */
     CACHED_TOKENS_ERROR(
-            "warmpath.cached.token.error", "Distance of predicted from found cached tokens, per request", "tokens");
+            "warmpath.cached.token.error", "Distance of predicted from found cached tokens, per request", "tokens"),
+    /** Gauges of what the index holds. */
+    INDEX_ENTRIES("warmpath.index.entries", "Pairs of a worker and a block that it announces", "pairs"),
+    INDEX_KEYS("warmpath.index.keys", "Different blocks that some worker announces", "blocks"),
+    INDEX_HOLDER_SETS("warmpath.index.holder.sets", "Different sets of several workers that share a block", "sets"),
+    INDEX_BYTES("warmpath.index.bytes", "Memory of the index's tables", "bytes"),
+    /** Gauges of how far it is behind, worst worker. */
+    INDEX_LAG("warmpath.index.lag", "How long the copy of some worker has been behind, worst worker", "seconds"),
+    INDEX_LAG_BATCHES("warmpath.index.lag.batches", "Batches that the copy of some worker lacks, worst worker", "batches"),
+    /** Counters of what came from workers, by whichever way. */
+    INDEX_CHANGES("warmpath.index.changes", "Keys stored and removed in the index", "keys"),
+    INDEX_GAPS("warmpath.index.gaps", "Batches that came without the one before", "gaps"),
+    INDEX_DRIFT("warmpath.index.drift", "Copies found to differ from what the worker says it holds", "copies"),
+    /** Counter by source: checkpoint in Redis, the worker's snapshot, the beginning of its stream. */
+    INDEX_RELOADS("warmpath.index.reloads", "Copies made anew, by where the snapshot came from", "copies"),
+    INDEX_REJECTED_BATCHES("warmpath.index.rejected.batches", "Batches that cannot be read or cannot be true", "batches"),
+    /** Gauge; only with Redis. */
+    REDIS_CONNECTED("warmpath.redis.connected", "Share of the event streams in Redis that are read up to now", "ratio");
 
     private final String meterName;
     private final String description;

@@ -32,9 +32,16 @@ public final class RouterMetrics {
     /** What the router does itself; the tag's value is the name in lower case. */
     public enum Stage { TOKENIZE, ROUTE }
 
+    /** Where a copy of a worker's set came from; the tag's value is the name in lower case. */
+    public enum ReloadSource { CHECKPOINT, WORKER, STREAM }
+
     public void watchInFlight(Supplier<Number> inFlight) {
-        var meter = RouterMeter.REQUESTS_IN_FLIGHT;
-        Gauge.builder(meter.meterName(), inFlight).description(meter.description()).baseUnit(meter.unit())
+        watch(RouterMeter.REQUESTS_IN_FLIGHT, inFlight);
+    }
+
+    /** @param value asked whenever somebody reads the gauge; in the meter's unit */
+    public void watch(RouterMeter meter, Supplier<Number> value) {
+        Gauge.builder(meter.meterName(), value).description(meter.description()).baseUnit(meter.unit())
                 .register(registry);
     }
 
@@ -80,6 +87,26 @@ public final class RouterMetrics {
         var error = RouterMeter.CACHED_TOKENS_ERROR;
         DistributionSummary.builder(error.meterName()).description(error.description()).baseUnit(error.unit())
                 .tag("model", tag).register(registry).record(Math.abs(predictedCached - actualCached));
+    }
+
+    public void changesApplied(int keys) {
+        count(RouterMeter.INDEX_CHANGES, keys);
+    }
+
+    public void gapFound() {
+        count(RouterMeter.INDEX_GAPS, 1);
+    }
+
+    public void driftFound() {
+        count(RouterMeter.INDEX_DRIFT, 1);
+    }
+
+    public void reloaded(ReloadSource source) {
+        count(RouterMeter.INDEX_RELOADS, 1, "source", tag(source));
+    }
+
+    public void batchRejected() {
+        count(RouterMeter.INDEX_REJECTED_BATCHES, 1);
     }
 
     private void count(RouterMeter meter, double amount, String... tags) {

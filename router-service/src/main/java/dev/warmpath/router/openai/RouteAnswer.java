@@ -16,9 +16,13 @@ import org.jspecify.annotations.Nullable;
  * @param reason                why that one, or why none
  * @param promptTokens          length of the prompt
  * @param promptBlocks          full blocks of it
+ * @param promptHash            hash of the last of these, 64 hex digits, or null: the actuator endpoint
+ *                              {@code prefixindex} tells who holds it
  * @param blockSize             tokens per block
  * @param matchedBlocks         leading blocks that the chosen worker has in its cache
  * @param predictedCachedTokens the same in tokens: what {@code usage} should tell afterwards
+ * @param indexGrade            exact, history or load: how far the index can be relied on for the worst of the
+ *                              candidates; null without any
  * @param candidates            all that could be chosen
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
@@ -29,19 +33,23 @@ record RouteAnswer(
         String reason,
         @JsonProperty("prompt_tokens") int promptTokens,
         @JsonProperty("prompt_blocks") int promptBlocks,
+        @JsonProperty("prompt_hash") @Nullable String promptHash,
         @JsonProperty("block_size") int blockSize,
         @JsonProperty("matched_blocks") int matchedBlocks,
         @JsonProperty("predicted_cached_tokens") int predictedCachedTokens,
+        @JsonProperty("index_grade") @Nullable String indexGrade,
         List<Candidate> candidates) {
 
     /**
      * One worker's terms, each a number of uncached prompt tokens: the time that computing so many takes.
      *
-     * @param cost sum of the terms below it, from {@code uncachedTokens} to {@code memoryTokens}; the smallest wins
+     * @param grade how far the matched blocks can be relied on
+     * @param cost  sum of the terms below it, from {@code uncachedTokens} to {@code memoryTokens}; the smallest wins
      */
     record Candidate(
             String worker,
             @JsonProperty("matched_blocks") int matchedBlocks,
+            String grade,
             long cost,
             @JsonProperty("uncached_tokens") long uncachedTokens,
             @JsonProperty("delay_tokens") long delayTokens,
@@ -55,25 +63,26 @@ record RouteAnswer(
 
         static Candidate of(CandidateTerms terms) {
             var seen = terms.candidate();
-            return new Candidate(seen.workerId(), seen.matchedBlocks(), terms.cost(), terms.uncachedTokens(),
-                    terms.delayTokens(), terms.pendingTokens(), terms.requestTokens(), terms.slotTokens(),
-                    terms.memoryTokens(), seen.requests(), seen.usedBlocks(), seen.blockCount());
+            return new Candidate(seen.workerId(), seen.matchedBlocks(), seen.grade().text(), terms.cost(),
+                    terms.uncachedTokens(), terms.delayTokens(), terms.pendingTokens(), terms.requestTokens(),
+                    terms.slotTokens(), terms.memoryTokens(), seen.requests(), seen.usedBlocks(), seen.blockCount());
         }
     }
 
     static RouteAnswer of(RouteExplanation explanation) {
         return switch (explanation.decision()) {
             case Routed routed -> of(explanation, routed.workerId(), routed.reason().text(), routed.matchedBlocks(),
-                    routed.cachedTokens());
-            case NoWorker _ -> of(explanation, null, "no_worker", 0, 0);
+                    routed.cachedTokens(), routed.indexGrade().text());
+            case NoWorker _ -> of(explanation, null, "no_worker", 0, 0, null);
         };
     }
 
     private static RouteAnswer of(RouteExplanation explanation, @Nullable String worker, String reason,
-            int matchedBlocks, int cachedTokens) {
+            int matchedBlocks, int cachedTokens, @Nullable String indexGrade) {
         var model = explanation.model();
         return new RouteAnswer(model.name(), model.revision(), worker, reason, explanation.promptTokens(),
-                explanation.promptBlocks(), model.hashSettings().blockSize(), matchedBlocks, cachedTokens,
+                explanation.promptBlocks(), explanation.promptHash(), model.hashSettings().blockSize(), matchedBlocks,
+                cachedTokens, indexGrade,
                 explanation.decision().candidates().stream().map(Candidate::of).toList());
     }
 }

@@ -7,6 +7,8 @@ import dev.warmpath.router.prefix.ApplyOutcome.Gap;
 import dev.warmpath.router.prefix.ApplyOutcome.Repeated;
 import dev.warmpath.router.prefix.ApplyOutcome.TooManyKeys;
 import dev.warmpath.router.prefix.ApplyOutcome.WrongSender;
+import dev.warmpath.router.prefix.Standing.Behind;
+import dev.warmpath.router.prefix.Standing.InStep;
 
 /**
  * Keeps the copy of one worker's announced keys in step with its batches: a snapshot, then one batch after the other,
@@ -34,10 +36,11 @@ public final class KvEventApplier {
      *
      * @param sequence  number of the last batch inside, {@link #NO_SEQUENCE} for an empty copy that waits for a
      *                  snapshot
-     * @param setDigest digest of the copy
+     * @param setSize   number of keys in the copy
+     * @param setDigest digest of them
      */
-    public record Position(long sequence, long setDigest) {
-        static final Position NONE = new Position(NO_SEQUENCE, 0);
+    public record Position(long sequence, int setSize, long setDigest) {
+        static final Position NONE = new Position(NO_SEQUENCE, 0, 0);
     }
 
     public Position position() {
@@ -62,6 +65,19 @@ public final class KvEventApplier {
         return applyInOrder(batch);
     }
 
+    /**
+     * Compares with a heartbeat, which finds what batches alone cannot: that the last ones are missing, or that the
+     * copy has gone wrong since. Changes nothing.
+     */
+    public Standing compare(long lastSequence, int setSize, long setDigest) {
+        Position copy = position;
+        if (lastSequence != copy.sequence()) {
+            return lastSequence < copy.sequence() ? new InStep() : new Behind(lastSequence - copy.sequence());
+        }
+        return setSize == copy.setSize() && setDigest == copy.setDigest() ? new InStep()
+                : new Standing.Drift(lastSequence, setSize, setDigest, copy.setSize(), copy.setDigest());
+    }
+
     private ApplyOutcome applyInOrder(KvEventBatch batch) {
         if (batch.setSize() > keys.blockCount()) {
             reset();
@@ -72,7 +88,7 @@ public final class KvEventApplier {
             reset();
             return new Drift(batch.sequence(), batch.setSize(), totals.size());
         }
-        position = new Position(batch.sequence(), totals.digest());
+        position = new Position(batch.sequence(), totals.size(), totals.digest());
         return new Applied(batch.sequence());
     }
 

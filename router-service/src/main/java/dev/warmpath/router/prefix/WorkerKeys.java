@@ -17,6 +17,7 @@ public final class WorkerKeys {
     private final int blockCount;
     private final boolean prefixClosed;
     private final KeySet keys = new KeySet();
+    private boolean removed;
     private final ReadLock read;
     private final WriteLock write;
 
@@ -38,7 +39,9 @@ public final class WorkerKeys {
             if (fromEmpty) {
                 keys.clear();
             }
-            changes.forEach(keys::apply);
+            if (!removed) {
+                changes.forEach(keys::apply);
+            }
             return new Totals(keys.size(), keys.digest());
         } finally {
             write.unlock();
@@ -49,15 +52,37 @@ public final class WorkerKeys {
         apply(List.of(), true);
     }
 
+    /** Empties the set for ever. */
+    void remove() {
+        write.lock();
+        try {
+            removed = true;
+            keys.clear();
+        } finally {
+            write.unlock();
+        }
+    }
+
     /** Most keys that the worker can hold. */
-    int blockCount() {
+    public int blockCount() {
         return blockCount;
     }
 
-    int size() {
+    /** Number of keys that the worker announces; 0 once it is removed. */
+    public int size() {
         read.lock();
         try {
             return keys.size();
+        } finally {
+            read.unlock();
+        }
+    }
+
+    /** {@link dev.warmpath.protocol.event.KeySetDigest} of them. */
+    public long digest() {
+        read.lock();
+        try {
+            return keys.digest();
         } finally {
             read.unlock();
         }

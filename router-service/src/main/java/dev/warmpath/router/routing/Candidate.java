@@ -1,5 +1,7 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.router.fleet.IndexGrade;
+
 /**
  * One worker as the policy sees it when a request is to be placed.
  *
@@ -9,9 +11,10 @@ package dev.warmpath.router.routing;
  * @param requests      requests that it computes or keeps waiting, as far as this router knows
  * @param maxSequences  most requests that it computes at the same time
  * @param usedBlocks    blocks that requests hold; cached blocks that nobody uses are not among them
- * @param sharedBlocks  of the matched blocks, those among the used ones: they need no second place
+ * @param sharedBlocks  leading blocks of this prompt that are among the used ones: they need no second place
  * @param blockCount    blocks of its pool
  * @param lastChosen    number of this router's decision that chose it last; 0 = never
+ * @param grade         how far the matched blocks can be relied on
  */
 public record Candidate(
         String workerId,
@@ -22,4 +25,5 @@ public record Candidate(
         int usedBlocks,
         int sharedBlocks,
         int blockCount,
-        long lastChosen) {}
+        long lastChosen,
+        IndexGrade grade) {}

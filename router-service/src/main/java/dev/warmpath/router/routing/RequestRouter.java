@@ -4,6 +4,7 @@ import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.PrefixMatch;
@@ -27,7 +28,11 @@ import org.jspecify.annotations.Nullable;
  * what exceeds the most this router had there of late is taken for theirs; so a request that has ended does not count
  * for another second.
  *
- * <p>Safe for use by several threads: one lock, held for a few microseconds a decision.
+ * <p>An index that has fallen behind a worker is relied on by degrees, see {@link IndexGrade}: first it counts together
+ * with what this router has sent there since, then not at all.
+ *
+ * <p>Safe for use by several threads: one lock around the books, held for a few microseconds a decision. The index is
+ * asked before, without it; what it learns in between is missed by that one decision.
  */
 public final class RequestRouter {
 
@@ -47,8 +52,13 @@ public final class RequestRouter {
     }
 
     /** What {@link #route} would decide now. Changes nothing. */
-    public synchronized RouteDecision explain(ServedModel model, BlockHashChain chain, int promptTokens) {
-        return decide(model, chain, promptTokens, Set.of()).decision();
+    public RouteDecision explain(ServedModel model, BlockHashChain chain, int promptTokens) {
+        List<FleetWorker> ready = fleet.workers(model);
+        if (ready.isEmpty()) {
+            return new NoWorker(NoWorkerReason.NONE_READY);
+        }
+        Prompt prompt = Prompt.of(model, chain, promptTokens);
+        return decide(prompt, ready, index.match(chain, prompt.reusableBlocks()));
     }
 
     /**
@@ -58,18 +68,72 @@ public final class RequestRouter {
      * @param promptTokens      length of the prompt
      * @param excludedWorkerIds those that failed this request already
      */
-    public synchronized RouteResult route(
+    public RouteResult route(
             ServedModel model, BlockHashChain chain, int promptTokens, Set<String> excludedWorkerIds) {
-        Choice choice = decide(model, chain, promptTokens, excludedWorkerIds);
-        return switch (choice.decision()) {
-            case NoWorker none -> new RouteResult.Unplaced(none);
-            case Routed routed -> {
-                FleetWorker worker = choice.worker();
-                decisions++;
-                WorkerLedger.Entry entry = ledger(worker).book(chain, promptTokens, routed.cachedTokens(), decisions);
-                yield new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
-            }
+        List<FleetWorker> ready = fleet.workers(model);
+        List<FleetWorker> workers = ready.stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
+        if (workers.isEmpty()) {
+            return new RouteResult.Unplaced(new NoWorker(
+                    ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED));
+        }
+        Prompt prompt = Prompt.of(model, chain, promptTokens);
+        return place(prompt, workers, index.match(chain, prompt.reusableBlocks()));
+    }
+
+    private record Prompt(BlockHashChain chain, int tokens, int blockSize, int reusableBlocks) {
+        static Prompt of(ServedModel model, BlockHashChain chain, int tokens) {
+            var settings = model.hashSettings();
+            return new Prompt(chain, tokens, settings.blockSize(), settings.reusableBlocks(tokens));
+        }
+    }
+
+    private synchronized RouteResult place(Prompt prompt, List<FleetWorker> workers, PrefixMatch match) {
+        Routed routed = decide(prompt, workers, match);
+        FleetWorker worker = workers.stream().filter(each -> each.id().equals(routed.workerId())).findFirst()
+                .orElseThrow();
+        decisions++;
+        WorkerLedger.Entry entry =
+                ledger(worker).book(prompt.chain(), prompt.tokens(), routed.cachedTokens(), decisions);
+        return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
+    }
+
+    private synchronized Routed decide(Prompt prompt, List<FleetWorker> workers, PrefixMatch match) {
+        long now = nanoTime.getAsLong();
+        List<Candidate> candidates = new ArrayList<>(workers.size());
+        for (FleetWorker worker : workers) {
+            candidates.add(candidate(prompt, worker, match.blocks(worker.keys()), now));
+        }
+        return policy.choose(prompt.tokens(), prompt.blockSize(), candidates);
+    }
+
+    private Candidate candidate(Prompt prompt, FleetWorker worker, int indexedBlocks, long now) {
+        WorkerLedger ledger = ledger(worker);
+        ledger.settle(isInStep(worker), now, key -> index.holds(worker.keys(), key));
+        IndexGrade grade = worker.indexGrade(now);
+        WorkerLedger.Load own = ledger.booked();
+        WorkerLedger.Load others = ledger.loadOfOthers(reported(worker));
+        return new Candidate(
+                worker.id(),
+                matchedBlocks(grade, indexedBlocks, ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks())),
+                own.pendingTokens() + others.pendingTokens(),
+                own.requests() + others.requests(),
+                worker.maxSequences(),
+                own.blocks() + others.blocks(),
+                ledger.sharedBlocks(prompt.chain(), prompt.reusableBlocks()),
+                worker.blockCount(),
+                ledger.lastChosen(),
+                grade);
+    }
+
+    private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {
+        return switch (grade) {
+            case EXACT, HISTORY -> Math.max(indexedBlocks, ownBlocks);
+            case LOAD -> 0;
         };
+    }
+
+    private static boolean isInStep(FleetWorker worker) {
+        return worker.behindBatches() == 0;
     }
 
     synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry) {
@@ -82,7 +146,7 @@ public final class RequestRouter {
     synchronized void close(FleetWorker worker, WorkerLedger.Entry entry) {
         WorkerLedger ledger = ledgers.get(worker);
         if (ledger != null) {
-            ledger.close(entry, nanoTime.getAsLong());
+            ledger.close(entry, isInStep(worker), nanoTime.getAsLong());
         }
     }
 
@@ -93,46 +157,6 @@ public final class RequestRouter {
             requests += ledger.booked().requests();
         }
         return requests;
-    }
-
-    private record Choice(RouteDecision decision, List<FleetWorker> workers) {
-        FleetWorker worker() {
-            String id = ((Routed) decision).workerId();
-            return workers.stream().filter(worker -> worker.id().equals(id)).findFirst().orElseThrow();
-        }
-    }
-
-    private Choice decide(ServedModel model, BlockHashChain chain, int promptTokens, Set<String> excluded) {
-        List<FleetWorker> ready = fleet.workers(model);
-        List<FleetWorker> workers = ready.stream().filter(worker -> !excluded.contains(worker.id())).toList();
-        if (workers.isEmpty()) {
-            return new Choice(new NoWorker(
-                    ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED), workers);
-        }
-        int maxBlocks = model.hashSettings().reusableBlocks(promptTokens);
-        PrefixMatch match = index.match(chain, maxBlocks);
-        List<Candidate> candidates = new ArrayList<>(workers.size());
-        for (FleetWorker worker : workers) {
-            candidates.add(candidate(worker, match.blocks(worker.ordinal()), chain, maxBlocks));
-        }
-        return new Choice(policy.choose(promptTokens, model.hashSettings().blockSize(), candidates), workers);
-    }
-
-    private Candidate candidate(FleetWorker worker, int indexedBlocks, BlockHashChain chain, int maxBlocks) {
-        WorkerLedger ledger = ledger(worker);
-        ledger.settle(nanoTime.getAsLong(), key -> index.holds(worker.ordinal(), key));
-        WorkerLedger.Load own = ledger.booked();
-        WorkerLedger.Load others = ledger.loadOfOthers(reported(worker));
-        return new Candidate(
-                worker.id(),
-                Math.max(indexedBlocks, ledger.aboutToHold(chain, maxBlocks)),
-                own.pendingTokens() + others.pendingTokens(),
-                own.requests() + others.requests(),
-                worker.maxSequences(),
-                own.blocks() + others.blocks(),
-                ledger.sharedBlocks(chain, maxBlocks),
-                worker.blockCount(),
-                ledger.lastChosen());
     }
 
     private static WorkerLedger.@Nullable Report reported(FleetWorker worker) {
@@ -149,7 +173,7 @@ public final class RequestRouter {
             return known;
         }
         ledgers.keySet().removeIf(FleetWorker::isGone);
-        var ledger = new WorkerLedger(worker.blockSize());
+        var ledger = new WorkerLedger(worker.blockSize(), worker.blockCount());
         ledgers.put(worker, ledger);
         return ledger;
     }

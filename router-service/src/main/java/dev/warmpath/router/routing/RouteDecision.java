@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.router.fleet.IndexGrade;
 import java.util.List;
 
 /** Where a request goes, and why. */
@@ -14,7 +15,18 @@ public sealed interface RouteDecision {
      * @param cachedTokens  the same in tokens: what its answer should report as cached
      */
     record Routed(String workerId, int matchedBlocks, int cachedTokens, RouteReason reason,
-            List<CandidateTerms> candidates) implements RouteDecision {}
+            List<CandidateTerms> candidates) implements RouteDecision {
+
+        /** The worst of the candidates': had the index known more of that one, it might have been chosen. */
+        public IndexGrade indexGrade() {
+            IndexGrade worst = IndexGrade.EXACT;
+            for (CandidateTerms each : candidates) {
+                IndexGrade grade = each.candidate().grade();
+                worst = grade.compareTo(worst) > 0 ? grade : worst;
+            }
+            return worst;
+        }
+    }
 
     record NoWorker(NoWorkerReason reason) implements RouteDecision {
         @Override

@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * block. After a request's end they count for two seconds more, in case the events are late; if it ended before its
  * first token, its blocks may never have been computed and count no more.
  *
+ * <p>While the index is not in step with the worker, its word does not count here: what this router has sent there is
+ * held, running or ended, and after the two seconds it goes into a history, which ends when the index is in step again.
+ *
  * <p>Requests that share a prefix hold its blocks once. Keys are chained, so the prompts form a trie: a request adds
  * what it has beyond the longest prefix that another one holds, and takes away the same, reckoned anew when it leaves.
  */
@@ -27,6 +30,8 @@ final class WorkerLedger {
     private final int blockSize;
     private final List<Entry> running = new ArrayList<>();
     private final List<Entry> ended = new ArrayList<>();
+    private final PromptHistory history;
+    private boolean indexInStep = true;
     private Load booked = Load.NONE;
     private Load peakSinceReport = Load.NONE;
     private Load peakBefore = Load.NONE;
@@ -34,8 +39,10 @@ final class WorkerLedger {
     private @Nullable Heartbeat lastSeen;
     private long lastChosen;
 
-    WorkerLedger(int blockSize) {
+    /** @param blockCount of the worker's pool */
+    WorkerLedger(int blockSize, int blockCount) {
         this.blockSize = blockSize;
+        this.history = new PromptHistory(blockCount);
     }
 
     /**
@@ -82,22 +89,9 @@ final class WorkerLedger {
             this.pendingTokens = pendingTokens;
         }
 
-        /** Equal keys mean equal prefixes, so the length of the common one is found by halving. */
+        /** Equal keys mean equal prefixes. */
         private int commonBlocks(IntToLongFunction key, int limit) {
-            int held = 0;
-            int missing = Math.min(limit, keys.length) + 1;
-            if (missing == 1 || keys[0] != key.applyAsLong(0)) {
-                return 0;
-            }
-            while (missing - held > 1) {
-                int middle = (held + missing) >>> 1;
-                if (keys[middle - 1] == key.applyAsLong(middle - 1)) {
-                    held = middle;
-                } else {
-                    missing = middle;
-                }
-            }
-            return held;
+            return LeadingBlocks.count(Math.min(limit, keys.length), i -> keys[i] == key.applyAsLong(i));
         }
     }
 
@@ -121,7 +115,8 @@ final class WorkerLedger {
         }
     }
 
-    void close(Entry entry, long nowNanos) {
+    /** @param inStep whether the index is, with this worker, now */
+    void close(Entry entry, boolean inStep, long nowNanos) {
         if (entry.closed) {
             return;
         }
@@ -129,36 +124,53 @@ final class WorkerLedger {
         entry.closedNanos = nowNanos;
         running.remove(entry);
         book(booked.plus(-entry.pendingTokens, -1, -ownBlocks(entry)));
-        if (entry.hasFirstToken && !entry.indexed && entry.keys.length > 0) {
+        boolean known = entry.indexed && inStep;
+        if (entry.hasFirstToken && !known && entry.keys.length > 0) {
             ended.add(entry);
             if (ended.size() > MAX_ENDED) {
-                ended.removeFirst();
+                forgetOldest(inStep);
             }
         }
     }
 
     /**
-     * Leaves to the index what it knows by now.
+     * Leaves to the index what it knows by now, if it is to be trusted.
      *
-     * @param index whether this worker announces a key
+     * @param inStep whether the index is, with this worker, now
+     * @param index  whether this worker announces a key
      */
-    void settle(long nowNanos, LongPredicate index) {
-        for (Entry entry : running) {
-            entry.indexed = entry.indexed || isIndexed(entry, index);
+    void settle(boolean inStep, long nowNanos, LongPredicate index) {
+        indexInStep = inStep;
+        while (!ended.isEmpty() && nowNanos - ended.getFirst().closedNanos > LONGEST_EVENT_DELAY_NANOS) {
+            forgetOldest(inStep);
         }
-        ended.removeIf(entry -> nowNanos - entry.closedNanos > LONGEST_EVENT_DELAY_NANOS || isIndexed(entry, index));
+        if (inStep) {
+            history.clear();
+            ended.removeIf(entry -> isIndexed(entry, index));
+            for (Entry entry : running) {
+                entry.indexed = entry.indexed || isIndexed(entry, index);
+            }
+        }
+    }
+
+    private void forgetOldest(boolean inStep) {
+        Entry oldest = ended.removeFirst();
+        if (!inStep) {
+            history.add(oldest.keys);
+        }
     }
 
     private static boolean isIndexed(Entry entry, LongPredicate index) {
         return entry.keys.length == 0 || index.test(entry.keys[entry.keys.length - 1]);
     }
 
-    /** Leading blocks of the chain that requests have brought and the index does not know yet. */
+    /** Leading blocks of the chain that requests have brought and the index, as last settled, cannot know. */
     int aboutToHold(BlockHashChain chain, int maxBlocks) {
         int limit = Math.min(maxBlocks, chain.blockCount());
-        int most = 0;
+        int most = history.match(chain, limit);
         for (Entry entry : running) {
-            most = entry.indexed ? most : Math.max(most, entry.commonBlocks(chain::key, limit));
+            boolean known = entry.indexed && indexInStep;
+            most = known ? most : Math.max(most, entry.commonBlocks(chain::key, limit));
         }
         for (Entry entry : ended) {
             most = Math.max(most, entry.commonBlocks(chain::key, limit));

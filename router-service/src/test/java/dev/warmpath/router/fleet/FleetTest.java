@@ -77,7 +77,7 @@ class FleetTest {
         nowMillis = 9_999;
         assertThat(fleet.models()).isEmpty();
         assertThat(worker.isGone()).isTrue();
-        assertThat(index.keyCount(0)).isZero();
+        assertThat(index.stats().entries()).isZero();
         assertThat(fleet.heartbeat(idle("w", 1))).isEqualTo(new HeartbeatOutcome.Refused(
                 RefusalReason.UNKNOWN_WORKER, "worker w epoch 1 is not registered here"));
     }
@@ -107,7 +107,7 @@ class FleetTest {
         FleetWorker second = ready(registration("w", 11));
 
         assertThat(first.isGone()).isTrue();
-        assertThat(index.keyCount(second.ordinal())).isZero();
+        assertThat(second.keys().size()).isZero();
         assertThat(refused(registration("w", 10))).isEqualTo(new RegistrationOutcome.Refused(RefusalReason.OLDER_EPOCH,
                 "worker w is registered and alive with the later epoch 11 at http://127.0.0.1:9; "
                         + "epoch 10 is fenced off"));

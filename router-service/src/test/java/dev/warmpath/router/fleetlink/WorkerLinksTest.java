@@ -10,7 +10,9 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome.Accepted;
 import dev.warmpath.router.fleet.TestWorkers;
+import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
@@ -30,7 +32,8 @@ class WorkerLinksTest {
     private final PrefixIndex index = new PrefixIndex();
     private final Fleet fleet = new Fleet(
             index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
-    private final WorkerLinks links = new WorkerLinks(fleet, new WorkerHttp(FleetToken.NONE), clock::get);
+    private final WorkerLinks links = new WorkerLinks(fleet, index, new EventLog(/* awaited */ false, clock::get),
+            new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), clock::get);
     private final FakeWorker fake = new FakeWorker("w", 7);
 
     WorkerLinksTest() throws IOException {}
@@ -48,9 +51,9 @@ class WorkerLinksTest {
 
         await(() -> fleet.model("tiny") != null);
         assertThat(fleet.workers(Objects.requireNonNull(fleet.model("tiny")))).containsExactly(worker);
-        assertThat(index.keyCount(worker.ordinal())).isEqualTo(3);
+        assertThat(worker.keys().size()).isEqualTo(3);
         fake.frames.add(fake.store(4, 5));
-        await(() -> index.keyCount(worker.ordinal()) == 5);
+        await(() -> worker.keys().size() == 5);
         assertThat(fake.streams).hasValue(1);
     }
 
@@ -61,7 +64,7 @@ class WorkerLinksTest {
         fake.store(1);                                             // never sent
         fake.frames.add(fake.store(2));
 
-        await(() -> index.keyCount(worker.ordinal()) == 2);
+        await(() -> worker.keys().size() == 2);
         assertThat(fake.streams).hasValue(2);
     }
 
@@ -71,7 +74,7 @@ class WorkerLinksTest {
         await(worker::isIndexed);
         fake.store(1);                                             // never sent, and nothing follows
         fleet.heartbeat(new Heartbeat("w", 7, 0, 0, 1_000, 0, fake.sequence(), 1, fake.digest()));
-        while (index.keyCount(worker.ordinal()) != 1) {
+        while (worker.keys().size() != 1) {
             clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
             fleet.heartbeat(new Heartbeat("w", 7, 0, 0, 1_000, 0, fake.sequence(), 1, fake.digest()));
             sleep(1);
@@ -95,8 +98,9 @@ class WorkerLinksTest {
     @Test
     void a_bug_in_the_router_does_not_end_the_following_of_a_worker() {
         var broken = new AtomicBoolean(true);
-        try (var fragile = new WorkerLinks(fleet, new WorkerHttp(FleetToken.NONE), () -> {
-            if (broken.getAndSet(false)) {
+        try (var fragile = new WorkerLinks(fleet, index, new EventLog(false, clock::get),
+                new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), () -> {
+            if (fake.streams.get() == 1 && broken.getAndSet(false)) {
                 throw new IllegalStateException("a bug");
             }
             return clock.get();
@@ -139,7 +143,7 @@ class WorkerLinksTest {
         await(worker::isIndexed);
         fake.frames.add(FakeWorker.END_OF_STREAM);
         await(() -> fake.streams.get() == 2);
-        await(() -> index.keyCount(worker.ordinal()) == 0);
+        await(() -> worker.keys().size() == 0);
         assertThat(worker.isGone()).isFalse();
     }
 
@@ -151,7 +155,7 @@ class WorkerLinksTest {
         fake.close();
 
         await(worker::isGone);
-        assertThat(index.keyCount(worker.ordinal())).isZero();
+        assertThat(worker.keys().size()).isZero();
         assertThat(fleet.snapshot()).isEmpty();
     }
 

@@ -261,7 +261,10 @@ class AnswersTest extends RunningRouter {
         assertThat(explained.path("matched_blocks").asInt()).isEqualTo(2);
         assertThat(explained.path("predicted_cached_tokens").asInt()).isEqualTo(8);
         assertThat(explained.path("reason").asString()).isEqualTo("prefix");
+        assertThat(explained.path("prompt_hash").asString()).isEqualTo(lastBlockHash(prompt));
+        assertThat(explained.path("index_grade").asString()).isEqualTo("exact");
         assertThat(explained.path("candidates").size()).isEqualTo(2);
+        assertThat(explained.path("candidates").path(1).path("grade").asString()).isEqualTo("exact");
         assertThat(explained.path("candidates").path(0).path("uncached_tokens").asInt()).isEqualTo(12);
         assertThat(explained.path("candidates").path(1).path("uncached_tokens").asInt()).isEqualTo(4);
         for (JsonNode candidate : explained.path("candidates")) {
@@ -275,6 +278,22 @@ class AnswersTest extends RunningRouter {
         assertThat(response.headers().firstValue("x-warmpath-decision")).hasValue("prefix");
         assertThat(json(response).path("usage").path("prompt_tokens_details").path("cached_tokens").asInt())
                 .isEqualTo(8);
+    }
+
+    /** The worker's events have not come for some time; the clock is the router's own. */
+    @Test
+    void route_says_when_it_cannot_rely_on_the_index() {
+        int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
+        FakeWorker stale = join("w0");
+        announce(stale, prompt, 3);
+        registered(stale).markBehind(System.nanoTime() - Duration.ofSeconds(31).toNanos(), 7);
+
+        JsonNode explained = json(post("/v1/route", "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}"));
+
+        assertThat(explained.path("index_grade").asString()).isEqualTo("load");
+        assertThat(explained.path("candidates").path(0).path("grade").asString()).isEqualTo("load");
+        assertThat(explained.path("matched_blocks").asInt()).isZero();
+        assertThat(json(post("/v1/route", "{'model':'tiny','prompt':[10]}")).path("prompt_hash").isNull()).isTrue();
     }
 
     @Test

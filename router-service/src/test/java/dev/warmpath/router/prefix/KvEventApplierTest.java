@@ -22,7 +22,8 @@ import org.junit.jupiter.api.Test;
 class KvEventApplierTest {
 
     private final PrefixIndex index = new PrefixIndex();
-    private final KvEventApplier applier = new KvEventApplier("w", 5, index.add(0, /* blockCount */ 1_000, true));
+    private final WorkerKeys copy = index.add(/* blockCount */ 1_000, true);
+    private final KvEventApplier applier = new KvEventApplier("w", 5, copy);
     private final KeySet worker = new KeySet();
     private long sequence;
 
@@ -32,15 +33,15 @@ class KvEventApplierTest {
         assertThat(applier.apply(batch(stored(1, 2, 3)))).isEqualTo(new Applied(1));
         assertThat(applier.apply(batch(removed(3), stored(4)))).isEqualTo(new Applied(2));
 
-        assertThat(index.holds(0, 4)).isTrue();
-        assertThat(index.holds(0, 3)).isFalse();
-        assertThat(index.keyCount(0)).isEqualTo(3);
+        assertThat(index.holds(copy, 4)).isTrue();
+        assertThat(index.holds(copy, 3)).isFalse();
+        assertThat(copy.size()).isEqualTo(3);
     }
 
     @Test
     void a_batch_before_any_snapshot_is_a_gap() {
         assertThat(applier.apply(batch(stored(1)))).isEqualTo(new Gap(0, 1));
-        assertThat(index.keyCount(0)).isZero();
+        assertThat(copy.size()).isZero();
     }
 
     @Test
@@ -50,11 +51,11 @@ class KvEventApplierTest {
         batch(stored(2));                                          // lost
 
         assertThat(applier.apply(batch(stored(3)))).isEqualTo(new Gap(2, 3));
-        assertThat(index.keyCount(0)).isZero();
+        assertThat(copy.size()).isZero();
         assertThat(applier.position().sequence()).isEqualTo(KvEventApplier.NO_SEQUENCE);
         assertThat(applier.apply(batch(stored(4)))).isEqualTo(new Gap(0, 4));
         assertThat(applier.apply(snapshot())).isEqualTo(new Applied(4));
-        assertThat(index.keyCount(0)).isEqualTo(4);
+        assertThat(copy.size()).isEqualTo(4);
     }
 
     @Test
@@ -67,8 +68,8 @@ class KvEventApplierTest {
 
         assertThat(applier.apply(first)).isEqualTo(new Repeated(1));
         assertThat(applier.apply(second)).isEqualTo(new Repeated(2));
-        assertThat(index.holds(0, 1)).isFalse();
-        assertThat(index.keyCount(0)).isEqualTo(1);
+        assertThat(index.holds(copy, 1)).isFalse();
+        assertThat(copy.size()).isEqualTo(1);
     }
 
     @Test
@@ -89,7 +90,7 @@ class KvEventApplierTest {
                 .isEqualTo(new WrongSender("w", 5, "w", 4));
         assertThat(applier.apply(new KvEventBatch("x", 5, 0, true, List.of(), 0, 0)))
                 .isEqualTo(new WrongSender("w", 5, "x", 5));
-        assertThat(index.keyCount(0)).isZero();
+        assertThat(copy.size()).isZero();
     }
 
     @Test
@@ -99,7 +100,7 @@ class KvEventApplierTest {
 
         assertThat(applier.apply(new KvEventBatch("w", 5, 2, false, List.of(stored(2)), 2, 12345)))
                 .isEqualTo(new Drift(2, 2, 2));
-        assertThat(index.keyCount(0)).isZero();
+        assertThat(copy.size()).isZero();
     }
 
     @Test
@@ -110,7 +111,7 @@ class KvEventApplierTest {
         }
         assertThat(applier.apply(snapshot())).isEqualTo(new Applied(0));
         assertThat(applier.apply(batch(new Stored(Medium.DEVICE, keys)))).isEqualTo(new TooManyKeys(1_000, 1_001));
-        assertThat(index.keyCount(0)).isZero();
+        assertThat(copy.size()).isZero();
     }
 
     /** Batches are lost, doubled, swapped and come from another life; whoever asks for a snapshot then gets one. */
@@ -143,9 +144,9 @@ class KvEventApplierTest {
         if (test.applier.position().sequence() != test.sequence) {     // the last one was lost: a heartbeat tells
             test.applier.apply(test.snapshot());
         }
-        assertThat(test.index.keyCount(0)).as("seed %d", seed).isEqualTo(test.worker.size());
+        assertThat(test.copy.size()).as("seed %d", seed).isEqualTo(test.worker.size());
         for (long key : test.worker.toArray()) {
-            assertThat(test.index.holds(0, key)).as("seed %d, key %d", seed, key).isTrue();
+            assertThat(test.index.holds(test.copy, key)).as("seed %d, key %d", seed, key).isTrue();
         }
     }
 

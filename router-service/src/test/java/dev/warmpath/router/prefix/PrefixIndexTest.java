@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.Medium;
 import java.util.List;
@@ -22,49 +23,50 @@ class PrefixIndexTest {
     void every_length_of_prefix_is_found_by_halving_and_by_walking() {
         for (int held = 0; held <= 10; held++) {
             var fresh = new PrefixIndex();
-            fresh.add(0, 100, /* prefixClosed */ true).apply(leading(held), true);
-            fresh.add(1, 100, /* prefixClosed */ false).apply(leading(held), true);
+            WorkerKeys closed = loaded(fresh.add(100, /* prefixClosed */ true), held);
+            WorkerKeys open = loaded(fresh.add(100, /* prefixClosed */ false), held);
 
             PrefixMatch match = fresh.match(chain, 10);
-            assertThat(match.blocks(0)).isEqualTo(held);
-            assertThat(match.blocks(1)).isEqualTo(held);
+            assertThat(match.blocks(closed)).isEqualTo(held);
+            assertThat(match.blocks(open)).isEqualTo(held);
         }
     }
 
     @Test
     void a_match_ends_at_the_blocks_that_may_be_reused() {
-        index.add(0, 100, true).apply(leading(10), true);
+        WorkerKeys worker = loaded(index.add(100, true), 10);
 
-        assertThat(index.match(chain, 3).blocks(0)).isEqualTo(3);
-        assertThat(index.match(chain, 0).blocks(0)).isZero();
+        assertThat(index.match(chain, 3).blocks(worker)).isEqualTo(3);
+        assertThat(index.match(chain, 0).blocks(worker)).isZero();
     }
 
     @Test
     void a_worker_that_is_not_prefix_closed_is_not_credited_beyond_a_hole() {
         var keys = new long[] {chain.key(0), chain.key(1), chain.key(3), chain.key(4), chain.key(5)};
-        index.add(0, 100, false).apply(List.of(new Stored(Medium.DEVICE, keys)), true);
+        WorkerKeys worker = index.add(100, false);
+        worker.apply(List.of(new Stored(Medium.DEVICE, keys)), true);
 
-        assertThat(index.match(chain, 10).blocks(0)).isEqualTo(2);
+        assertThat(index.match(chain, 10).blocks(worker)).isEqualTo(2);
     }
 
     @Test
-    void a_removed_worker_is_gone_from_the_next_match_and_its_ordinal_is_free() {
-        index.add(0, 100, true).apply(leading(5), true);
-        index.remove(0);
+    void a_removed_worker_is_gone_from_the_next_match() {
+        WorkerKeys worker = loaded(index.add(100, true), 5);
+        WorkerKeys other = loaded(index.add(100, true), 2);
+        index.remove(worker);
 
-        assertThat(index.match(chain, 10).blocks(0)).isZero();
-        assertThat(index.keyCount(0)).isZero();
-        index.add(0, 100, true).apply(leading(2), true);
-        assertThat(index.match(chain, 10).blocks(0)).isEqualTo(2);
+        assertThat(index.match(chain, 10).blocks(worker)).isZero();
+        assertThat(index.match(chain, 10).blocks(other)).isEqualTo(2);
+        assertThat(index.holds(worker, chain.key(0))).isFalse();
+        assertThat(index.holders(chain.key(0))).containsExactly(other);
     }
 
-    @Test
-    void an_unknown_ordinal_holds_nothing() {
-        assertThat(index.match(chain, 10).blocks(7)).isZero();
-        assertThat(index.holds(7, 1)).isFalse();
+    private WorkerKeys loaded(WorkerKeys worker, int blocks) {
+        worker.apply(leading(blocks), true);
+        return worker;
     }
 
-    private List<dev.warmpath.protocol.event.BlockChange> leading(int blocks) {
+    private List<BlockChange> leading(int blocks) {
         long[] keys = IntStream.range(0, blocks).mapToLong(chain::key).toArray();
         return List.of(new Stored(Medium.DEVICE, keys));
     }

@@ -16,6 +16,7 @@ import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
@@ -175,6 +176,72 @@ class RequestRouterTest {
         assertThat(explain(tokens).matchedBlocks()).isZero();
     }
 
+    /** What follows the index while it is exact is gone from it, or too old; what follows the gap is not. */
+    @Test
+    void a_worker_out_of_step_is_weighed_by_index_and_own_history_then_by_load_alone() {
+        int[] before = randomTokens(100);
+        compute(a, before);
+        a.markBehind(now, 1);
+        int[] after = randomTokens(100);
+        finish(place(after, Set.of("b")));
+
+        now += 2_000_000_000L;
+        assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.EXACT);
+        now++;
+        assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.HISTORY);
+        assertThat(explain(before).matchedBlocks()).isEqualTo(6);
+        now += 27_999_999_999L;
+        assertThat(explain(after).indexGrade()).isEqualTo(IndexGrade.HISTORY);
+        assertThat(explain(after).matchedBlocks()).isEqualTo(6);
+        now++;
+        assertThat(explain(after).indexGrade()).isEqualTo(IndexGrade.LOAD);
+        assertThat(explain(before).matchedBlocks()).isZero();
+        assertThat(explain(after).matchedBlocks()).isZero();
+        assertThat(terms("b").candidate().grade()).isEqualTo(IndexGrade.EXACT);
+
+        a.markInStep(now);
+        assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.EXACT);
+        assertThat(explain(before).matchedBlocks()).isEqualTo(6);
+        assertThat(explain(after).matchedBlocks()).isZero();       // the worker does not announce it: it was evicted
+    }
+
+    /** After a gap the copy is empty until the snapshot comes. What runs there was in the index, and counts again. */
+    @Test
+    void own_requests_count_while_an_emptied_copy_waits_for_its_snapshot() {
+        int[] running = randomTokens(100);
+        int[] over = randomTokens(100);
+        Placed first = place(running, Set.of("b"));
+        Placed second = place(over, Set.of("b"));
+        first.inFlight().firstToken();
+        compute(a, running);
+        explain(running);
+        a.events().apply(new KvEventBatch("a", 1, 99, false, List.of(), 0, 0));
+        a.markBehind(now, 1);
+        finish(second);
+
+        assertThat(explain(running).matchedBlocks()).isEqualTo(6);
+        assertThat(explain(over).matchedBlocks()).isEqualTo(6);
+        now += 10_000_000_000L;
+        assertThat(explain(running).matchedBlocks()).isEqualTo(6);
+        assertThat(explain(over).matchedBlocks()).isEqualTo(6);
+    }
+
+    /** 1,000 blocks at the worker: two generations of 500 keys. */
+    @Test
+    void the_history_is_bounded_by_the_pool_and_the_oldest_prompts_go_first() {
+        a.markBehind(now, 1);
+        List<int[]> prompts = new ArrayList<>();
+        for (int i = 0; i < 150; i++) {
+            prompts.add(randomTokens(161));                        // 10 full blocks
+            finish(place(prompts.get(i), Set.of("b")));
+        }
+        now += 2_000_000_001L;
+
+        assertThat(prompts.stream().filter(prompt -> explain(prompt).matchedBlocks() == 10)).hasSize(100);
+        assertThat(explain(prompts.get(49)).matchedBlocks()).isZero();
+        assertThat(explain(prompts.get(50)).matchedBlocks()).isEqualTo(10);
+    }
+
     @Test
     void a_request_that_ended_before_its_first_token_leaves_nothing_behind() {
         int[] tokens = randomTokens(100);
@@ -194,7 +261,8 @@ class RequestRouterTest {
         placed.inFlight().close();
         placed.inFlight().close();
         placed.inFlight().firstToken();
-        assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 8, 0, 0, 1_000, 1));
+        assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 8, 0, 0, 1_000, 1,
+                IndexGrade.EXACT));
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.warmpath.router.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -47,7 +48,7 @@ class RoutingPolicyTest {
     /** 1000 pending, 16 of its own twice and one request at the warm worker; 128 twice at the cold one. */
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
-        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0);
+        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0, IndexGrade.EXACT);
 
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
@@ -58,10 +59,10 @@ class RoutingPolicyTest {
     /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
     @Test
     void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
-        var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0);
+        var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0, IndexGrade.EXACT);
 
         assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
-        var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0);
+        var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT);
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
         assertThat(routed.candidates().getFirst().cost()).isEqualTo(200 + 200 + 16 + 512);
@@ -70,7 +71,7 @@ class RoutingPolicyTest {
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
     @Test
     void missing_memory_costs_what_has_to_be_given_back_first() {
-        var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0);
+        var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0, IndexGrade.EXACT);
 
         CandidateTerms terms = choose(320, tight, idle("cold", 0, 1)).candidates().getFirst();
         assertThat(terms.memoryTokens()).isEqualTo(96);
@@ -79,7 +80,7 @@ class RoutingPolicyTest {
 
     @Test
     void the_only_worker_takes_the_request_however_busy_it_is() {
-        var busy = new Candidate("busy", 0, 100_000, 64, 8, 999, 0, 1_000, 9);
+        var busy = new Candidate("busy", 0, 100_000, 64, 8, 999, 0, 1_000, 9, IndexGrade.EXACT);
 
         assertThat(choose(100, busy).reason()).isEqualTo(RouteReason.ONLY_ONE);
     }
@@ -89,6 +90,6 @@ class RoutingPolicyTest {
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {
-        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, lastChosen);
+        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, lastChosen, IndexGrade.EXACT);
     }
 }

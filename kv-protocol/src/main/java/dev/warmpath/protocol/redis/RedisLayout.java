@@ -1,0 +1,51 @@
+package dev.warmpath.protocol.redis;
+
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.zip.CRC32;
+
+/** Names and lifetimes of what lies in Redis. Nothing that a client wrote is ever part of a key. */
+public final class RedisLayout {
+
+    /** Enough to spread over the shards of a cluster, few enough for one read over all of them. */
+    public static final int STREAM_COUNT = 8;
+
+    /** The only field of a stream entry: one batch as of {@code KvEventCodec}. */
+    public static final String BATCH_FIELD = "b";
+
+    /** A hash: worker id → epoch, decimal. */
+    public static final String WORKERS = "warmpath:workers";
+
+    /** A worker that has not renewed its lease for this long is gone. It renews every second. */
+    public static final Duration LEASE = Duration.ofSeconds(5);
+
+    /** A checkpoint outlives its worker by this much: long enough for a worker that was only cut off. */
+    public static final Duration CHECKPOINT_LIFE = Duration.ofSeconds(60);
+
+    private static final String STREAM_PREFIX = "warmpath:events:";
+    private static final String CHECKPOINT_PREFIX = "warmpath:checkpoint:";
+    private static final String LEASE_PREFIX = "warmpath:lease:";
+
+    private RedisLayout() {}
+
+    /** @param index 0 to {@link #STREAM_COUNT} less one */
+    public static String stream(int index) {
+        return STREAM_PREFIX + index;
+    }
+
+    /** Which stream has the worker's batches: CRC-32 of the id in UTF-8, modulo {@link #STREAM_COUNT}. */
+    public static int streamOf(String workerId) {
+        var crc = new CRC32();
+        crc.update(workerId.getBytes(StandardCharsets.UTF_8));
+        return (int) (crc.getValue() % STREAM_COUNT);
+    }
+
+    public static String checkpoint(String workerId) {
+        return CHECKPOINT_PREFIX + workerId;
+    }
+
+    /** An id may hold colons: the epoch is what follows the last one. */
+    public static String lease(String workerId, long epoch) {
+        return LEASE_PREFIX + workerId + ":" + epoch;
+    }
+}

@@ -1,0 +1,280 @@
+package dev.warmpath.redislink;
+
+import dev.warmpath.protocol.fleet.Backoff;
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.RedisConnectionStateListener;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.api.sync.RedisClusterCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.codec.RedisCodec;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultClientResources;
+import io.lettuce.core.resource.Delay;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One process's way to Redis: connects when the server appears, connects again when it was lost, and lets nobody wait
+ * meanwhile.
+ *
+ * <p>Lettuce by default keeps commands while disconnected, without bound, and sends them again after a reconnect, so
+ * that an entry may stand in a stream twice or long after it was true. Here a command is refused at once while
+ * disconnected, given up after a second, and never sent again: who wrote it writes a checkpoint instead.
+ */
+public final class RedisLink implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(RedisLink.class);
+    private static final RedisCodec<String, byte[]> CODEC = RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE);
+    /** Commands without an answer yet; one more is refused. */
+    private static final int MAX_QUEUED_COMMANDS = 10_000;
+    private static final Duration SHORTEST_PAUSE = Duration.ofMillis(100);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+    /** Moved slots and lost nodes make Lettuce look at once; this is for the rest. */
+    private static final Duration TOPOLOGY_REFRESH = Duration.ofSeconds(30);
+    private static final int LIBRARY_THREADS = 2;
+
+    private final RedisProperties properties;
+    private final ClientResources resources;
+    private final AbstractRedisClient client;
+    private final Backoff backoff = new Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, RandomGenerator.getDefault());
+    private @Nullable Thread connector;
+    private volatile @Nullable RedisConnection connection;
+    private volatile @Nullable String problem = "not connected yet";
+    private boolean closed;
+
+    private RedisLink(RedisProperties properties) {
+        this.properties = properties;
+        this.resources = DefaultClientResources.builder()
+                .ioThreadPoolSize(LIBRARY_THREADS)
+                .computationThreadPoolSize(LIBRARY_THREADS)
+                .reconnectDelay(() -> Delay.fullJitter(SHORTEST_PAUSE, LONGEST_PAUSE, SHORTEST_PAUSE.toMillis(),
+                        TimeUnit.MILLISECONDS))
+                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .build();
+        this.client = properties.cluster() ? clusterClient(properties.servers()) : serverClient();
+    }
+
+    /**
+     * Begins to connect, and returns at once whether there is a server or not.
+     *
+     * @param properties with a server: {@link RedisProperties#isSet}
+     */
+    public static RedisLink open(RedisProperties properties) {
+        if (!properties.isSet()) {
+            throw new IllegalArgumentException("warmpath.redis.uri is not set");
+        }
+        var link = new RedisLink(properties);
+        link.connectInBackground();
+        return link;
+    }
+
+    public boolean isCluster() {
+        return properties.cluster();
+    }
+
+    public boolean isConnected() {
+        RedisConnection current = connection;
+        return current != null && current.handle().isOpen();
+    }
+
+    /** Why there is no connection, as a sentence without credentials; null while there is one. */
+    public @Nullable String problem() {
+        return isConnected() ? null : problem == null ? "the connection to " + describe() + " is lost" : problem;
+    }
+
+    /**
+     * Short commands on the shared connection, each given up after the command timeout.
+     *
+     * @throws io.lettuce.core.RedisException at once while disconnected, here or from the command: nothing is queued
+     */
+    public RedisClusterCommands<String, byte[]> commands() {
+        return connected().sync();
+    }
+
+    /** The same without waiting for each answer: commands reach the server in the order of the calls. */
+    public RedisClusterAsyncCommands<String, byte[]> async() {
+        return connected().async();
+    }
+
+    /**
+     * A connection of its own for reads that wait at the server, given up after that wait and the command timeout. The
+     * caller closes it. Blocks while it connects.
+     *
+     * @param longestBlock what the caller will pass as {@code BLOCK}
+     * @throws io.lettuce.core.RedisException if it does not connect
+     */
+    public BlockingReads openReads(Duration longestBlock) {
+        RedisConnection own = connect();
+        own.handle().setTimeout(longestBlock.plus(properties.commandTimeout()));
+        return new BlockingReads(own);
+    }
+
+    /**
+     * Gives the shared connection up and opens another, in the background. For a connection that gives no answers (half
+     * open after a partition) or only refusals (its server is a replica now): neither would end by itself.
+     */
+    public synchronized void reconnect() {
+        RedisConnection hopeless = connection;
+        if (hopeless != null && !closed) {
+            connection = null;
+            problem = "connecting to " + describe() + " anew";
+            hopeless.handle().closeAsync();
+            connectInBackground();
+        }
+    }
+
+    /** Host and port without credentials, for logs and health. */
+    public String describe() {
+        return properties.describe();
+    }
+
+    @Override
+    public void close() {
+        synchronized (this) {
+            closed = true;
+            if (connector != null) {
+                connector.interrupt();
+            }
+            connection = null;
+            problem = "closed";
+        }
+        client.shutdown(Duration.ZERO, properties.commandTimeout());
+        resources.shutdown(0, properties.commandTimeout().toMillis(), TimeUnit.MILLISECONDS).awaitUninterruptibly();
+    }
+
+    private RedisConnection connected() {
+        RedisConnection current = connection;
+        if (current == null) {
+            throw new RedisConnectionException(String.valueOf(problem()));
+        }
+        return current;
+    }
+
+    private synchronized void connectInBackground() {
+        if (!closed) {
+            connector = Thread.ofVirtual().name("redis-connect").start(this::connectAgainAndAgain);
+        }
+    }
+
+    private void connectAgainAndAgain() {
+        try {
+            while (!tryToConnect()) {
+                Thread.sleep(backoff.next());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();                    // closed
+        }
+    }
+
+    private boolean tryToConnect() {
+        try {
+            RedisConnection fresh = connect();
+            fresh.handle().addListener(new LossLog());
+            connection = fresh;
+            problem = null;
+            backoff.reset();
+            log.info("connected to Redis at {}", describe());
+            return true;
+        } catch (RuntimeException e) {
+            String trouble = "Redis at " + describe() + " cannot be used, trying again: " + rootMessage(e);
+            if (!trouble.equals(problem) && !Thread.currentThread().isInterrupted()) {
+                log.warn(trouble);
+            }
+            problem = trouble;
+            return false;
+        }
+    }
+
+    private RedisConnection connect() {
+        return switch (client) {
+            case RedisClusterClient cluster -> RedisConnection.of(cluster.connect(CODEC));
+            case RedisClient server -> RedisConnection.of(server.connect(CODEC));
+            default -> throw new IllegalStateException("unknown client " + client);
+        };
+    }
+
+    /** Lettuce's own word on reconnects names every try, and not what is connected. */
+    private final class LossLog implements RedisConnectionStateListener {
+        private boolean lost;
+
+        @Override
+        public void onRedisDisconnected(RedisChannelHandler<?, ?> handle) {
+            RedisConnection current = connection;
+            if (current != null && current.handle() == handle && !lost) {
+                lost = true;
+                log.warn("Redis at {} is lost, trying to connect again", describe());
+            }
+        }
+
+        @Override
+        public void onRedisConnected(RedisChannelHandler<?, ?> handle, SocketAddress address) {
+            if (lost) {
+                lost = false;
+                log.info("Redis at {} is there again", describe());
+            }
+        }
+    }
+
+    /** Lettuce wraps the server's own word several times. */
+    private static String rootMessage(Throwable e) {
+        Throwable root = e;
+        while (root.getCause() != null) {
+            root = root.getCause();
+        }
+        return root.getMessage() == null ? root.toString() : root.getMessage();
+    }
+
+    private RedisClient serverClient() {
+        RedisClient server = RedisClient.create(resources, properties.servers().getFirst());
+        server.setOptions(configure(ClientOptions.builder()).build());
+        return server;
+    }
+
+    private RedisClusterClient clusterClient(List<RedisURI> seeds) {
+        RedisClusterClient cluster = RedisClusterClient.create(resources, seeds);
+        var options = ClusterClientOptions.builder();
+        options.topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                .enablePeriodicRefresh(TOPOLOGY_REFRESH).build());
+        configure(options);
+        cluster.setOptions(options.build());
+        return cluster;
+    }
+
+    private ClientOptions.Builder configure(ClientOptions.Builder options) {
+        options.autoReconnect(true)
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .requestQueueSize(MAX_QUEUED_COMMANDS)
+                .replayFilter(_ -> true)                           // those that pass the filter are dropped: all
+                .pingBeforeActivateConnection(true)
+                .timeoutOptions(TimeoutOptions.enabled())
+                // announcements of a hosted Redis about its own maintenance: a command that stock servers do not know
+                .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+                .socketOptions(SocketOptions.builder()
+                        .connectTimeout(properties.connectTimeout()).keepAlive(true).build());
+        if (properties.caCertificate() != null) {
+            options.sslOptions(SslOptions.builder().jdkSslProvider()
+                    .trustManager(properties.caCertificate().toFile()).build());
+        }
+        return options;
+    }
+}

@@ -1,0 +1,159 @@
+package dev.warmpath.redislink;
+
+import static dev.warmpath.redislink.TestRedis.await;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.lettuce.core.RedisCommandTimeoutException;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.StreamMessage;
+import io.lettuce.core.XReadArgs;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+@ExtendWith(OutputCaptureExtension.class)
+@Timeout(60)
+class RedisLinkTest {
+
+    private static final Duration SHORT = Duration.ofMillis(200);
+
+    @Test
+    void a_server_that_is_absent_at_the_start_is_found_when_it_appears() {
+        try (TestRedis redis = TestRedis.absent(); RedisLink link = RedisLink.open(properties(redis.uri()))) {
+            await("a first try", () -> String.valueOf(link.problem()).contains("Connection refused"));
+            assertThat(link.isConnected()).isFalse();
+            assertThat(link.problem()).startsWith("Redis at 127.0.0.1:" + redis.port() + " cannot be used");
+            assertThatThrownBy(link::commands).isInstanceOf(RedisException.class);
+            assertThatThrownBy(() -> link.openReads(SHORT)).isInstanceOf(RedisException.class);
+
+            redis.start();
+            await("connected", link::isConnected);
+            assertThat(link.problem()).isNull();
+            assertThat(link.commands().set("a", bytes("1"))).isEqualTo("OK");
+        }
+    }
+
+    @Test
+    void while_disconnected_a_command_is_refused_at_once_and_never_sent_later(CapturedOutput output) {
+        try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(properties(redis.uri()))) {
+            await("connected", link::isConnected);
+            redis.stop();
+            await("disconnected", () -> !link.isConnected());
+            assertThat(link.problem()).isEqualTo("the connection to 127.0.0.1:" + redis.port() + " is lost");
+            long before = System.nanoTime();
+            assertThatThrownBy(() -> link.commands().incr("a")).isInstanceOf(RedisException.class);
+            assertThat(System.nanoTime() - before).isLessThan(SHORT.toNanos());
+
+            redis.start();
+            await("connected again", link::isConnected);
+            assertThat(link.commands().incr("b")).isOne();
+            assertThat(redis.commands().exists("a")).isZero();
+            assertThat(output).containsOnlyOnce("is lost").containsOnlyOnce("is there again");
+        }
+    }
+
+    @Test
+    void a_command_under_way_when_the_connection_breaks_is_not_sent_again() {
+        var patient = new RedisProperties(null, false, null, null, null, SHORT, Duration.ofSeconds(20), 10_000);
+        try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(with(redis.uri(), patient))) {
+            await("connected", link::isConnected);
+            redis.freeze();
+            RedisFuture<Long> underWay = link.async().incr("a");
+            redis.kill();
+            redis.start();
+            await("connected again", () -> link.isConnected() && underWay.isDone());
+
+            assertThatThrownBy(() -> underWay.get(1, TimeUnit.SECONDS)).isInstanceOf(ExecutionException.class);
+            assertThat(link.commands().incr("b")).isOne();
+            assertThat(redis.commands().exists("a")).isZero();
+        }
+    }
+
+    @Test
+    void a_server_that_does_not_answer_is_given_up_after_the_command_timeout() {
+        try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(properties(redis.uri()))) {
+            await("connected", link::isConnected);
+            redis.freeze();
+            assertThatThrownBy(() -> link.commands().get("a")).isInstanceOf(RedisCommandTimeoutException.class);
+            // the connection looks open and would stay so for minutes, if the server were cut off
+            assertThat(link.isConnected()).isTrue();
+
+            link.reconnect();
+            assertThat(link.isConnected()).isFalse();
+            assertThatThrownBy(link::commands).isInstanceOf(RedisException.class);
+            redis.thaw();
+            await("connected again", link::isConnected);
+            assertThat(link.commands().incr("a")).isOne();
+        }
+    }
+
+    @Test
+    void a_blocking_read_waits_on_a_connection_of_its_own() {
+        try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(properties(redis.uri()))) {
+            await("connected", link::isConnected);
+            try (BlockingReads reads = link.openReads(Duration.ofMillis(600))) {
+                assertThat(read(reads, "s")).isEmpty();
+                link.commands().xadd("s", Map.of("b", bytes("x")));
+                assertThat(read(reads, "s")).hasSize(1);
+            }
+        }
+    }
+
+    @Test
+    void a_wrong_password_is_told_once_and_no_secret_with_it(CapturedOutput output) {
+        try (TestRedis redis = TestRedis.started("user anna on >right ~warmpath:* +@connection +get +set")) {
+            try (RedisLink link = RedisLink.open(as("anna", "wrong-hush", redis.uri()))) {
+                await("refused", () -> String.valueOf(link.problem()).contains("WRONGPASS"));
+                TestRedis.sleep(500);                                       // several tries
+                assertThat(link.problem()).contains("invalid username-password pair").doesNotContain("wrong-hush");
+            }
+            assertThat(output).containsOnlyOnce("WRONGPASS").doesNotContain("wrong-hush");
+
+            try (RedisLink link = RedisLink.open(as("anna", "right", redis.uri()))) {
+                await("connected", link::isConnected);
+                assertThat(link.commands().set("warmpath:a", bytes("1"))).isEqualTo("OK");
+                assertThatThrownBy(() -> link.commands().set("other:a", bytes("1"))).hasMessageContaining("NOPERM");
+            }
+        }
+    }
+
+    @Test
+    void closing_does_not_wait_for_a_server_that_never_came() {
+        TestRedis redis = TestRedis.absent();
+        long before = System.nanoTime();
+        RedisLink.open(properties(redis.uri())).close();
+        assertThat(System.nanoTime() - before).isLessThan(Duration.ofSeconds(5).toNanos());
+    }
+
+    /** Waits for longer than an ordinary command may take. */
+    @SuppressWarnings("unchecked")                                          // an array of a generic type, by Lettuce
+    private static List<StreamMessage<String, byte[]>> read(BlockingReads reads, String stream) {
+        return reads.commands().xread(XReadArgs.Builder.block(600), XReadArgs.StreamOffset.from(stream, "0-0"));
+    }
+
+    static RedisProperties properties(String uri) {
+        return new RedisProperties(uri, false, null, null, null, Duration.ofSeconds(1), SHORT, 10_000);
+    }
+
+    private static RedisProperties as(String username, String password, String uri) {
+        return new RedisProperties(uri, false, username, password, null, Duration.ofSeconds(1), SHORT, 10_000);
+    }
+
+    private static RedisProperties with(String uri, RedisProperties rest) {
+        return new RedisProperties(uri, false, null, null, null, rest.connectTimeout(), rest.commandTimeout(), 10_000);
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+}

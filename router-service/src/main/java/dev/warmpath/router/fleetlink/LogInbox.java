@@ -1,0 +1,65 @@
+package dev.warmpath.router.fleetlink;
+
+import dev.warmpath.protocol.event.KvEventBatch;
+import java.time.Duration;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One worker's batches out of the log, between the reader, who never waits, and the worker's follower. A follower that
+ * leaves the inbox full loses what is in it, sees the gap and makes its copy anew from the worker.
+ */
+final class LogInbox {
+
+    /** Some 100,000 changes as engines batch them (F19); more are dearer to apply than a snapshot. */
+    static final int MAX_BATCHES = 8_192;
+
+    private final LogStream stream;
+    private final BlockingQueue<KvEventBatch> batches = new LinkedBlockingQueue<>(MAX_BATCHES);
+
+    LogInbox(LogStream stream) {
+        this.stream = stream;
+    }
+
+    LogStream stream() {
+        return stream;
+    }
+
+    /** By the reader only. A snapshot replaces what waits: it is newer, or makes it superfluous. */
+    void put(KvEventBatch batch) {
+        if (batch.snapshot() || batches.remainingCapacity() == 0) {
+            batches.clear();
+        }
+        batches.add(batch);
+    }
+
+    /** The next batch, or null if none comes in time. */
+    @Nullable KvEventBatch poll(Duration patience) throws InterruptedException {
+        return batches.poll(patience.toNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * Whether the log can take over from here: its next batch is the one after {@code sequence}, or it has repeated
+     * some that are known and comes after them. What is known is dropped.
+     *
+     * @param sequence of the last batch in the copy, which is not empty
+     */
+    boolean continues(long sequence) {
+        boolean repeats = false;
+        KvEventBatch next = batches.peek();
+        while (next != null && next.sequence() <= sequence) {
+            batches.remove(next);
+            repeats = true;
+            next = batches.peek();
+        }
+        return next == null ? repeats : next.sequence() == sequence + 1;
+    }
+
+    /** Whether a checkpoint waits for an empty copy. */
+    boolean offersCheckpoint() {
+        KvEventBatch next = batches.peek();
+        return next != null && next.snapshot();
+    }
+}

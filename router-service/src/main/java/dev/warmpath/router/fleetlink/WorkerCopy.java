@@ -1,0 +1,137 @@
+package dev.warmpath.router.fleetlink;
+
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
+import dev.warmpath.router.prefix.ApplyOutcome;
+import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.router.prefix.Standing;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the index knows of one worker, in the hands of the worker's follower: batches go in, and each time it is asked
+ * it says whether it can be trusted. Tells fleet and meters on the way.
+ */
+final class WorkerCopy {
+
+    private static final Logger log = LoggerFactory.getLogger(WorkerCopy.class);
+    /** A heartbeat overtakes the batches by less than this, however busy both ends are. */
+    private static final Duration LONGEST_LAG = Duration.ofSeconds(2);
+
+    private final Fleet fleet;
+    private final FleetWorker worker;
+    private final RouterMetrics metrics;
+    private final LongSupplier nanoTime;
+
+    /** How the copy stands to the worker's last heartbeat. */
+    enum State {
+        /** In step, ahead of the heartbeat, or behind it for a moment. */
+        SOUND,
+        /** Batches that the worker has sent are overdue. */
+        LATE,
+        /** Empty, or not what the worker says it is: a snapshot is needed. */
+        UNSOUND
+    }
+
+    WorkerCopy(Fleet fleet, FleetWorker worker, RouterMetrics metrics, LongSupplier nanoTime) {
+        this.fleet = fleet;
+        this.worker = worker;
+        this.metrics = metrics;
+        this.nanoTime = nanoTime;
+    }
+
+    boolean isEmpty() {
+        return sequence() == KvEventApplier.NO_SEQUENCE;
+    }
+
+    /** Of the last batch inside. */
+    long sequence() {
+        return worker.events().position().sequence();
+    }
+
+    /** @param source where a snapshot would come from; a checkpoint is for an empty copy, what follows makes it whole */
+    void apply(KvEventBatch batch, ReloadSource source) {
+        if (!batch.snapshot() && isEmpty()
+                || batch.snapshot() && source == ReloadSource.CHECKPOINT && !isEmpty()) {
+            return;
+        }
+        switch (worker.events().apply(batch)) {
+            case ApplyOutcome.Applied(var _) -> applied(batch, source);
+            case ApplyOutcome.Repeated(var _) -> { }
+            case ApplyOutcome.Gap gap -> {
+                metrics.gapFound();
+                log.info("copy of worker {} needs a snapshot: {}", worker, gap);
+            }
+            case ApplyOutcome.Drift drift -> {
+                metrics.driftFound();
+                log.warn("copy of worker {} needs a snapshot: {}", worker, drift);
+            }
+            case ApplyOutcome.TooManyKeys tooMany -> {
+                metrics.batchRejected();
+                fleet.eventsStuck(worker, "its events cannot be used: " + tooMany);
+            }
+            case ApplyOutcome.WrongSender stranger -> {
+                metrics.batchRejected();
+                fleet.remove(worker, "somebody else answers at its address: " + stranger);
+            }
+        }
+    }
+
+    private void applied(KvEventBatch batch, ReloadSource source) {
+        metrics.changesApplied(keyCount(batch));
+        if (batch.snapshot()) {
+            metrics.reloaded(source);
+            fleet.indexed(worker);
+            worker.markInStep(nanoTime.getAsLong());               // the time of waiting for it is no lag
+        }
+    }
+
+    private static int keyCount(KvEventBatch batch) {
+        int count = 0;
+        for (BlockChange change : batch.changes()) {
+            count += switch (change) {
+                case BlockChange.Stored(var _, var keys) -> keys.length;
+                case BlockChange.Removed(var _, var keys) -> keys.length;
+                case BlockChange.Cleared() -> 1;
+            };
+        }
+        return count;
+    }
+
+    /** Compares with the last heartbeat, which finds what batches cannot: that the last ones are missing (F17). */
+    State state() {
+        long now = nanoTime.getAsLong();
+        Heartbeat heartbeat = worker.heartbeat();
+        if (isEmpty()) {
+            worker.markBehind(now, 1);
+            return State.UNSOUND;
+        }
+        if (heartbeat == null) {
+            return State.SOUND;
+        }
+        return switch (worker.events().compare(
+                heartbeat.lastSequence(), heartbeat.setSize(), heartbeat.setDigest())) {
+            case Standing.InStep() -> {
+                worker.markInStep(now);
+                yield State.SOUND;
+            }
+            case Standing.Behind(long batches) -> {
+                worker.markBehind(now, batches);
+                yield worker.outOfStepNanos(now) > LONGEST_LAG.toNanos() ? State.LATE : State.SOUND;
+            }
+            case Standing.Drift drift -> {
+                worker.markBehind(now, 1);
+                metrics.driftFound();
+                log.warn("copy of worker {} needs a snapshot: {}", worker, drift);
+                yield State.UNSOUND;
+            }
+        };
+    }
+}
