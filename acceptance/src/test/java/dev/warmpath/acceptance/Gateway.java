@@ -155,7 +155,7 @@ final class Gateway {
     boolean usesRedis() {
         try {
             JsonNode details = health(management, "redis");
-            return details.has("state") && !details.path("state").asString("").equals("degraded");
+            return details.has("server") && !details.has("degraded");
         } catch (UncheckedIOException e) {
             return false;
         }
