@@ -36,9 +36,9 @@ public final class KeySetDigest {
 
     /**
      * The finalizer of SplitMix64 (Steele, Lea, Flood 2014): without it, sets of related keys would collide in their
-     * plain sum. Part of the wire contract.
+     * plain sum. Part of the wire contract. One to one, so a table may keep the mixed key in place of the key.
      */
-    static long mix(long key) {
+    public static long mix(long key) {
         long z = (key ^ (key >>> 30)) * 0xbf58476d1ce4e5b9L;
         z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
         return z ^ (z >>> 31);

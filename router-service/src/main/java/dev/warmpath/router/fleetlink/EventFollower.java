@@ -134,14 +134,17 @@ final class EventFollower implements WorkerLinks.Task {
 
     private void followDirectly() throws InterruptedException {
         worker.markFollowedBy(EventSource.DIRECT);
-        while (!worker.isGone() && !logTakesOver()) {
+        boolean logTakesOver = logTakesOver();
+        while (!worker.isGone() && !logTakesOver) {
             String trouble = readWorker(ReloadSource.STREAM, this::logTakesOver);
             if (trouble != null && !worker.isGone()) {
                 log.info("event stream of worker {} ended: {}", worker, trouble);
             }
+            logTakesOver = trouble == null || logTakesOver();
         }
     }
 
+    /** To be asked once for each answer that is used: what the log repeats is counted as a sign of life only once. */
     private boolean logTakesOver() {
         return inbox.stream().isFresh()
                 && (copy.isEmpty() ? inbox.offersCheckpoint() : inbox.continues(copy.sequence()));

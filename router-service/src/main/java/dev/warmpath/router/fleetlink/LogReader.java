@@ -9,15 +9,18 @@ import dev.warmpath.protocol.redis.StreamId;
 import dev.warmpath.redislink.BlockingReads;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.metrics.RouterMetrics;
+import io.lettuce.core.RedisCommandInterruptedException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import io.lettuce.core.XReadArgs.StreamOffset;
 import io.lettuce.core.cluster.api.sync.RedisClusterCommands;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BinaryOperator;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
@@ -28,7 +31,8 @@ import org.slf4j.LoggerFactory;
  * thread and one connection for all streams, or in a cluster, whose servers share them out, one for each.
  *
  * <p>Begins with the streams' ends, then leases and checkpoints, then whatever was appended since the oldest of these:
- * whatever a checkpoint lacks is read behind it. After an interruption too short to be noticed it goes on where it was.
+ * what a checkpoint lacks stands behind it. After an interruption it goes on where it was; if that took longer than
+ * {@link LogStream#LONGEST_SILENCE}, leases and checkpoints are looked at again.
  */
 final class LogReader implements WorkerLinks.Task {
 
@@ -72,6 +76,8 @@ final class LogReader implements WorkerLinks.Task {
                     readOn(reads.commands());
                     backoff.reset();
                 }
+            } catch (RedisCommandInterruptedException e) {
+                throw new InterruptedException("closed while reading events");
             } catch (RedisException | EventFormatException e) {
                 interrupted(e.toString());
             } catch (RuntimeException e) {
@@ -88,19 +94,23 @@ final class LogReader implements WorkerLinks.Task {
             return;
         }
         streams.forEach(LogStream::starting);
-        streams.forEach(stream -> places.put(RedisLayout.stream(stream.index()), contents.end(stream.index())));
+        streams.forEach(stream -> continueFrom(stream.index(), contents.end(stream.index())));
         contents.workers().forEach((workerId, epoch) -> {
             if (streams.contains(events.streams().get(RedisLayout.streamOf(workerId)))) {
                 StreamId continuation = leaseHolders.admit(contents, workerId, epoch);
                 if (continuation != null) {
-                    places.merge(RedisLayout.stream(RedisLayout.streamOf(workerId)), continuation,
-                            (place, other) -> place.compareTo(other) <= 0 ? place : other);
+                    continueFrom(RedisLayout.streamOf(workerId), continuation);
                 }
                 streams.forEach(LogStream::answered);
             }
         });
         streams.forEach(LogStream::started);
         log.info("events are read from Redis at {}", redis.describe());
+    }
+
+    /** From there, or from where reading was if that is before. */
+    private void continueFrom(int stream, StreamId place) {
+        places.merge(RedisLayout.stream(stream), place, BinaryOperator.minBy(Comparator.naturalOrder()));
     }
 
     private void readOn(RedisClusterCommands<String, byte[]> commands) {

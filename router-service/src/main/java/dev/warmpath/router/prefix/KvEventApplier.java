@@ -83,9 +83,13 @@ public final class KvEventApplier {
             reset();
             return new TooManyKeys(keys.blockCount(), batch.setSize());
         }
-        WorkerKeys.Totals totals = keys.apply(batch.changes(), batch.snapshot());
+        WorkerKeys.Totals totals = keys.apply(batch);
+        if (totals.size() > keys.blockCount()) {
+            position = Position.NONE;
+            return new TooManyKeys(keys.blockCount(), totals.size());
+        }
         if (totals.size() != batch.setSize() || totals.digest() != batch.setDigest()) {
-            reset();
+            position = Position.NONE;
             return new Drift(batch.sequence(), batch.setSize(), totals.size());
         }
         position = new Position(batch.sequence(), totals.size(), totals.digest());

@@ -1,66 +1,26 @@
 package dev.warmpath.router.prefix;
 
-import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.event.BlockChange;
-import dev.warmpath.protocol.event.KeySet;
-import java.util.List;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock.ReadLock;
-import java.util.concurrent.locks.ReentrantReadWriteLock.WriteLock;
+import dev.warmpath.protocol.event.KvEventBatch;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The router's copy of what one worker announces. One writer, its {@link KvEventApplier}; any number of readers, who
- * see the state between two batches and never inside one.
+ * The router's copy of what one worker announces. One writer, its {@link KvEventApplier}; any number of readers. A
+ * snapshot is seen whole or not at all, any other batch key by key, in its order: a prefix-closed worker is one at any
+ * moment.
  */
 public final class WorkerKeys {
 
+    private final PrefixIndex index;
     private final int blockCount;
     private final boolean prefixClosed;
-    private final KeySet keys = new KeySet();
-    private boolean removed;
-    private final ReadLock read;
-    private final WriteLock write;
+    /** What matches see; null before the first snapshot, after a loss and once the worker is removed. */
+    private volatile @Nullable Copy visible;
 
-    WorkerKeys(int blockCount, boolean prefixClosed) {
+    WorkerKeys(PrefixIndex index, int blockCount, boolean prefixClosed) {
+        this.index = index;
         this.blockCount = blockCount;
         this.prefixClosed = prefixClosed;
-        var lock = new ReentrantReadWriteLock();
-        this.read = lock.readLock();
-        this.write = lock.writeLock();
-    }
-
-    /** What the set looks like after a batch. */
-    record Totals(int size, long digest) {}
-
-    /** @param fromEmpty true for a snapshot: what was there before goes */
-    Totals apply(List<BlockChange> changes, boolean fromEmpty) {
-        write.lock();
-        try {
-            if (fromEmpty) {
-                keys.clear();
-            }
-            if (!removed) {
-                changes.forEach(keys::apply);
-            }
-            return new Totals(keys.size(), keys.digest());
-        } finally {
-            write.unlock();
-        }
-    }
-
-    void clear() {
-        apply(List.of(), true);
-    }
-
-    /** Empties the set for ever. */
-    void remove() {
-        write.lock();
-        try {
-            removed = true;
-            keys.clear();
-        } finally {
-            write.unlock();
-        }
     }
 
     /** Most keys that the worker can hold. */
@@ -70,66 +30,66 @@ public final class WorkerKeys {
 
     /** Number of keys that the worker announces; 0 once it is removed. */
     public int size() {
-        read.lock();
-        try {
-            return keys.size();
-        } finally {
-            read.unlock();
-        }
+        Copy copy = visible;
+        return copy == null ? 0 : copy.size();
     }
 
     /** {@link dev.warmpath.protocol.event.KeySetDigest} of them. */
     public long digest() {
-        read.lock();
-        try {
-            return keys.digest();
-        } finally {
-            read.unlock();
-        }
+        Copy copy = visible;
+        return copy == null ? 0 : copy.digest();
     }
 
-    boolean contains(long key) {
-        read.lock();
-        try {
-            return keys.contains(key);
-        } finally {
-            read.unlock();
-        }
+    boolean isPrefixClosed() {
+        return prefixClosed;
     }
 
-    /** Leading blocks of the chain, {@code limit} at most. */
-    int match(BlockHashChain chain, int limit) {
-        read.lock();
-        try {
-            return prefixClosed ? halve(chain, limit) : walk(chain, limit);
-        } finally {
-            read.unlock();
-        }
-    }
+    /** What the set looks like after a batch. */
+    record Totals(int size, long digest) {}
 
-    private int walk(BlockHashChain chain, int limit) {
-        int held = 0;
-        while (held < limit && keys.contains(chain.key(held))) {
-            held++;
-        }
-        return held;
-    }
-
-    /** All blocks below {@code held} are there, none from {@code missing} on is. A cold worker costs one look-up. */
-    private int halve(BlockHashChain chain, int limit) {
-        if (limit == 0 || !keys.contains(chain.key(0))) {
-            return 0;
-        }
-        int held = 1;
-        int missing = limit + 1;
-        while (missing - held > 1) {
-            int middle = (held + missing) >>> 1;
-            if (keys.contains(chain.key(middle - 1))) {
-                held = middle;
-            } else {
-                missing = middle;
+    /**
+     * Takes a batch over. If the set then is not what the batch says, or larger than the worker's pool, the copy is
+     * gone; in the second case the first key too many was the last one looked at.
+     */
+    Totals apply(KvEventBatch batch) {
+        Copy before = visible;
+        Copy copy = batch.snapshot() || before == null ? index.newCopy() : before;
+        for (BlockChange change : batch.changes()) {
+            switch (change) {
+                case BlockChange.Stored(var _, var keys) -> index.add(copy, keys, blockCount);
+                case BlockChange.Removed(var _, var keys) -> index.remove(copy, keys);
+                case BlockChange.Cleared() -> {
+                    if (copy != before) {
+                        index.retire(copy);
+                    }
+                    copy = index.newCopy();
+                }
+            }
+            if (copy.size() > blockCount) {
+                break;
             }
         }
-        return held;
+        var totals = new Totals(copy.size(), copy.digest());
+        if (totals.size() != batch.setSize() || totals.digest() != batch.setDigest()) {
+            index.retire(copy);
+            clear();
+        } else if (copy != before) {
+            index.show(this, copy);
+        }
+        return totals;
+    }
+
+    void clear() {
+        index.show(this, null);
+    }
+
+    // ---- for the index, under its lock
+
+    @Nullable Copy visible() {
+        return visible;
+    }
+
+    void setVisible(@Nullable Copy copy) {
+        visible = copy;
     }
 }

@@ -7,6 +7,7 @@ import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.event.KeySet;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
@@ -34,6 +35,11 @@ final class FakeWorker implements AutoCloseable {
     private static final byte[] TOKENIZER = TestWorkers.resource("byte-level.json");
     private static final byte[] TOKENIZER_CONFIG = TestWorkers.resource("tokenizer_config.json");
 
+    private static final RevisionParts PARTS = new RevisionParts("a".repeat(64), "", sha256(TOKENIZER),
+            sha256(TOKENIZER_CONFIG), "", "sha256_cbor", "0", 16);
+    /** All fake workers serve the same files. */
+    static final String REVISION = PARTS.revision();
+
     final KeySet announced = new KeySet();
     final BlockingQueue<byte[]> frames = new LinkedBlockingQueue<>();
     final AtomicInteger streams = new AtomicInteger();
@@ -55,20 +61,27 @@ final class FakeWorker implements AutoCloseable {
     }
 
     Registration registration() {
-        var parts = new RevisionParts("a".repeat(64), "", sha256(TOKENIZER), sha256(TOKENIZER_CONFIG), "",
-                "sha256_cbor", "0", 16);
         return new Registration(Protocol.VERSION, id, epoch,
                 URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
-                new ModelDescription("tiny", parts.revision(), parts, 1_000, 2_048, 512), 1_000, 8, true);
+                new ModelDescription("tiny", REVISION, PARTS, 1_000, 2_048, 512), 1_000, 8, true);
     }
 
     /** The next batch, not sent. */
-    synchronized byte[] store(long... keys) {
+    byte[] store(long... keys) {
+        return EventFrames.encode(next(keys));
+    }
+
+    /** The next batch, told to nobody. */
+    synchronized KvEventBatch next(long... keys) {
         BlockChange change = new BlockChange.Stored(Medium.DEVICE, keys);
         announced.apply(change);
         sequence++;
-        return EventFrames.encode(new KvEventBatch(id, epoch, sequence, false, List.of(change), announced.size(),
-                announced.digest()));
+        return new KvEventBatch(id, epoch, sequence, false, List.of(change), announced.size(), announced.digest());
+    }
+
+    /** What the worker would say about itself now. */
+    synchronized Heartbeat heartbeat() {
+        return new Heartbeat(id, epoch, 0, 0, 1_000, 0, sequence, announced.size(), announced.digest());
     }
 
     synchronized long sequence() {
@@ -79,10 +92,10 @@ final class FakeWorker implements AutoCloseable {
         return announced.digest();
     }
 
-    private synchronized byte[] snapshot() {
-        return EventFrames.encode(new KvEventBatch(id, epoch, sequence, true,
+    synchronized KvEventBatch snapshot() {
+        return new KvEventBatch(id, epoch, sequence, true,
                 List.of(new BlockChange.Stored(Medium.DEVICE, announced.toArray())), announced.size(),
-                announced.digest()));
+                announced.digest());
     }
 
     private void file(HttpExchange exchange) throws IOException {
@@ -109,7 +122,7 @@ final class FakeWorker implements AutoCloseable {
             }
             frames.clear();
             exchange.sendResponseHeaders(200, 0);
-            exchange.getResponseBody().write(snapshot());
+            exchange.getResponseBody().write(EventFrames.encode(snapshot()));
             exchange.getResponseBody().flush();
             byte[] next = nextFrame();
             while (next != END_OF_STREAM) {

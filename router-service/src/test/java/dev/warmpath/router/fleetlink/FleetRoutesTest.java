@@ -7,6 +7,7 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
 import dev.warmpath.router.fleet.TestWorkers;
+import dev.warmpath.router.metrics.RouterMetrics;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -18,6 +19,7 @@ import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -31,6 +33,7 @@ class FleetRoutesTest {
 
     @SpringBootApplication
     @EnableConfigurationProperties(FleetProperties.class)
+    @Import(RouterMetrics.class)
     static class FleetOnly {}
 
     @Autowired Environment environment;

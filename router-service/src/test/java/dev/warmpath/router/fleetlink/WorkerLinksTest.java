@@ -108,8 +108,7 @@ class WorkerLinksTest {
             FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
             fragile.follow(worker);
 
-            await(worker::isIndexed);
-            assertThat(fake.streams).hasValue(2);
+            await(() -> fake.streams.get() == 2 && worker.isIndexed());
         }
     }
 

@@ -5,8 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
-import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.BlockChange.Stored;
+import dev.warmpath.protocol.event.KeySet;
+import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
 import java.util.List;
 import java.util.stream.IntStream;
@@ -43,8 +44,7 @@ class PrefixIndexTest {
     @Test
     void a_worker_that_is_not_prefix_closed_is_not_credited_beyond_a_hole() {
         var keys = new long[] {chain.key(0), chain.key(1), chain.key(3), chain.key(4), chain.key(5)};
-        WorkerKeys worker = index.add(100, false);
-        worker.apply(List.of(new Stored(Medium.DEVICE, keys)), true);
+        WorkerKeys worker = loaded(index.add(100, false), keys);
 
         assertThat(index.match(chain, 10).blocks(worker)).isEqualTo(2);
     }
@@ -62,12 +62,14 @@ class PrefixIndexTest {
     }
 
     private WorkerKeys loaded(WorkerKeys worker, int blocks) {
-        worker.apply(leading(blocks), true);
-        return worker;
+        return loaded(worker, IntStream.range(0, blocks).mapToLong(chain::key).toArray());
     }
 
-    private List<BlockChange> leading(int blocks) {
-        long[] keys = IntStream.range(0, blocks).mapToLong(chain::key).toArray();
-        return List.of(new Stored(Medium.DEVICE, keys));
+    private static WorkerKeys loaded(WorkerKeys worker, long... keys) {
+        var set = new KeySet();
+        set.apply(new Stored(Medium.DEVICE, keys));
+        worker.apply(new KvEventBatch("w", 1, 0, true, List.of(new Stored(Medium.DEVICE, keys)), set.size(),
+                set.digest()));
+        return worker;
     }
 }

@@ -1,0 +1,159 @@
+package dev.warmpath.router.prefix;
+
+import dev.warmpath.protocol.event.KeySetDigest;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.ToLongFunction;
+
+/**
+ * Every key of every worker, and who holds it: many small {@link Shard}s, chosen by the first bits of the mixed key. A
+ * shard that is too full or too empty is replaced by a copy while readers go on with the old one, so no growth doubles
+ * the memory or stops anybody for long. Keys are {@linkplain KeySetDigest#mix mixed} once, at the border.
+ *
+ * <p>One thread at a time writes; any number read without locks.
+ */
+final class KeyTable {
+
+    /** 10 million keys make tables of 10,000, which a core copies within its own cache. */
+    static final int SHARD_BITS = 10;
+    static final int SHARDS = 1 << SHARD_BITS;
+    /** As improbable a sum as any other. */
+    private static final int NEVER = 0x5eed_ca4e;
+
+    private final AtomicReferenceArray<Shard> shards = new AtomicReferenceArray<>(SHARDS);
+    private final HolderSets sets = new HolderSets();
+
+    KeyTable() {
+        for (int i = 0; i < SHARDS; i++) {
+            shards.set(i, Shard.empty());
+        }
+    }
+
+    // ---- readers
+
+    /**
+     * Looks several keys up at once, in the time of the slowest: all places are touched before any is read, so that
+     * the cache misses overlap.
+     *
+     * @param keys  mixed
+     * @param found [count * words], for each key the bits of the ordinals that hold it
+     */
+    void holders(long[] keys, int count, long[] found, int words) {
+        touch(keys, count);
+        for (int i = 0; i < count; i++) {
+            holders(keys[i], found, i * words, words);
+        }
+    }
+
+    private void holders(long key, long[] found, int at, int words) {
+        while (true) {
+            Shard shard = shards.getAcquire(shardOf(key));
+            int version = shard.version();
+            if ((version & 1) == 0 && sets.copyInto(shard.holderOf(key), found, at, words) && shard.isStill(version)) {
+                return;
+            }
+            Thread.yield();                                        // the writer may have lost its core in a change
+        }
+    }
+
+    // ---- the writer, after touching what it is about to change
+
+    /** Brings the places of some mixed keys into the cache, their misses overlapping. */
+    void touch(long[] keys, int count) {
+        int sum = 0;
+        for (int i = 0; i < count; i++) {
+            sum += shards.getPlain(shardOf(keys[i])).touch(keys[i]);
+        }
+        if (sum == NEVER) {
+            Thread.onSpinWait();                                   // somebody must need the sum, or nothing is loaded
+        }
+    }
+
+    /** Adds the ordinal to the holders of a mixed key. @return false if it was among them */
+    boolean add(long key, int ordinal) {
+        Shard shard = shards.getPlain(shardOf(key));
+        int place = shard.placeOf(key);
+        int before = shard.holderAt(place);
+        int after = sets.with(before, ordinal);
+        if (after == before) {
+            return false;
+        }
+        if (before == HolderSets.NONE) {
+            shard.insert(place, key, after);
+            keepInShape(shardOf(key), shard);
+        } else {
+            shard.setHolder(place, after);
+            sets.release(before);
+        }
+        return true;
+    }
+
+    /** Takes the ordinal from the holders of a mixed key. @return false if it was not among them */
+    boolean remove(long key, int ordinal) {
+        Shard shard = shards.getPlain(shardOf(key));
+        int place = shard.placeOf(key);
+        int before = shard.holderAt(place);
+        int after = sets.without(before, ordinal);
+        if (after == before) {
+            return false;
+        }
+        replace(shard, place, before, after);
+        keepInShape(shardOf(key), shard);
+        return true;
+    }
+
+    /** Takes ordinals from the holders of every key of one shard. */
+    void sweep(int shardIndex, long[] ordinals) {
+        Shard shard = shards.getPlain(shardIndex);
+        for (int place = 0; place < shard.capacity(); place++) {
+            int before = shard.holderAt(place);
+            for (int dead = sets.firstOf(before, ordinals); dead >= 0; dead = sets.firstOf(before, ordinals)) {
+                replace(shard, place, before, sets.without(before, dead));
+                before = shard.holderAt(place);                    // of another key, if a hole was closed
+            }
+        }
+        keepInShape(shardIndex, shard);
+    }
+
+    private void replace(Shard shard, int place, int before, int after) {
+        if (after == HolderSets.NONE) {
+            shard.remove(place);
+        } else {
+            shard.setHolder(place, after);
+        }
+        sets.release(before);
+    }
+
+    private void keepInShape(int shardIndex, Shard shard) {
+        if (shard.isOutOfShape()) {
+            shards.setRelease(shardIndex, shard.resized());
+            shard.close();
+        }
+    }
+
+    // ---- statistics
+
+    /** Distinct keys. */
+    long size() {
+        return sum(Shard::size);
+    }
+
+    int holderSets() {
+        return sets.count();
+    }
+
+    long bytes() {
+        return sum(Shard::bytes) + sets.bytes();
+    }
+
+    private long sum(ToLongFunction<Shard> what) {
+        long sum = 0;
+        for (int i = 0; i < SHARDS; i++) {
+            sum += what.applyAsLong(shards.getAcquire(i));
+        }
+        return sum;
+    }
+
+    private static int shardOf(long key) {
+        return (int) (key >>> (Long.SIZE - SHARD_BITS));
+    }
+}

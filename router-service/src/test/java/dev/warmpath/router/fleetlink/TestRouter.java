@@ -1,0 +1,82 @@
+package dev.warmpath.router.fleetlink;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.redislink.RedisLink;
+import dev.warmpath.redislink.RedisProperties;
+import dev.warmpath.redislink.TestRedis;
+import dev.warmpath.router.fleet.EventSource;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.fleet.TestWorkers;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.prefix.PrefixIndex;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.json.JsonMapper;
+
+/** What a router knows and does about its fleet, with Redis and a real clock; leases are long enough for a test. */
+final class TestRouter implements AutoCloseable {
+
+    final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    final PrefixIndex index = new PrefixIndex();
+    final Fleet fleet = new Fleet(
+            index, TestWorkers.CHECK, Duration.ofMinutes(1), 10, System::nanoTime, new ConnectProbe());
+    final RedisHealth health;
+    private final RedisLink link;
+    private final WorkerLinks links;
+
+    TestRouter(TestRedis redis, FleetToken token) {
+        var metrics = new RouterMetrics(meters);
+        var events = new EventLog(/* awaited */ true, System::nanoTime);
+        link = RedisLink.open(RedisProperties.of(redis.uri()));
+        links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
+        links.readLog(link, token, JsonMapper.builder().build());
+        health = new RedisHealth(link, events, fleet);
+    }
+
+    /** As if the worker had come by itself. */
+    FleetWorker register(FakeWorker fake) {
+        var accepted = (RegistrationOutcome.Accepted) fleet.register(fake.registration());
+        if (accepted.isNew()) {
+            links.follow(accepted.worker());
+        }
+        return accepted.worker();
+    }
+
+    /** The worker of that id, or null. */
+    @Nullable FleetWorker worker(String id) {
+        return fleet.membersOf(FakeWorker.REVISION).stream().filter(worker -> worker.id().equals(id)).findFirst()
+                .orElse(null);
+    }
+
+    /** Whether the index has exactly what the worker announces, batch for batch. */
+    boolean equals(FakeWorker fake) {
+        FleetWorker worker = worker(fake.registration().workerId());
+        return worker != null && worker.epoch() == fake.registration().epoch()
+                && worker.events().position().sequence() == fake.sequence()
+                && worker.keys().size() == fake.announced.size()
+                && worker.keys().digest() == fake.digest()
+                && Arrays.stream(fake.announced.toArray()).allMatch(key -> index.holds(worker.keys(), key));
+    }
+
+    boolean isFollowedBy(EventSource source, String id) {
+        return Objects.requireNonNull(worker(id)).eventSource() == source;
+    }
+
+    /** 0 if nothing was counted yet. */
+    double count(String meter, String... tags) {
+        Counter counter = meters.find(meter).tags(tags).counter();
+        return counter == null ? 0 : counter.count();
+    }
+
+    @Override
+    public void close() {
+        links.close();
+        link.close();
+    }
+}
