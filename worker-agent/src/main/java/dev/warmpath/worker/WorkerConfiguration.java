@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.Epoch;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
@@ -34,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Value;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
@@ -43,6 +45,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Puts the worker together. Everything is made here, once, and handed to whoever needs it. */
 @Configuration(proxyBeanMethods = false)
+@EnableConfigurationProperties(RedisProperties.class)              // shared with the router, outside of what is scanned
 class WorkerConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);
@@ -153,12 +156,17 @@ class WorkerConfiguration {
         return events.routes().and(new ModelFileServing(files, token).routes());
     }
 
+    @Bean
+    Registration registration(WorkerProperties worker, CachePlan plan, SchedulerProperties scheduler, ModelFiles model,
+            KvEventPublisher publisher) {
+        return new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
+                model.description(), plan.cache().blockCount() - 1, scheduler.maxNumSeqs(), true);
+    }
+
     /** Only talks once {@link WorkerStart} says so. */
     @Bean
-    RouterLink routerLink(RouterLinkProperties properties, WorkerProperties worker, CachePlan plan,
-            SchedulerProperties scheduler, ModelFiles model, KvEventPublisher publisher, Engine engine, JsonMapper json) {
-        var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
-                model.description(), plan.cache().blockCount() - 1, scheduler.maxNumSeqs(), true);
+    RouterLink routerLink(RouterLinkProperties properties, Registration registration, KvEventPublisher publisher,
+            Engine engine, JsonMapper json) {
         return new RouterLink(properties, registration, () -> load(engine.snapshot()), publisher, json);
     }
 

@@ -3,10 +3,12 @@ package dev.warmpath.worker;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.WarmUp;
 import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.routerlink.RedisAnnouncer;
 import dev.warmpath.worker.routerlink.RouterLink;
 import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.ApplicationArguments;
 import org.springframework.boot.ApplicationRunner;
 import org.springframework.context.SmartLifecycle;
@@ -27,13 +29,16 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
     private final ModelRunner runner;
     private final ComputeProperties compute;
     private final RouterLink routerLink;
+    private final ObjectProvider<RedisAnnouncer> redisAnnouncer;
     private volatile boolean running;
 
-    WorkerStart(Engine engine, ModelRunner runner, ComputeProperties compute, RouterLink routerLink) {
+    WorkerStart(Engine engine, ModelRunner runner, ComputeProperties compute, RouterLink routerLink,
+            ObjectProvider<RedisAnnouncer> redisAnnouncer) {
         this.engine = engine;
         this.runner = runner;
         this.compute = compute;
         this.routerLink = routerLink;
+        this.redisAnnouncer = redisAnnouncer;
     }
 
     @Override
@@ -43,6 +48,7 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
                 Duration.ofNanos(report.nanos()).toMillis(), engine.snapshot().pool().blockCount(),
                 runner.bytesPerBlock(), compute.threadCount());
         routerLink.start();
+        redisAnnouncer.ifAvailable(RedisAnnouncer::start);
     }
 
     @Override
@@ -54,6 +60,7 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
     public void stop() {
         running = false;
         routerLink.close();
+        redisAnnouncer.ifAvailable(RedisAnnouncer::close);
     }
 
     @Override

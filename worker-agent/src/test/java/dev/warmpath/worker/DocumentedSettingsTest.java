@@ -2,6 +2,7 @@ package dev.warmpath.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.worker.routerlink.RouterLinkProperties;
 import java.io.IOException;
 import java.lang.reflect.Parameter;
@@ -26,7 +27,8 @@ class DocumentedSettingsTest {
                 .forEach(row -> read(row, documented));
 
         assertThat(documented).isEqualTo(settings(WorkerProperties.class, ModelProperties.class,
-                RouterLinkProperties.class, KvProperties.class, SchedulerProperties.class, ComputeProperties.class));
+                RouterLinkProperties.class, RedisProperties.class, KvProperties.class, SchedulerProperties.class,
+                ComputeProperties.class));
     }
 
     /** {@code | worker `warmpath.kv.memory`, `.memory-utilization` | 128MB, 0.9 | …}. */

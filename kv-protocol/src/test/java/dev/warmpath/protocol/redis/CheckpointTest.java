@@ -15,7 +15,8 @@ import org.junit.jupiter.api.Test;
 class CheckpointTest {
 
     private static final KvEventBatch SNAPSHOT = new KvEventBatch("w-1", 300, 5, true,
-            List.of(new BlockChange.Stored(Medium.DEVICE, new long[] {0x0102030405060708L, -1})), 2, 0x1122334455667788L);
+            List.of(new BlockChange.Stored(Medium.DEVICE, new long[] {0x0102030405060708L, -1})),
+            2, 0x1122334455667788L);
     private static final Checkpoint CHECKPOINT = new Checkpoint("1526919030474-55", SNAPSHOT);
 
     /** Both services and every released version read these bytes: a change needs a new version number. */
@@ -47,7 +48,8 @@ class CheckpointTest {
     @Test
     void only_a_snapshot_makes_a_checkpoint() {
         var batch = new KvEventBatch("w-1", 300, 5, false, List.of(), 0, 0);
-        assertThatThrownBy(() -> new Checkpoint("0-0", batch)).hasMessage("a checkpoint needs a snapshot, batch 5 is none");
+        assertThatThrownBy(() -> new Checkpoint("0-0", batch))
+                .hasMessage("a checkpoint needs a snapshot, batch 5 is none");
         assertThatThrownBy(() -> new Checkpoint("$", SNAPSHOT)).hasMessage("'$' is no id of a stream entry");
     }
 }

@@ -75,11 +75,15 @@ public final class KvEventPublisher {
 
     /** Offers a snapshot and from then on every batch after it, without a hole between. */
     public synchronized void subscribe(Subscriber subscriber) {
-        long[] keys = announced.toArray();
-        List<BlockChange> all =
-                keys.length == 0 ? List.of() : List.of(new BlockChange.Stored(Medium.DEVICE, keys));
-        if (subscriber.offer(EventFrames.encode(batch(true, all)))) {
+        if (subscriber.offer(snapshotFrame())) {
             subscribers.add(subscriber);
+        }
+    }
+
+    /** Offers one more snapshot to a subscriber, in its place among the batches; nothing if it was dropped. */
+    public synchronized void snapshot(Subscriber subscriber) {
+        if (subscribers.contains(subscriber) && !subscriber.offer(snapshotFrame())) {
+            subscribers.remove(subscriber);
         }
     }
 
@@ -93,6 +97,13 @@ public final class KvEventPublisher {
 
     synchronized int subscriberCount() {
         return subscribers.size();
+    }
+
+    private byte[] snapshotFrame() {
+        long[] keys = announced.toArray();
+        List<BlockChange> all =
+                keys.length == 0 ? List.of() : List.of(new BlockChange.Stored(Medium.DEVICE, keys));
+        return EventFrames.encode(batch(true, all));
     }
 
     private KvEventBatch batch(boolean snapshot, List<BlockChange> changes) {

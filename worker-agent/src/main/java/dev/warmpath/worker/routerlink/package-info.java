@@ -1,8 +1,10 @@
 /**
  * The worker's side of the fleet: what it announces about its cache ({@code KvEventPublisher}, streamed to routers by
- * {@code KvEventStream}), which files of its model it gives out ({@code ModelFiles}, {@code ModelFileServing}), and how
- * it introduces itself to every router and says every second that it is alive ({@code RouterLink}).
- * <p>Uses {@code protocol}. The wiring feeds it from {@code engine}; nothing here knows it.
+ * {@code KvEventStream}, written to Redis by {@code RedisAnnouncer}), which files of its model it gives out
+ * ({@code ModelFiles}, {@code ModelFileServing}), and how it introduces itself to every router and says every second
+ * that it is alive ({@code RouterLink}).
+ * <p>Uses {@code protocol}, and {@code redislink} for the connection to Redis. The wiring feeds it from {@code engine};
+ * nothing here knows it.
  */
 @NullMarked
 package dev.warmpath.worker.routerlink;

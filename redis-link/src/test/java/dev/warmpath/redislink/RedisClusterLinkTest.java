@@ -1,0 +1,71 @@
+package dev.warmpath.redislink;
+
+import static dev.warmpath.redislink.TestRedis.await;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.redis.RedisLayout;
+import io.lettuce.core.StreamMessage;
+import io.lettuce.core.XReadArgs;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import redis.embedded.RedisServer;
+import redis.embedded.RedisShardedCluster;
+import redis.embedded.core.RedisServerBuilder;
+
+/** The same link to three shards. */
+@Timeout(60)
+class RedisClusterLinkTest {
+
+    private static RedisShardedCluster cluster;
+
+    @BeforeAll
+    static void start() throws IOException {
+        RedisServerBuilder server = RedisServer.newRedisServer().bind("127.0.0.1")
+                .setting("save \"\"").setting("appendonly no");
+        cluster = RedisShardedCluster.newRedisCluster().withServerBuilder(server)
+                .serverPorts(List.of(clusterPort(), clusterPort(), clusterPort()))
+                .shard("a", 0).shard("b", 0).shard("c", 0).build();
+        cluster.start();
+    }
+
+    @AfterAll
+    static void stop() throws IOException {
+        cluster.stop();
+    }
+
+    @Test
+    void every_stream_is_written_and_read_wherever_its_shard_is() {
+        List<Integer> ports = cluster.serverPorts();
+        var properties = new RedisProperties("redis://127.0.0.1:" + ports.get(0) + ",127.0.0.1:" + ports.get(1), true,
+                null, null, null, Duration.ofSeconds(1), Duration.ofSeconds(1), 10_000);
+        try (RedisLink link = RedisLink.open(properties)) {
+            await("connected", link::isConnected);
+            assertThat(link.isCluster()).isTrue();
+            for (int i = 0; i < RedisLayout.STREAM_COUNT; i++) {
+                String stream = RedisLayout.stream(i);
+                link.commands().xadd(stream, Map.of(RedisLayout.BATCH_FIELD, RedisLinkTest.bytes("x" + i)));
+                try (BlockingReads reads = link.openReads(Duration.ofMillis(500))) {
+                    assertThat(read(reads, stream).getFirst().getBody().get("b")).asString().isEqualTo("x" + i);
+                }
+            }
+            assertThat(link.commands().hset(RedisLayout.WORKERS, "w", RedisLinkTest.bytes("1"))).isTrue();
+        }
+    }
+
+    /** The bus between the nodes takes the port above by 10,000. */
+    private static int clusterPort() {
+        int port = TestRedis.freePort();
+        return port < 55_000 ? port : port - 20_000;
+    }
+
+    @SuppressWarnings("unchecked")                                 // an array of a generic type, by Lettuce
+    private static List<StreamMessage<String, byte[]>> read(BlockingReads reads, String stream) {
+        return reads.commands().xread(XReadArgs.Builder.block(500), XReadArgs.StreamOffset.from(stream, "0-0"));
+    }
+}

@@ -1,0 +1,26 @@
+package dev.warmpath.worker.routerlink;
+
+import dev.warmpath.redislink.RedisLink;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+
+/** Shows how announcing to Redis goes. Always up: a worker serves as well without, routers then read its stream. */
+public final class RedisHealth implements HealthIndicator {
+
+    private final RedisLink redis;
+    private final RedisAnnouncer announcer;
+
+    public RedisHealth(RedisLink redis, RedisAnnouncer announcer) {
+        this.redis = redis;
+        this.announcer = announcer;
+    }
+
+    @Override
+    public Health health() {
+        RedisAnnouncer.Status status = announcer.status();
+        Health.Builder health = Health.up().withDetail("servers", redis.describe());
+        return status.problem() == null
+                ? health.withDetail("state", "announcing").build()
+                : health.withDetail("state", "degraded").withDetail("problem", status.problem()).build();
+    }
+}

@@ -1,0 +1,122 @@
+package dev.warmpath.worker.routerlink;
+
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.KvEventCodec;
+import dev.warmpath.protocol.redis.Checkpoint;
+import dev.warmpath.protocol.redis.RedisLayout;
+import dev.warmpath.protocol.redis.StreamId;
+import dev.warmpath.redislink.RedisLink;
+import io.lettuce.core.LettuceFutures;
+import io.lettuce.core.Limit;
+import io.lettuce.core.Range;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.StreamMessage;
+import io.lettuce.core.XAddArgs;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One worker's batches in its stream, and its checkpoint, from one subscription to the publisher on.
+ *
+ * <p>When is a checkpoint old? When reading it and everything after costs much more than reading a new one (changes by
+ * a quarter of the pool), when the entries after it are about to be trimmed, when it is gone, or after a minute. How
+ * near the trimmed end is, the times inside stream ids tell, which are all Redis's own: a checkpoint whose place is in
+ * the older half of the stream's time is renewed.
+ *
+ * <p>Every method waits for Redis and throws what Lettuce throws; the object is then of no more use. Not safe for
+ * several threads.
+ */
+final class RedisLog {
+
+    /** A stream whose last worker has gone goes, too. */
+    private static final Duration STREAM_LIFE = Duration.ofMinutes(10);
+    private static final Duration OLDEST_CHECKPOINT = Duration.ofSeconds(60);
+    private static final int FEW_CHANGES = 4096;
+    private static final Range<String> ALL = Range.unbounded();
+
+    private final RedisLink redis;
+    private final String workerId;
+    private final int streamLength;
+    private final int manyChanges;
+    private final long timeoutNanos;
+    private final String stream;
+    private StreamId last;
+    private StreamId checkpoint = StreamId.ZERO;
+    private long checkpointNanos;
+    private int changedKeys;
+    private boolean streamExpires;
+
+    /** Reads where the stream ends: everything in it is in the snapshot that comes next. */
+    RedisLog(RedisLink redis, String workerId, int blockCount, int streamLength, Duration commandTimeout) {
+        this.redis = redis;
+        this.workerId = workerId;
+        this.streamLength = streamLength;
+        this.manyChanges = Math.max(FEW_CHANGES, blockCount / 4);
+        this.timeoutNanos = commandTimeout.toNanos();
+        this.stream = RedisLayout.stream(RedisLayout.streamOf(workerId));
+        this.last = idOf(redis.commands().xrevrange(stream, ALL, Limit.from(1)));
+    }
+
+    /** Appends batches in order, all on their way at once. */
+    void append(List<KvEventBatch> batches) {
+        XAddArgs trimmed = XAddArgs.Builder.maxlen(streamLength).approximateTrimming();
+        List<RedisFuture<String>> ids = new ArrayList<>(batches.size());
+        for (KvEventBatch batch : batches) {
+            ids.add(redis.async().xadd(stream, trimmed, Map.of(RedisLayout.BATCH_FIELD, KvEventCodec.encode(batch))));
+            changedKeys += keysIn(batch);
+        }
+        if (!streamExpires && !batches.isEmpty()) {                // it may not have been there before
+            redis.async().pexpire(stream, STREAM_LIFE);
+            streamExpires = true;
+        }
+        for (RedisFuture<String> id : ids) {
+            last = StreamId.parse(LettuceFutures.awaitOrCancel(id, timeoutNanos, TimeUnit.NANOSECONDS));
+        }
+    }
+
+    /** @param snapshot with every appended batch inside, and none that is still to be appended */
+    void checkpoint(KvEventBatch snapshot, long nowNanos) {
+        redis.commands().set(RedisLayout.checkpoint(workerId), new Checkpoint(last.toString(), snapshot).encode(),
+                SetArgs.Builder.px(RedisLayout.CHECKPOINT_LIFE));
+        checkpoint = last;
+        checkpointNanos = nowNanos;
+        changedKeys = 0;
+    }
+
+    /** Lets stream and checkpoint live on. @return true if there should be a new checkpoint */
+    boolean keep(long nowNanos) {
+        redis.commands().pexpire(stream, STREAM_LIFE);
+        boolean there = redis.commands().pexpire(RedisLayout.checkpoint(workerId), RedisLayout.CHECKPOINT_LIFE);
+        return !there || changedKeys >= manyChanges || changedKeys > 0
+                && (nowNanos - checkpointNanos >= OLDEST_CHECKPOINT.toNanos() || isSoonTrimmed());
+    }
+
+    private boolean isSoonTrimmed() {
+        if (redis.commands().xlen(stream) < streamLength / 2) {
+            return false;
+        }
+        long oldest = idOf(redis.commands().xrange(stream, ALL, Limit.from(1))).millis();
+        return checkpoint.millis() - oldest < last.millis() - checkpoint.millis();
+    }
+
+    private static StreamId idOf(List<StreamMessage<String, byte[]>> entries) {
+        return entries.isEmpty() ? StreamId.ZERO : StreamId.parse(entries.getFirst().getId());
+    }
+
+    private static int keysIn(KvEventBatch batch) {
+        int keys = 0;
+        for (BlockChange change : batch.changes()) {
+            keys += switch (change) {
+                case BlockChange.Stored(var _, var stored) -> stored.length;
+                case BlockChange.Removed(var _, var removed) -> removed.length;
+                case BlockChange.Cleared() -> FEW_CHANGES;                  // what a reader would load is now void
+            };
+        }
+        return keys;
+    }
+}

@@ -1,0 +1,98 @@
+package dev.warmpath.worker.routerlink;
+
+import dev.warmpath.protocol.redis.RedisLayout;
+import dev.warmpath.redislink.RedisLink;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.cluster.api.sync.RedisClusterCommands;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This worker's name in Redis: the lease that says it lives, and its line in the table of ids. Two processes may claim
+ * one id, after a restart or by a mistake: the greater epoch has it as long as its lease lives, and the other one
+ * writes nothing. Both look every second, so for about that long both may write; readers tell them apart by the epoch.
+ *
+ * <p>Every method waits for Redis and throws what Lettuce throws.
+ */
+final class WorkerLease {
+
+    private final RedisLink redis;
+    private final String workerId;
+    private final long epoch;
+    private final byte[] sealedRegistration;
+    private boolean tookOver;
+
+    WorkerLease(RedisLink redis, String workerId, long epoch, String sealedRegistration) {
+        this.redis = redis;
+        this.workerId = workerId;
+        this.epoch = epoch;
+        this.sealedRegistration = sealedRegistration.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Lives on, if the id is this worker's.
+     *
+     * @return null if it is; else the epoch of the newer worker that has it, and nothing was written
+     */
+    @Nullable Long renew() {
+        Long listed = listedEpoch();
+        if (listed != null && listed > epoch && isAlive(workerId, listed)) {
+            return listed;
+        }
+        // the lease first: a listed epoch without one is taken for dead
+        redis.commands().set(
+                RedisLayout.lease(workerId, epoch), sealedRegistration, SetArgs.Builder.px(RedisLayout.LEASE));
+        if (listed == null || listed != epoch) {
+            tookOver |= listed != null;
+            redis.commands().hset(RedisLayout.WORKERS, workerId, Long.toString(epoch).getBytes(StandardCharsets.UTF_8));
+        }
+        return null;
+    }
+
+    /** True if another process had the id, which may not have seen yet that it lost it. */
+    boolean tookOver() {
+        return tookOver;
+    }
+
+    /** Leaves nothing behind that is still this worker's. */
+    void release() {
+        RedisClusterCommands<String, byte[]> commands = redis.commands();
+        commands.del(RedisLayout.lease(workerId, epoch));
+        Long listed = listedEpoch();
+        if (listed != null && listed == epoch) {
+            commands.del(RedisLayout.checkpoint(workerId));
+            commands.hdel(RedisLayout.WORKERS, workerId);
+        }
+    }
+
+    /**
+     * Strikes out workers that have crashed. One that comes back between the look and the stroke lists itself again
+     * within a second.
+     */
+    void strikeOutTheDead() {
+        for (Map.Entry<String, byte[]> listed : redis.commands().hgetall(RedisLayout.WORKERS).entrySet()) {
+            Long itsEpoch = epochOf(listed.getValue());
+            if (itsEpoch == null || !isAlive(listed.getKey(), itsEpoch)) {
+                redis.commands().hdel(RedisLayout.WORKERS, listed.getKey());
+            }
+        }
+    }
+
+    private @Nullable Long listedEpoch() {
+        return epochOf(redis.commands().hget(RedisLayout.WORKERS, workerId));
+    }
+
+    private boolean isAlive(String id, long itsEpoch) {
+        return redis.commands().exists(RedisLayout.lease(id, itsEpoch)) > 0;
+    }
+
+    /** Null also for what no worker wrote. */
+    private static @Nullable Long epochOf(byte @Nullable [] listed) {
+        try {
+            return listed == null ? null : Long.valueOf(new String(listed, StandardCharsets.UTF_8));
+        } catch (NumberFormatException e) {
+            return null;
+        }
+    }
+}
