@@ -151,14 +151,16 @@ final class Gateway {
                 .path("components").path(part).path("details");
     }
 
-    /** True if this router says that its Redis does its part; false too while it cannot be reached. */
-    boolean usesRedis() {
-        try {
-            JsonNode details = health(management, "redis");
-            return details.has("server") && !details.has("degraded");
-        } catch (UncheckedIOException e) {
-            return false;
-        }
+    /** What this router's health says of Redis. */
+    JsonNode redisHealth() {
+        return health(management, "redis");
+    }
+
+    /** True if this router follows all its workers by the log in Redis. */
+    boolean followsByRedis() {
+        JsonNode redis = redisHealth();
+        return redis.path("followedByLog").asInt(0) > 0 && redis.path("followedDirectly").asInt(-1) == 0
+                && !redis.has("degraded");
     }
 
     /** Where this router reaches a worker; empty if it does not know it. */

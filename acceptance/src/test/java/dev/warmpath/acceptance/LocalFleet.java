@@ -31,7 +31,7 @@ final class LocalFleet implements AutoCloseable {
     private static final int MANAGEMENT_OFFSET = 1000;
     private static final int ROUTER_OFFSET = 100;
     private static final int REDIS_OFFSET = 900;
-    private static final Duration START_TIMEOUT = Duration.ofSeconds(90);
+    private static final Duration START_TIMEOUT = Duration.ofSeconds(120);
 
     private final int port;
     private final List<String> routerSettings;

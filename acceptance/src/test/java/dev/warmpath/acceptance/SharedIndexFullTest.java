@@ -275,8 +275,8 @@ class SharedIndexFullTest {
     }
 
     private static void awaitRedisInUse(LocalFleet waiting) {
-        Await.until(CONVERGENCE, "no router says degraded",
-                () -> waiting.gateways().stream().allMatch(Gateway::usesRedis));
+        Await.until(CONVERGENCE, "every worker is followed by Redis",
+                () -> waiting.gateways().stream().allMatch(Gateway::followsByRedis));
     }
 
     private static List<String> redis(String uri, String... more) {
