@@ -1,4 +1,7 @@
-/** Measurements of a whole running fleet, taken where its users stand: at the router's HTTP port. */
+/**
+ * Measurements of a whole running fleet: at the router's HTTP port, where its users stand, and on the way of block changes
+ * from a worker through Redis to a router's index.
+ */
 @NullMarked
 package dev.warmpath.benchmarks.fleet;
 

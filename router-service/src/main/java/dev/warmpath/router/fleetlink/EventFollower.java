@@ -12,6 +12,7 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.WorkerCopy.State;
 import dev.warmpath.router.fleetlink.WorkerHttp.WorkerAnswerException;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
+import dev.warmpath.router.prefix.KvEventApplier;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -46,6 +47,8 @@ final class EventFollower implements WorkerLinks.Task {
     private static final Duration TURN = Duration.ofMillis(250);
     /** A turn while there is no copy yet. */
     private static final Duration SHORT_TURN = Duration.ofMillis(10);
+    /** A log that is behind the worker's own stream by more is not preferred to it. */
+    private static final Duration MOMENT = Duration.ofMillis(500);
     private static final Duration HEARTBEAT_MISSED = Duration.ofSeconds(2);
     /** Longer than the heartbeat takes to contradict a copy. */
     private static final Duration GOOD_WHILE = Duration.ofSeconds(5);
@@ -61,6 +64,8 @@ final class EventFollower implements WorkerLinks.Task {
     private long askedNanos;
     private @Nullable Heartbeat heard;
     private long heardNanos;
+    private long recentSequence = KvEventApplier.NO_SEQUENCE;
+    private long recentNanos;
 
     EventFollower(Fleet fleet, FleetWorker worker, WorkerCopy copy, LogInbox inbox, WorkerHttp http,
             LongSupplier nanoTime, RandomGenerator random) {
@@ -134,20 +139,28 @@ final class EventFollower implements WorkerLinks.Task {
 
     private void followDirectly() throws InterruptedException {
         worker.markFollowedBy(EventSource.DIRECT);
-        boolean logTakesOver = logTakesOver();
-        while (!worker.isGone() && !logTakesOver) {
+        while (!worker.isGone() && !logTakesOver()) {
             String trouble = readWorker(ReloadSource.STREAM, this::logTakesOver);
             if (trouble != null && !worker.isGone()) {
                 log.info("event stream of worker {} ended: {}", worker, trouble);
             }
-            logTakesOver = trouble == null || logTakesOver();
         }
     }
 
-    /** To be asked once for each answer that is used: what the log repeats is counted as a sign of life only once. */
     private boolean logTakesOver() {
-        return inbox.stream().isFresh()
-                && (copy.isEmpty() ? inbox.offersCheckpoint() : inbox.continues(copy.sequence()));
+        if (!inbox.stream().isFresh()) {
+            return false;
+        }
+        return copy.isEmpty() ? inbox.offersCheckpoint() : inbox.continues(copy.sequence(), recentSequence());
+    }
+
+    private long recentSequence() {
+        long now = nanoTime.getAsLong();
+        if (now - recentNanos > MOMENT.toNanos() || recentSequence == KvEventApplier.NO_SEQUENCE) {
+            recentNanos = now;
+            recentSequence = copy.sequence();
+        }
+        return recentSequence;
     }
 
     // ---- the worker's stream, for both

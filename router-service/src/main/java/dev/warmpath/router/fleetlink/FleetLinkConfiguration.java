@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.redislink.OnRedis;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.router.fleet.Fleet;
@@ -54,7 +55,7 @@ class FleetLinkConfiguration {
     }
 
     @Bean(destroyMethod = "close")
-    @Conditional(RedisConfigured.class)
+    @Conditional(OnRedis.class)
     RedisLink redisLink(RedisProperties properties) {
         return RedisLink.open(properties);
     }
@@ -76,7 +77,7 @@ class FleetLinkConfiguration {
     }
 
     @Bean("redis")
-    @Conditional(RedisConfigured.class)
+    @Conditional(OnRedis.class)
     HealthIndicator redisHealth(RedisLink redis, EventLog events, Fleet fleet) {
         return new RedisHealth(redis, events, fleet);
     }

@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.router.prefix.KvEventApplier;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -18,6 +19,9 @@ final class LogInbox {
 
     private final LogStream stream;
     private final BlockingQueue<KvEventBatch> batches = new LinkedBlockingQueue<>(MAX_BATCHES);
+
+    /** The last batch that the log had and the copy, too; the follower's own. */
+    private long repeated = KvEventApplier.NO_SEQUENCE;
 
     LogInbox(LogStream stream) {
         this.stream = stream;
@@ -41,20 +45,20 @@ final class LogInbox {
     }
 
     /**
-     * Whether the log can take over from here: its next batch is the one after {@code sequence}, or it has repeated
-     * some that are known and comes after them. What is known is dropped.
+     * Whether the log can take over from the worker's own stream: its next batch is the one after {@code sequence}, or
+     * it has repeated what is known up to {@code recent} and comes after it. What is known is dropped.
      *
      * @param sequence of the last batch in the copy, which is not empty
+     * @param recent   what that was a moment ago: a log that has not come so far lags, and would have to be left again
      */
-    boolean continues(long sequence) {
-        boolean repeats = false;
+    boolean continues(long sequence, long recent) {
         KvEventBatch next = batches.peek();
         while (next != null && next.sequence() <= sequence) {
             batches.remove(next);
-            repeats = true;
+            repeated = next.sequence();
             next = batches.peek();
         }
-        return next == null ? repeats : next.sequence() == sequence + 1;
+        return next == null ? repeated >= recent : next.sequence() == sequence + 1;
     }
 
     /** Whether a checkpoint waits for an empty copy. */

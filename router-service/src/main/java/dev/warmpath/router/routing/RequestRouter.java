@@ -1,7 +1,6 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
-import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexGrade;
@@ -17,16 +16,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Places requests: asks the index and its own books about every ready worker, lets the policy choose, and books the
  * request at the winner before anybody else is placed. So two equal prompts that arrive together go to one worker: the
  * second finds the first one's blocks counted as held, long before any event says so.
  *
- * <p>The heartbeat knows what the books do not, the work that other routers gave. Since it is up to a second old, only
- * what exceeds the most this router had there of late is taken for theirs; so a request that has ended does not count
- * for another second.
+ * <p>The heartbeat knows what the books do not, the work that other routers gave: what it tells of beyond the bookings
+ * of the moment it came. It is up to a second old, so it is smoothed, see {@link WorkerLedger#loadOfOthers}.
  *
  * <p>An index that has fallen behind a worker is relied on by degrees, see {@link IndexGrade}: first it counts together
  * with what this router has sent there since, then not at all.
@@ -111,7 +108,7 @@ public final class RequestRouter {
         ledger.settle(isInStep(worker), now, key -> index.holds(worker.keys(), key));
         IndexGrade grade = worker.indexGrade(now);
         WorkerLedger.Load own = ledger.booked();
-        WorkerLedger.Load others = ledger.loadOfOthers(reported(worker));
+        WorkerLedger.Load others = ledger.loadOfOthers();
         return new Candidate(
                 worker.id(),
                 matchedBlocks(grade, indexedBlocks, ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks())),
@@ -139,6 +136,7 @@ public final class RequestRouter {
     synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry) {
         WorkerLedger ledger = ledgers.get(worker);                 // absent once the worker is gone and forgotten
         if (ledger != null) {
+            ledger.hear(worker.heartbeat());
             ledger.firstToken(entry);
         }
     }
@@ -146,6 +144,7 @@ public final class RequestRouter {
     synchronized void close(FleetWorker worker, WorkerLedger.Entry entry) {
         WorkerLedger ledger = ledgers.get(worker);
         if (ledger != null) {
+            ledger.hear(worker.heartbeat());
             ledger.close(entry, isInStep(worker), nanoTime.getAsLong());
         }
     }
@@ -159,22 +158,15 @@ public final class RequestRouter {
         return requests;
     }
 
-    private static WorkerLedger.@Nullable Report reported(FleetWorker worker) {
-        Heartbeat heartbeat = worker.heartbeat();
-        return heartbeat == null ? null : new WorkerLedger.Report(heartbeat, new WorkerLedger.Load(
-                heartbeat.pendingPromptTokens(),
-                heartbeat.running() + heartbeat.waiting(),
-                worker.blockCount() - heartbeat.freeBlocks()));
-    }
-
+    /** The books on a worker, with its last heartbeat taken in. */
     private WorkerLedger ledger(FleetWorker worker) {
-        WorkerLedger known = ledgers.get(worker);
-        if (known != null) {
-            return known;
+        WorkerLedger ledger = ledgers.get(worker);
+        if (ledger == null) {
+            ledgers.keySet().removeIf(FleetWorker::isGone);
+            ledger = new WorkerLedger(worker.blockSize(), worker.blockCount());
+            ledgers.put(worker, ledger);
         }
-        ledgers.keySet().removeIf(FleetWorker::isGone);
-        var ledger = new WorkerLedger(worker.blockSize(), worker.blockCount());
-        ledgers.put(worker, ledger);
+        ledger.hear(worker.heartbeat());
         return ledger;
     }
 }

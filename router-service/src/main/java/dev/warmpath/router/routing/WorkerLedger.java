@@ -28,20 +28,21 @@ final class WorkerLedger {
     private static final int MAX_ENDED = 1024;
 
     private final int blockSize;
+    private final int blockCount;
     private final List<Entry> running = new ArrayList<>();
     private final List<Entry> ended = new ArrayList<>();
     private final PromptHistory history;
     private boolean indexInStep = true;
     private Load booked = Load.NONE;
-    private Load peakSinceReport = Load.NONE;
-    private Load peakBefore = Load.NONE;
-    private Load peakBeforeThat = Load.NONE;
-    private @Nullable Heartbeat lastSeen;
+    private Load others = Load.NONE;
+    private Load othersBefore = Load.NONE;
+    private @Nullable Heartbeat lastHeard;
     private long lastChosen;
 
     /** @param blockCount of the worker's pool */
     WorkerLedger(int blockSize, int blockCount) {
         this.blockSize = blockSize;
+        this.blockCount = blockCount;
         this.history = new PromptHistory(blockCount);
     }
 
@@ -57,19 +58,11 @@ final class WorkerLedger {
             return new Load(pendingTokens + tokens, requests + requestCount, blocks + blockCount);
         }
 
-        Load max(Load other) {
-            return new Load(Math.max(pendingTokens, other.pendingTokens), Math.max(requests, other.requests),
-                    Math.max(blocks, other.blocks));
-        }
-
         Load minusDownToZero(Load other) {
             return new Load(Math.max(0, pendingTokens - other.pendingTokens), Math.max(0, requests - other.requests),
                     Math.max(0, blocks - other.blocks));
         }
     }
-
-    /** A heartbeat and the load that it tells of. */
-    record Report(Heartbeat heartbeat, Load load) {}
 
     /** One booked request. */
     static final class Entry {
@@ -101,7 +94,7 @@ final class WorkerLedger {
             keys[i] = chain.key(i);
         }
         var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), promptTokens - cachedTokens);
-        book(booked.plus(entry.pendingTokens, 1, ownBlocks(entry)));
+        booked = booked.plus(entry.pendingTokens, 1, ownBlocks(entry));
         running.add(entry);
         lastChosen = decision;
         return entry;
@@ -110,7 +103,7 @@ final class WorkerLedger {
     void firstToken(Entry entry) {
         if (!entry.hasFirstToken && !entry.closed) {
             entry.hasFirstToken = true;
-            book(booked.plus(-entry.pendingTokens, 0, 0));
+            booked = booked.plus(-entry.pendingTokens, 0, 0);
             entry.pendingTokens = 0;
         }
     }
@@ -123,7 +116,7 @@ final class WorkerLedger {
         entry.closed = true;
         entry.closedNanos = nowNanos;
         running.remove(entry);
-        book(booked.plus(-entry.pendingTokens, -1, -ownBlocks(entry)));
+        booked = booked.plus(-entry.pendingTokens, -1, -ownBlocks(entry));
         boolean known = entry.indexed && inStep;
         if (entry.hasFirstToken && !known && entry.keys.length > 0) {
             ended.add(entry);
@@ -205,24 +198,30 @@ final class WorkerLedger {
     }
 
     /**
-     * What the report tells of beyond the most that was booked here of late. A report was made some time after the one
-     * before it was seen, or, as it travels, a moment earlier: hence two periods between reports, and the one since.
+     * Takes the last heartbeat in, unless it is known. What it tells of beyond what is booked now was brought by
+     * others; hence it has to be told before anything that came after it is booked or closed.
      */
-    Load loadOfOthers(@Nullable Report report) {
-        if (report == null) {
-            return Load.NONE;
+    void hear(@Nullable Heartbeat heartbeat) {
+        if (heartbeat != null && heartbeat != lastHeard) {
+            Load theirs = reported(heartbeat).minusDownToZero(booked);
+            othersBefore = lastHeard == null ? theirs : others;
+            others = theirs;
+            lastHeard = heartbeat;
         }
-        if (report.heartbeat() != lastSeen) {
-            lastSeen = report.heartbeat();
-            peakBeforeThat = peakBefore;
-            peakBefore = peakSinceReport;
-            peakSinceReport = booked;
-        }
-        return report.load().minusDownToZero(peakBeforeThat.max(peakBefore).max(peakSinceReport));
     }
 
-    private void book(Load load) {
-        booked = load;
-        peakSinceReport = peakSinceReport.max(load);
+    private Load reported(Heartbeat heartbeat) {
+        return new Load(heartbeat.pendingPromptTokens(), heartbeat.running() + heartbeat.waiting(),
+                blockCount - heartbeat.freeBlocks());
+    }
+
+    /**
+     * By the last two heartbeats: pending tokens as far as both have them, for most prompts are computed long before
+     * the next heartbeat; of requests and blocks the mean. Routers that took each one for the truth would, until the
+     * next, all shun one worker and meet at another.
+     */
+    Load loadOfOthers() {
+        return new Load(Math.min(others.pendingTokens(), othersBefore.pendingTokens()),
+                (others.requests() + othersBefore.requests()) / 2, (others.blocks() + othersBefore.blocks()) / 2);
     }
 }

@@ -31,15 +31,17 @@ class LogInboxTest {
     }
 
     @Test
-    void the_log_continues_a_copy_if_its_next_batch_does_or_if_it_has_only_repeated_known_ones() {
-        assertThat(inbox.continues(4)).as("silent").isFalse();
+    void the_log_continues_a_copy_with_the_next_batch_or_once_it_has_repeated_all_but_the_latest() {
+        assertThat(inbox.continues(4, 3)).as("silent").isFalse();
+        inbox.put(batch(1, false));
+        inbox.put(batch(2, false));
+        assertThat(inbox.continues(4, 3)).as("lags behind what was known a moment ago").isFalse();
         inbox.put(batch(3, false));
+        assertThat(inbox.continues(4, 3)).as("close behind").isTrue();
         inbox.put(batch(4, false));
-        assertThat(inbox.continues(4)).as("repeats 3 and 4").isTrue();
-        assertThat(inbox.continues(4)).as("silent since").isFalse();
         inbox.put(batch(6, false));
-        assertThat(inbox.continues(4)).as("ahead of the worker's stream").isFalse();
-        assertThat(inbox.continues(5)).as("next").isTrue();
+        assertThat(inbox.continues(4, 3)).as("ahead of the worker's stream, by a gap").isFalse();
+        assertThat(inbox.continues(5, 3)).as("next").isTrue();
     }
 
     private static KvEventBatch batch(long sequence, boolean snapshot) {

@@ -315,6 +315,19 @@ class RequestRouterTest {
         assertThat(candidate.usedBlocks()).isEqualTo(100);
     }
 
+    /** Most prompts of the first heartbeat are computed by the second, and three of seven requests have ended. */
+    @Test
+    void work_of_others_is_what_two_heartbeats_have_in_common() {
+        fleet.heartbeat(new Heartbeat("a", 1, 7, 0, 900, 700, 0, 0, 0));
+        explain(randomTokens(10));
+        fleet.heartbeat(new Heartbeat("a", 1, 4, 0, 960, 50, 0, 0, 0));
+
+        Candidate candidate = terms("a").candidate();
+        assertThat(candidate.pendingTokens()).isEqualTo(50);
+        assertThat(candidate.requests()).isEqualTo(5);
+        assertThat(candidate.usedBlocks()).isEqualTo(70);
+    }
+
     /** The heartbeat was sent while our own request ran; it must not count for another second after its end. */
     @Test
     void own_work_in_an_old_heartbeat_is_not_taken_for_that_of_others() {

@@ -1,0 +1,56 @@
+package dev.warmpath.router.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.router.routing.SimulatedFleet.Figures;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Whether routers that know of each other's work by heartbeats alone, once a second, place requests as well as one
+ * router that knows everything. 12 conversations a second keep the eight workers about half busy, 19 about 85 percent.
+ *
+ * <p>Found, as the mean of four runs of 100 s, time to first token in milliseconds:
+ * <pre>
+ *   conversations/s  routers  blocks found  busiest/average worker   mean   p95
+ *          12            1        79.8 %            1.68              71    142
+ *          12            2        79.9 %            1.74              73    147
+ *          12            4        80.0 %            1.78              74    150
+ *          19            1        79.0 %            1.35              80    166
+ *          19            2        79.2 %            1.41              88    194
+ *          19            4        79.3 %            1.44              91    202
+ * </pre>
+ */
+class RouterReplicasTest {
+
+    private static final int RUNS = 4;
+
+    @Test
+    void two_and_four_routers_balance_like_one() {
+        for (int rate : new int[] {12, 19}) {
+            Figures one = mean(1, rate);
+            for (int routers : new int[] {2, 4}) {
+                Figures several = mean(routers, rate);
+                String figures = routers + " routers at " + rate + "/s: " + several + ", one: " + one;
+                assertThat(several.hitRate()).as(figures).isBetween(one.hitRate() - 0.01, one.hitRate() + 0.01);
+                assertThat(several.peakToMean()).as(figures).isLessThan(one.peakToMean() * 1.10);
+                assertThat(several.meanMillis()).as(figures).isLessThan(one.meanMillis() * 1.25);
+            }
+        }
+    }
+
+    private static Figures mean(int routers, int conversationsPerSecond) {
+        double hitRate = 0;
+        double peakToMean = 0;
+        double meanMillis = 0;
+        double p95Millis = 0;
+        for (int seed = 1; seed <= RUNS; seed++) {
+            Figures run = new SimulatedFleet(routers, conversationsPerSecond, seed).run(Duration.ofSeconds(100));
+            hitRate += run.hitRate() / RUNS;
+            peakToMean += run.peakToMean() / RUNS;
+            meanMillis += run.meanMillis() / RUNS;
+            p95Millis += run.p95Millis() / RUNS;
+        }
+        return new Figures(hitRate, peakToMean, meanMillis, p95Millis);
+    }
+}
