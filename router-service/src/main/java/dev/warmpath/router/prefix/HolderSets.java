@@ -19,6 +19,7 @@ import java.util.Arrays;
 final class HolderSets {
 
     static final int NONE = 0;
+    private static final int WORD_SHIFT = 6;
     private static final int NO_ID = -1;
     private static final long[] NOBODY = {};
     private static final int ARRAY_HEADER_BYTES = 16;
@@ -46,21 +47,18 @@ final class HolderSets {
      * @return false if there is no such set: the holder was read in the middle of a change
      */
     boolean copyInto(int holder, long[] target, int at, int words) {
-        long[] set = null;
-        if (holder < 0) {
-            long[][] all = sets;
-            set = ~holder < all.length ? all[~holder] : null;
-            if (set == null) {
-                return false;
+        if (holder >= 0) {
+            for (int i = 0; i < words; i++) {
+                target[at + i] = (holder - 1) >> WORD_SHIFT == i ? 1L << (holder - 1) : 0;
             }
+            return true;
         }
-        for (int i = 0; i < words; i++) {
-            target[at + i] = set != null && i < set.length ? set[i] : 0;
+        long[][] all = sets;
+        long[] set = ~holder < all.length ? all[~holder] : null;
+        for (int i = 0; set != null && i < words; i++) {
+            target[at + i] = i < set.length ? set[i] : 0;
         }
-        if (holder > 0 && (holder - 1) / Long.SIZE < words) {
-            target[at + (holder - 1) / Long.SIZE] = 1L << (holder - 1);
-        }
-        return true;
+        return set != null;
     }
 
     // ---- the writer

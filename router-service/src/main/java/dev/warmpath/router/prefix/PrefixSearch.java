@@ -21,7 +21,7 @@ import dev.warmpath.protocol.event.KeySetDigest;
  */
 final class PrefixSearch {
 
-    private static final int PROBES_PER_ROUND = 16;
+    private static final int PROBES_PER_ROUND = 6;
 
     private final KeyTable table;
     private final BlockHashChain chain;
@@ -153,25 +153,33 @@ final class PrefixSearch {
 
     /** Workers that may hold a block without those before it. */
     void walk(long[] workers, int limit) {
+        if (isEmpty(workers)) {
+            return;
+        }
         long[] held = workers.clone();
         long[] keys = new long[PROBES_PER_ROUND];
         long[] found = new long[PROBES_PER_ROUND * words];
-        long any = 1;
-        for (int block = 0; block < limit && any != 0; block += PROBES_PER_ROUND) {
+        for (int block = 0; block < limit && !isEmpty(held); block += PROBES_PER_ROUND) {
             int probes = Math.min(PROBES_PER_ROUND, limit - block);
             for (int p = 0; p < probes; p++) {
                 keys[p] = mixedKey(block + p);
             }
             table.holders(keys, probes, found, words);
-            any = 0;
             for (int i = 0; i < words; i++) {
                 for (int p = 0; p < probes && held[i] != 0; p++) {
                     held[i] &= found[p * words + i];
                     settle(i, held[i], block + p + 1);
                 }
-                any |= held[i];
             }
         }
+    }
+
+    private static boolean isEmpty(long[] workers) {
+        long any = 0;
+        for (long word : workers) {
+            any |= word;
+        }
+        return any == 0;
     }
 
     private void settle(int word, long workers, int held) {

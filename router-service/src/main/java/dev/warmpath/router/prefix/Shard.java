@@ -135,12 +135,12 @@ final class Shard {
 
     /** True if the table has become too full or too empty, and {@link #resized} should take its place. */
     boolean isOutOfShape() {
-        return size * 4L > capacity * 3L || size * 20L < capacity * 11L && capacity > SMALLEST_CAPACITY;
+        return size * 3L > capacity * 2L || size * 25L < capacity * 13L && capacity > SMALLEST_CAPACITY;
     }
 
     /** A copy that is five eighths full. */
     Shard resized() {
-        var copy = new Shard(Math.max(SMALLEST_CAPACITY, (int) (size * 8L / 5)));
+        var copy = new Shard(Math.max(SMALLEST_CAPACITY, (int) (size * 9L / 5)));
         for (int place = 0; place < capacity; place++) {
             if (holderAt(place) != HolderSets.NONE) {
                 long key = keyAt(place);

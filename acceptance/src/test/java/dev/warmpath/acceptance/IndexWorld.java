@@ -1,0 +1,403 @@
+package dev.warmpath.acceptance;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.EventFrames;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.KvEventCodec;
+import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.router.prefix.ApplyOutcome;
+import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.prefix.PrefixMatch;
+import dev.warmpath.router.prefix.Standing;
+import dev.warmpath.router.prefix.WorkerKeys;
+import dev.warmpath.worker.routerlink.KvEventPublisher;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Three workers, a wire that can do anything but invent keys, and one router's index; 20 to 60 random events, then
+ * quiet. The workers' publishers, the encoding, the appliers and the index are the real ones. What the router does with
+ * outcomes is what its follower does: skips what comes for an empty copy or from strangers, fetches a snapshot from the
+ * worker when the copy is unsound, and looks at heartbeats.
+ *
+ * <p>The blocks are the prefixes of 32 prompts of five blocks, a binary tree of 62, and two keys that no prompt asks
+ * for, 0 and -1. Two workers announce a block only while they announce its parent; the third does as it likes.
+ */
+final class IndexWorld {
+
+    /** What can happen between quiet and quiet. The number is how often, in proportion. */
+    enum Event {
+        PUBLISH(36), DELIVER(24), DROP(4), DUPLICATE(4), SWAP(4), REPLAY(5), GARBLE(2), LOSE_TAIL(3), NEW_STREAM(3),
+        CHECKPOINT(4), LOAD_CHECKPOINT(3), NEW_ROUTER(1), HEARTBEAT(4), RESTART(2), SWEEP(2);
+
+        private final int weight;
+
+        Event(int weight) {
+            this.weight = weight;
+        }
+    }
+
+    /** How often what is hard to reach was reached; over all worlds that share it. */
+    static final class Reached {
+        final Map<Event, Long> events = new EnumMap<>(Event.class);
+        long repeated;
+        long gaps;
+        long drifts;
+        long strangers;
+        long overdue;
+    }
+
+    private static final int DEPTH = 5;
+    private static final int PROMPTS = 1 << DEPTH;
+    /** Blocks of depth d (1 to 5) begin at 2^d - 2, in the order of the prompts; the last two are in no prompt. */
+    private static final int KEYS = 2 * PROMPTS;
+    private static final BlockHashChain[] CHAINS = new BlockHashChain[PROMPTS];
+    private static final long[] KEY = new long[KEYS];
+    private static final int TOTAL_WEIGHT = Arrays.stream(Event.values()).mapToInt(event -> event.weight).sum();
+
+    static {
+        for (int prompt = 0; prompt < PROMPTS; prompt++) {
+            int[] tokens = new int[DEPTH];
+            for (int i = 0; i < DEPTH; i++) {
+                tokens[i] = prompt >> (DEPTH - 1 - i) & 1;
+            }
+            CHAINS[prompt] = BlockHashChain.of(HashSettings.ofBlockSize(1), ExtraKeys.NONE, tokens);
+            for (int depth = 1; depth <= DEPTH; depth++) {
+                KEY[block(prompt, depth)] = CHAINS[prompt].key(depth - 1);
+            }
+        }
+        KEY[KEYS - 1] = -1;                                        // and the one before is 0
+    }
+
+    private final Random random;
+    private final Reached reached;
+    private PrefixIndex index = new PrefixIndex();
+    private final List<Worker> workers = List.of(new Worker("a", true), new Worker("b", true), new Worker("c", false));
+
+    IndexWorld(long seed, Reached reached) {
+        this.random = new Random(seed * 0x9E3779B97F4A7C15L);      // seeds in a row would begin alike
+        this.reached = reached;
+    }
+
+    void run() {
+        workers.forEach(Worker::start);
+        for (int i = 20 + random.nextInt(41); i > 0; i--) {
+            happen(event(), workers.get(random.nextInt(workers.size())));
+        }
+        workers.forEach(Worker::settle);
+        check();
+    }
+
+    private Event event() {
+        int drawn = random.nextInt(TOTAL_WEIGHT);
+        for (Event event : Event.values()) {
+            drawn -= event.weight;
+            if (drawn < 0) {
+                return event;
+            }
+        }
+        throw new AssertionError("the weights do not add up");
+    }
+
+    private void happen(Event event, Worker worker) {
+        reached.events.merge(event, 1L, Long::sum);
+        List<byte[]> wire = worker.wire;
+        int at = wire.isEmpty() ? 0 : random.nextInt(wire.size());
+        switch (event) {
+            case PUBLISH -> worker.publish();
+            case DELIVER -> worker.deliver(1 + random.nextInt(4));
+            case DROP -> wire.subList(at, Math.min(at + 1, wire.size())).clear();
+            case DUPLICATE -> wire.addAll(at, List.copyOf(wire.subList(at, Math.min(at + 1, wire.size()))));
+            case SWAP -> {
+                if (wire.size() > 1) {
+                    Collections.swap(wire, at, random.nextInt(wire.size()));
+                }
+            }
+            case REPLAY -> {
+                List<byte[]> old = random.nextInt(8) == 0 ? workers.get(random.nextInt(3)).log : worker.log;
+                if (!old.isEmpty()) {
+                    wire.add(at, old.get(random.nextInt(old.size())));
+                }
+            }
+            case GARBLE -> {
+                if (!wire.isEmpty()) {
+                    wire.set(at, garbled(wire.get(at)));
+                }
+            }
+            case LOSE_TAIL -> wire.subList(at, wire.size()).clear();
+            case NEW_STREAM -> {
+                wire.clear();
+                wire.add(worker.snapshot());
+            }
+            case CHECKPOINT -> worker.writeCheckpoint();
+            case LOAD_CHECKPOINT -> worker.loadCheckpoint();
+            case NEW_ROUTER -> {
+                index = new PrefixIndex();
+                workers.forEach(Worker::join);
+                workers.forEach(Worker::loadCheckpoint);
+            }
+            case HEARTBEAT -> worker.compare();
+            case RESTART -> worker.start();
+            case SWEEP -> index.sweep();
+        }
+    }
+
+    /** One that says another block was stored and another removed, which may leave their number as it was. */
+    private byte[] garbled(byte[] bytes) {
+        KvEventBatch batch = KvEventCodec.decode(bytes);
+        List<BlockChange> changes = new ArrayList<>(batch.changes());
+        changes.add(new BlockChange.Stored(Medium.DEVICE, new long[] {KEY[random.nextInt(KEYS)]}));
+        changes.add(new BlockChange.Removed(Medium.DEVICE, new long[] {KEY[random.nextInt(KEYS)]}));
+        return KvEventCodec.encode(new KvEventBatch(batch.workerId(), batch.epoch(), batch.sequence(),
+                batch.snapshot(), changes, batch.setSize(), batch.setDigest()));
+    }
+
+    // ---- what must be true in the end
+
+    private void check() {
+        while (random.nextBoolean() && index.sweep()) { }          // swept or not, nobody may see a difference
+        int entries = 0;
+        for (int block = 0; block < KEYS; block++) {
+            Set<WorkerKeys> holders = new HashSet<>();
+            for (Worker worker : workers) {
+                expect(index.holds(worker.keys, KEY[block]), worker.held[block], "block", block, worker);
+                if (worker.held[block]) {
+                    holders.add(worker.keys);
+                }
+            }
+            entries += holders.size();
+            expect(Set.copyOf(index.holders(KEY[block])), holders, "holders of block", block, null);
+        }
+        expect(index.stats().entries(), (long) entries, "entries", 0, null);
+        for (Worker worker : workers) {
+            expect(worker.keys.size(), worker.publisher.state().setSize(), "size", 0, worker);
+            expect(worker.keys.digest(), worker.publisher.state().setDigest(), "digest", 0, worker);
+        }
+        int maxBlocks = 1 + random.nextInt(DEPTH + 1);
+        for (int prompt = 0; prompt < PROMPTS; prompt++) {
+            PrefixMatch match = index.match(CHAINS[prompt], maxBlocks);
+            for (Worker worker : workers) {
+                expect(match.blocks(worker.keys), Math.min(maxBlocks, worker.leadingBlocks(prompt)),
+                        "leading blocks of prompt", prompt, worker);
+            }
+        }
+    }
+
+    /** Says what differs only if it does: there are 300 of these to a world. */
+    private static void expect(Object actual, Object expected, String what, int number, @Nullable Worker worker) {
+        if (!actual.equals(expected)) {
+            throw new AssertionError(what + " " + number + (worker == null ? "" : " at worker " + worker.id)
+                    + ": index " + actual + ", workers " + expected);
+        }
+    }
+
+    // ---- one worker, and what the router has of it
+
+    private final class Worker {
+        private final String id;
+        private final boolean prefixClosed;
+        private KvEventPublisher publisher;
+        private final boolean[] held = new boolean[KEYS];
+        /** Every batch of every life, as Redis would keep them. */
+        private final List<byte[]> log = new ArrayList<>();
+        private byte @Nullable [] checkpoint;
+        private int logAtCheckpoint;
+        /** On its way to the router. */
+        private final List<byte[]> wire = new ArrayList<>();
+        private WorkerKeys keys;
+        private KvEventApplier copy;
+
+        Worker(String id, boolean prefixClosed) {
+            this.id = id;
+            this.prefixClosed = prefixClosed;
+            this.publisher = new KvEventPublisher(id, 0);
+            this.keys = index.add(KEYS, prefixClosed);
+            this.copy = new KvEventApplier(id, 0, keys);
+        }
+
+        /** A new life, which the router is told of at once; what the last one sent may still be on its way. */
+        void start() {
+            Arrays.fill(held, false);
+            publisher = new KvEventPublisher(id, publisher.epoch() + 1);
+            index.remove(keys);
+            join();
+            publisher.subscribe(frame -> {
+                byte[] batch = payload(frame);
+                if (!KvEventCodec.decode(batch).snapshot()) {
+                    log.add(batch);
+                }
+                return wire.add(batch);
+            });
+        }
+
+        void join() {
+            keys = index.add(KEYS, prefixClosed);
+            copy = new KvEventApplier(id, publisher.epoch(), keys);
+        }
+
+        void publish() {
+            List<BlockChange> changes = new ArrayList<>();
+            for (int i = random.nextInt(3); i >= 0; i--) {
+                changes.add(change());
+            }
+            publisher.publish(changes);
+        }
+
+        private BlockChange change() {
+            int kind = random.nextInt(20);
+            if (kind == 0) {
+                Arrays.fill(held, false);
+                return new BlockChange.Cleared();
+            }
+            boolean store = kind <= 12;
+            List<Integer> blocks = new ArrayList<>();
+            if (random.nextInt(8) == 0) {
+                blocks.add(KEYS - 1 - random.nextInt(2));
+            } else if (prefixClosed) {
+                int prompt = random.nextInt(PROMPTS);
+                int depth = 1 + random.nextInt(DEPTH);
+                blocks.addAll(store ? prefix(prompt, depth) : subtree(prompt, depth));
+            } else {
+                random.ints(1 + random.nextInt(6), 0, KEYS).forEach(blocks::add);
+            }
+            blocks.forEach(block -> held[block] = store);
+            long[] keys = blocks.stream().mapToLong(block -> KEY[block]).toArray();
+            return store ? new BlockChange.Stored(Medium.DEVICE, keys) : new BlockChange.Removed(Medium.DEVICE, keys);
+        }
+
+        /** Of the live worker: what is held after the last batch. */
+        byte[] snapshot() {
+            List<byte[]> taken = new ArrayList<>(1);
+            publisher.subscribe(frame -> {
+                taken.add(payload(frame));
+                return false;
+            });
+            return taken.getFirst();
+        }
+
+        void writeCheckpoint() {
+            checkpoint = snapshot();
+            logAtCheckpoint = log.size();
+        }
+
+        /** And the log after it, over whatever the copy holds by now. */
+        void loadCheckpoint() {
+            wire.clear();
+            if (checkpoint != null) {
+                wire.add(checkpoint);
+                wire.addAll(log.subList(logAtCheckpoint, log.size()));
+            }
+        }
+
+        void deliver(int count) {
+            for (int i = 0; i < count && !wire.isEmpty(); i++) {
+                apply(KvEventCodec.decode(wire.removeFirst()));
+                if (isEmpty() && random.nextBoolean()) {
+                    reload();
+                }
+            }
+        }
+
+        private boolean isEmpty() {
+            return copy.position().sequence() == KvEventApplier.NO_SEQUENCE;
+        }
+
+        private void apply(KvEventBatch batch) {
+            boolean stranger = !batch.workerId().equals(id) || batch.epoch() != publisher.epoch();
+            if (stranger && random.nextInt(4) > 0 || !stranger && !batch.snapshot() && isEmpty()) {
+                return;                                            // as the log's reader and the follower do
+            }
+            switch (copy.apply(batch)) {
+                case ApplyOutcome.Applied _ -> { }
+                case ApplyOutcome.Repeated _ -> reached.repeated++;
+                case ApplyOutcome.Gap _ -> reached.gaps++;
+                case ApplyOutcome.Drift _ -> reached.drifts++;
+                case ApplyOutcome.TooManyKeys tooMany -> throw new AssertionError(tooMany);
+                case ApplyOutcome.WrongSender _ -> {               // the worker is removed and registers again
+                    reached.strangers++;
+                    index.remove(keys);
+                    join();
+                }
+            }
+        }
+
+        private void reload() {
+            ApplyOutcome outcome = copy.apply(KvEventCodec.decode(snapshot()));
+            if (!(outcome instanceof ApplyOutcome.Applied)) {
+                throw new AssertionError("snapshot of " + id + ": " + outcome);
+            }
+        }
+
+        /** With the heartbeat of this moment. Batches that are behind it and not on the wire are overdue. */
+        void compare() {
+            KvEventPublisher.State now = publisher.state();
+            switch (copy.compare(now.lastSequence(), now.setSize(), now.setDigest())) {
+                case Standing.InStep _ -> { }
+                case Standing.Behind _ -> {
+                    if (wire.isEmpty()) {
+                        reached.overdue++;
+                        reload();
+                    }
+                }
+                case Standing.Drift drift -> throw new AssertionError("the copy went wrong unseen: " + drift);
+            }
+        }
+
+        /** All that is on its way arrives, and one heartbeat after it. */
+        void settle() {
+            deliver(Integer.MAX_VALUE);
+            compare();
+        }
+
+        int leadingBlocks(int prompt) {
+            int depth = 0;
+            while (depth < DEPTH && held[block(prompt, depth + 1)]) {
+                depth++;
+            }
+            return depth;
+        }
+    }
+
+    // ---- blocks
+
+    private static int block(int prompt, int depth) {
+        return (1 << depth) - 2 + (prompt >> (DEPTH - depth));
+    }
+
+    /** Parents first. */
+    private static List<Integer> prefix(int prompt, int depth) {
+        List<Integer> blocks = new ArrayList<>();
+        for (int i = 1; i <= depth; i++) {
+            blocks.add(block(prompt, i));
+        }
+        return blocks;
+    }
+
+    /** The prompt's block of that depth and all below it, children first. */
+    private static List<Integer> subtree(int prompt, int depth) {
+        List<Integer> blocks = new ArrayList<>();
+        for (int i = DEPTH; i >= depth; i--) {
+            int first = block(prompt >> (DEPTH - depth) << (DEPTH - depth), i);
+            for (int k = 0; k < 1 << (i - depth); k++) {
+                blocks.add(first + k);
+            }
+        }
+        return blocks;
+    }
+
+    private static byte[] payload(byte[] frame) {
+        return Arrays.copyOfRange(frame, EventFrames.HEADER_BYTES, frame.length);
+    }
+}
