@@ -44,7 +44,7 @@ class SharedIndexFullTest {
         REDIS.start();
         fleet = LocalFleet.start(2, WORKERS, redis("redis://127.0.0.1:" + ROUTERS_LINE.port()),
                 redis("redis://127.0.0.1:" + WORKERS_LINE.port()));
-        awaitRedisInUse(fleet);
+        awaitFollowedByRedis(fleet);
     }
 
     @AfterAll
@@ -203,7 +203,7 @@ class SharedIndexFullTest {
                     () -> sentinel.ask("SENTINEL replicas shared").equals("*1"));
             List<String> settings = redis("redis-sentinel://127.0.0.1:" + sentinel.port() + "#shared");
             try (LocalFleet watched = LocalFleet.start(2, 2, settings, settings)) {
-                awaitRedisInUse(watched);
+                awaitFollowedByRedis(watched);
                 serveWhile(watched, primary::kill);
                 Await.until(CONVERGENCE, "the replica is the primary",
                         () -> replica.ask("SET probe 1").equals("+OK"));
@@ -223,7 +223,7 @@ class SharedIndexFullTest {
             joinCluster(shards);
             List<String> settings = redis(shards.getFirst().uri(), "--warmpath.redis.cluster=true");
             try (LocalFleet clustered = LocalFleet.start(2, 2, settings, settings)) {
-                awaitRedisInUse(clustered);
+                awaitFollowedByRedis(clustered);
                 serveWhile(clustered, () -> shards.get(1).kill());
                 shards.get(1).start();
                 awaitHealed(clustered);
@@ -269,14 +269,21 @@ class SharedIndexFullTest {
         awaitHealed(fleet);
     }
 
+    /** First without traffic; but only with some of it workers show that their batches come through Redis again. */
     private static void awaitHealed(LocalFleet healed) {
-        awaitRedisInUse(healed);
-        IndexTruth.awaitEqual(CONVERGENCE, healed.gateways(), healed.gateway().readyWorkers().size());
+        Await.until(CONVERGENCE, "no router says degraded",
+                () -> healed.gateways().stream().noneMatch(router -> router.redisHealth().has("degraded")));
+        int workers = healed.gateway().readyWorkers().size();
+        IndexTruth.awaitEqual(CONVERGENCE, healed.gateways(), workers);
+        awaitFollowedByRedis(healed);
+        IndexTruth.awaitEqual(CONVERGENCE, healed.gateways(), workers);
     }
 
-    private static void awaitRedisInUse(LocalFleet waiting) {
-        Await.until(CONVERGENCE, "every worker is followed by Redis",
-                () -> waiting.gateways().stream().allMatch(Gateway::followsByRedis));
+    private static void awaitFollowedByRedis(LocalFleet used) {
+        Await.until(CONVERGENCE, "every worker is followed by Redis", () -> {
+            new ConversationLoad(used.gateways(), /* clients */ 6, Duration.ofMillis(10), ++seed).run(24);
+            return used.gateways().stream().allMatch(Gateway::followsByRedis);
+        });
     }
 
     private static List<String> redis(String uri, String... more) {

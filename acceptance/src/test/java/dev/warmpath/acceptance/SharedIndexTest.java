@@ -8,6 +8,7 @@ import dev.warmpath.acceptance.Gateway.Answer;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
@@ -57,8 +58,7 @@ class SharedIndexTest {
     void when_redis_appears_the_routers_find_it() {
         REDIS.start();
 
-        Await.until(Duration.ofSeconds(20), "every worker is followed by Redis",
-                () -> fleet.gateways().stream().allMatch(Gateway::followsByRedis));
+        Await.until(Duration.ofSeconds(20), "no router says degraded", SharedIndexTest::isDegradedNowhere);
         Await.until(Duration.ofSeconds(20), "every worker is in the log",
                 () -> REDIS.ask("HLEN warmpath:workers").equals(":" + WORKERS));
         IndexTruth.awaitEqual(CONVERGENCE, fleet.gateways(), WORKERS);
@@ -70,15 +70,21 @@ class SharedIndexTest {
         var one = new ConversationLoad(List.of(fleet.gateway()), /* clients */ 6, Duration.ofMillis(150), /* seed */ 1);
         var two = new ConversationLoad(fleet.gateways(), /* clients */ 12, Duration.ofMillis(300), /* seed */ 2);
 
+        var byRedis = new AtomicBoolean();
+
         // at the same time, so that both meet the same fleet
         CompletableFuture<List<Turn>> baseline = CompletableFuture.supplyAsync(() -> one.run(150));
-        List<Turn> turns = two.run(300, REDIS::kill);
+        List<Turn> turns = two.run(300, () -> {
+            byRedis.set(fleet.gateways().stream().allMatch(Gateway::followsByRedis));
+            REDIS.kill();
+        });
 
         double oneRouter = ConversationLoad.hitPercent(baseline.join());
         double before = ConversationLoad.hitPercent(turns.subList(0, 150));
         double after = ConversationLoad.hitPercent(turns.subList(150, 300));
         System.out.printf("hit rate: one router %.1f %%, two %.1f %%, with Redis killed %.1f %%%n",
                 oneRouter, before, after);
+        assertThat(byRedis).as("until then all workers were followed by Redis").isTrue();
         assertThat(turns).hasSize(300).allSatisfy(turn -> assertThat(turn.status()).isEqualTo(200));
         assertThat(before).isCloseTo(oneRouter, within(1.0));
         assertThat(after).isCloseTo(oneRouter, within(3.0));
@@ -89,8 +95,7 @@ class SharedIndexTest {
     void when_redis_comes_back_empty_both_indexes_equal_the_workers_sets_without_any_traffic() {
         REDIS.start();
 
-        Await.until(CONVERGENCE, "every worker is followed by Redis",
-                () -> fleet.gateways().stream().allMatch(Gateway::followsByRedis));
+        Await.until(CONVERGENCE, "no router says degraded", SharedIndexTest::isDegradedNowhere);
         IndexTruth.awaitEqual(CONVERGENCE, fleet.gateways(), WORKERS);
     }
 
@@ -111,5 +116,10 @@ class SharedIndexTest {
         assertThat(again.worker()).isEqualTo(first.worker());
         assertThat(again.cachedTokens()).isEqualTo(384);
         assertThat(again.predictedCachedTokens()).isEqualTo(384);
+        assertThat(restarted.followsByRedis()).as("what it knew, it had from Redis").isTrue();
+    }
+
+    private static boolean isDegradedNowhere() {
+        return fleet.gateways().stream().noneMatch(router -> router.redisHealth().has("degraded"));
     }
 }
