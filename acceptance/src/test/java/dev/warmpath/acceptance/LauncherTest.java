@@ -9,6 +9,7 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,8 +55,8 @@ class LauncherTest {
     @Test
     void two_routers_share_an_index_in_an_embedded_redis_that_can_be_verified_and_ends_with_the_fleet()
             throws IOException, InterruptedException {
-        Files.createSymbolicLink(Files.createDirectory(state.resolve("bin")).resolve("redis-server"),
-                RedisProcess.bundled());
+        Files.copy(RedisProcess.bundled(), Files.createDirectory(state.resolve("bin")).resolve("redis-server"),
+                StandardCopyOption.COPY_ATTRIBUTES);
         int port = LocalFleet.freePortRange(2, 1);
         List<Long> started;
         try {
