@@ -102,7 +102,7 @@ public final class EventLagBenchmark {
                 LockSupport.parkNanos(LOOK_EVERY_NANOS);
             }
             publishedNanos[i] = System.nanoTime();
-            publisher.publish(changes);                            // its lock, then a volatile position, carry the time over
+            publisher.publish(changes);        // its lock and the volatile position carry the time to the one who looks
         }
         looking.join();
         return lags;

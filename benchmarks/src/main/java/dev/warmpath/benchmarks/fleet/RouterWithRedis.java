@@ -19,7 +19,7 @@ import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import redis.embedded.RedisServer;
 
-/** A real Redis on loopback, a whole router in this process, and registrations of workers that only seem to be there. */
+/** A real Redis on loopback, a whole router in this process, and registrations of workers that only seem to live. */
 final class RouterWithRedis implements AutoCloseable {
 
     static final FleetToken TOKEN = FleetToken.of("benchmark");

@@ -30,7 +30,8 @@ import tools.jackson.databind.json.JsonMapper;
  * common ones with the frequencies of Zipf's law (exponent 1), the others random.
  * <pre>
  * mvn -q -B -pl benchmarks -am package -DskipTests dependency:copy-dependencies -DincludeScope=runtime
- * java -Xmx4g --enable-native-access=ALL-UNNAMED -cp 'benchmarks/target/benchmarks.jar:benchmarks/target/dependency/*' \
+ * java -Xmx4g --enable-native-access=ALL-UNNAMED \
+ *     -cp 'benchmarks/target/benchmarks.jar:benchmarks/target/dependency/*' \
  *     dev.warmpath.benchmarks.fleet.WarmReplicaBenchmark [distinct|shared] [workers] [keys per worker]
  * </pre>
  */
@@ -118,7 +119,7 @@ public final class WarmReplicaBenchmark {
         return keys;
     }
 
-    /** The n-th most frequent of N is drawn with probability 1 / (n ln N): its rank is N to the power of a uniform draw. */
+    /** The n-th most frequent of N is drawn with probability 1 / (n ln N): its rank is N to the power of a draw. */
     private KeySet halfCommon(long[] common, int count) {
         var keys = new KeySet();
         while (keys.size() < count / 2) {

@@ -1,27 +1,16 @@
 package dev.warmpath.router.fleetlink;
 
-import dev.warmpath.protocol.event.EventFormatException;
-import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.event.KvEventBatch;
-import dev.warmpath.protocol.event.KvEventCodec;
-import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.fleet.EventSource;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.WorkerCopy.State;
-import dev.warmpath.router.fleetlink.WorkerHttp.WorkerAnswerException;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.KvEventApplier;
-import java.io.BufferedInputStream;
-import java.io.DataInputStream;
-import java.io.IOException;
-import java.net.HttpURLConnection;
 import java.net.SocketTimeoutException;
 import java.time.Duration;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,10 +24,6 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Directly</b>, by the worker's own stream, while Redis is away, not configured, or does not carry this worker's
  * batches (a worker cut off from Redis); until its batches appear in the log again, next to those known.
- *
- * <p>A worker that was asked a while ago is asked again at once, otherwise after growing pauses until its lease ends: a
- * snapshot that is contradicted as soon as it has come must not become a loop of snapshots. A refused connection,
- * another epoch at the address or the worker's own word (503) means that this life of the worker is over.
  */
 final class EventFollower implements WorkerLinks.Task {
 
@@ -50,32 +35,26 @@ final class EventFollower implements WorkerLinks.Task {
     /** A log that is behind the worker's own stream by more is not preferred to it. */
     private static final Duration MOMENT = Duration.ofMillis(500);
     private static final Duration HEARTBEAT_MISSED = Duration.ofSeconds(2);
-    /** Longer than the heartbeat takes to contradict a copy. */
-    private static final Duration GOOD_WHILE = Duration.ofSeconds(5);
 
     private final Fleet fleet;
     private final FleetWorker worker;
     private final WorkerCopy copy;
     private final LogInbox inbox;
-    private final WorkerHttp http;
+    private final WorkerStream stream;
     private final LongSupplier nanoTime;
-    private final Backoff backoff;
-    private boolean asked;
-    private long askedNanos;
     private @Nullable Heartbeat heard;
     private long heardNanos;
     private long recentSequence = KvEventApplier.NO_SEQUENCE;
     private long recentNanos;
 
-    EventFollower(Fleet fleet, FleetWorker worker, WorkerCopy copy, LogInbox inbox, WorkerHttp http,
-            LongSupplier nanoTime, RandomGenerator random) {
+    EventFollower(Fleet fleet, FleetWorker worker, WorkerCopy copy, LogInbox inbox, WorkerStream stream,
+            LongSupplier nanoTime) {
         this.fleet = fleet;
         this.worker = worker;
         this.copy = copy;
         this.inbox = inbox;
-        this.http = http;
+        this.stream = stream;
         this.nanoTime = nanoTime;
-        this.backoff = Backoff.ofLink(random);
     }
 
     @Override
@@ -86,7 +65,7 @@ final class EventFollower implements WorkerLinks.Task {
                 followDirectly();
             } catch (RuntimeException e) {
                 log.error("following worker {} failed in the router", worker, e);
-                Thread.sleep(backoff.next());
+                Thread.sleep(TURN);
             }
         }
     }
@@ -94,11 +73,12 @@ final class EventFollower implements WorkerLinks.Task {
     // ---- by the log
 
     private void followLog() throws InterruptedException {
-        if (inbox.stream().isRead()) {
-            worker.markFollowedBy(EventSource.LOG);
+        if (!inbox.stream().isRead()) {
+            return;
         }
+        worker.markFollowedBy(EventSource.LOG);
         heardNanos = nanoTime.getAsLong();
-        while (!worker.isGone() && inbox.stream().isRead()) {
+        do {
             KvEventBatch batch = inbox.poll(copy.isEmpty() ? SHORT_TURN : TURN);
             if (batch != null) {
                 copy.apply(batch, ReloadSource.CHECKPOINT);
@@ -111,12 +91,20 @@ final class EventFollower implements WorkerLinks.Task {
                 return;
             }
             probeIfSilent();
+        } while (!worker.isGone() && isStillRead());
+    }
+
+    /** Looks twice: after a pause of the whole process its reader, too, has to come to its turn first. */
+    private boolean isStillRead() throws InterruptedException {
+        if (!inbox.stream().isRead()) {
+            Thread.sleep(TURN);
         }
+        return inbox.stream().isRead();
     }
 
     /** One snapshot from the worker itself. */
     private void reload() throws InterruptedException {
-        String trouble = readWorker(ReloadSource.WORKER, () -> true);
+        String trouble = stream.read(ReloadSource.WORKER, () -> true);
         if (trouble != null && !worker.isGone()) {
             log.info("no snapshot of worker {}: {}", worker, trouble);
         }
@@ -140,7 +128,7 @@ final class EventFollower implements WorkerLinks.Task {
     private void followDirectly() throws InterruptedException {
         worker.markFollowedBy(EventSource.DIRECT);
         while (!worker.isGone() && !logTakesOver()) {
-            String trouble = readWorker(ReloadSource.STREAM, this::logTakesOver);
+            String trouble = stream.read(ReloadSource.STREAM, this::logTakesOver);
             if (trouble != null && !worker.isGone()) {
                 log.info("event stream of worker {} ended: {}", worker, trouble);
             }
@@ -161,59 +149,5 @@ final class EventFollower implements WorkerLinks.Task {
             recentSequence = copy.sequence();
         }
         return recentSequence;
-    }
-
-    // ---- the worker's stream, for both
-
-    /**
-     * Reads the worker's stream, from its snapshot on.
-     *
-     * @param enough asked after every frame
-     * @return what ended it, or null if there was enough
-     */
-    private @Nullable String readWorker(ReloadSource source, BooleanSupplier enough) throws InterruptedException {
-        pauseUnlessQuiet();
-        try (var in = new DataInputStream(new BufferedInputStream(http.events(worker)))) {
-            do {
-                byte[] payload = EventFrames.read(in, EventFrames.maxPayloadBytes(worker.blockCount()));
-                if (payload.length > 0) {
-                    copy.apply(KvEventCodec.decode(payload), source);
-                }
-                State state = copy.state();
-                if (state != State.SOUND) {
-                    return "the copy is " + state;
-                }
-            } while (!worker.isGone() && !enough.getAsBoolean());
-            return null;
-        } catch (WorkerAnswerException e) {
-            if (e.status() == HttpURLConnection.HTTP_CONFLICT) {
-                fleet.remove(worker, "another life answers at its address (" + e.getMessage() + ")");
-            } else if (e.status() == HttpURLConnection.HTTP_UNAVAILABLE) {
-                fleet.remove(worker, "it is going away (" + e.getMessage() + ")");
-            } else {
-                fleet.eventsStuck(worker, "its events cannot be read: " + e.getMessage());
-            }
-            return e.toString();
-        } catch (IOException e) {
-            if (Thread.currentThread().isInterrupted()) {
-                throw new InterruptedException("closed while reading events");
-            }
-            if (WorkerHttp.isRefusal(e)) {
-                fleet.remove(worker, "its address refuses connections");
-            }
-            return e.toString();
-        } catch (EventFormatException e) {
-            return e.toString();
-        }
-    }
-
-    private void pauseUnlessQuiet() throws InterruptedException {
-        if (asked && nanoTime.getAsLong() - askedNanos < GOOD_WHILE.toNanos()) {
-            Thread.sleep(backoff.next());
-        } else {
-            backoff.reset();
-        }
-        asked = true;
-        askedNanos = nanoTime.getAsLong();
     }
 }

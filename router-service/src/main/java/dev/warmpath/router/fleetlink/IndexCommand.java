@@ -22,8 +22,8 @@ import tools.jackson.databind.json.JsonMapper;
  * index [--redis URI] [--json]
  * </pre>
  * Settings as a router has them: {@code WARMPATH_REDIS_URI}, {@code WARMPATH_REDIS_PASSWORD},
- * {@code WARMPATH_FLEET_TOKEN} and so on, or {@code --warmpath.redis.cluster=true}. The environment keeps secrets out of
- * the list of processes.
+ * {@code WARMPATH_FLEET_TOKEN} and so on, or {@code --warmpath.redis.cluster=true}. The environment keeps secrets out
+ * of the list of processes.
  */
 public final class IndexCommand {
 

@@ -17,9 +17,9 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Makes a router that begins to read Redis know, at once, whoever holds a lease there: registers it with the fleet under
- * the same checks as if it had come by itself, and gives its follower the checkpoint to begin with. Only the fleet's
- * token makes a lease good; heartbeats have to prolong it.
+ * Makes a router that begins to read Redis know, at once, whoever holds a lease there: registers it with the fleet
+ * under the same checks as if it had come by itself, and gives its follower the checkpoint to begin with. Only the
+ * fleet's token makes a lease good; heartbeats have to prolong it.
  */
 final class LeaseHolders {
 

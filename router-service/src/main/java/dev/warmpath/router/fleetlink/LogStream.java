@@ -5,8 +5,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of the event streams in Redis, as this router reads it: whether what stands in it is known here up to now. Written
- * by its {@link LogReader}, read by the followers of the workers that it carries.
+ * One of the event streams in Redis, as this router reads it: whether what stands in it is known here up to now.
+ * Written by its {@link LogReader}, read by the followers of the workers that it carries.
  */
 final class LogStream {
 

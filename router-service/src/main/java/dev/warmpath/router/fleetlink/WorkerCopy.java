@@ -56,7 +56,7 @@ final class WorkerCopy {
         return worker.events().position().sequence();
     }
 
-    /** @param source where a snapshot would come from; a checkpoint is for an empty copy, what follows makes it whole */
+    /** @param source where a snapshot would come from; a checkpoint is for an empty copy */
     void apply(KvEventBatch batch, ReloadSource source) {
         if (!batch.snapshot() && isEmpty()
                 || batch.snapshot() && source == ReloadSource.CHECKPOINT && !isEmpty()) {

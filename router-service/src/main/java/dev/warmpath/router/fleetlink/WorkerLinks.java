@@ -1,5 +1,6 @@
 package dev.warmpath.router.fleetlink;
 
+import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.Fleet;
@@ -61,7 +62,8 @@ final class WorkerLinks implements AutoCloseable {
         var random = RandomGenerator.getDefault();
         LogInbox inbox = events.open(worker);                      // before any snapshot: no batch may fall between
         var copy = new WorkerCopy(fleet, worker, metrics, nanoTime);
-        var follower = new EventFollower(fleet, worker, copy, inbox, http, nanoTime, random);
+        var stream = new WorkerStream(fleet, worker, copy, http, nanoTime, Backoff.ofLink(random));
+        var follower = new EventFollower(fleet, worker, copy, inbox, stream, nanoTime);
         start("fleet-events-" + worker.id(), () -> {
             try {
                 follower.run();

@@ -31,14 +31,16 @@ public enum RouterMeter {
     INDEX_BYTES("warmpath.index.bytes", "Memory of the index's tables", "bytes"),
     /** Gauges of how far it is behind, worst worker. */
     INDEX_LAG("warmpath.index.lag", "How long the copy of some worker has been behind, worst worker", "seconds"),
-    INDEX_LAG_BATCHES("warmpath.index.lag.batches", "Batches that the copy of some worker lacks, worst worker", "batches"),
+    INDEX_LAG_BATCHES(
+            "warmpath.index.lag.batches", "Batches that the copy of some worker lacks, worst worker", "batches"),
     /** Counters of what came from workers, by whichever way. */
     INDEX_CHANGES("warmpath.index.changes", "Keys stored and removed in the index", "keys"),
     INDEX_GAPS("warmpath.index.gaps", "Batches that came without the one before", "gaps"),
     INDEX_DRIFT("warmpath.index.drift", "Copies found to differ from what the worker says it holds", "copies"),
     /** Counter by source: checkpoint in Redis, the worker's snapshot, the beginning of its stream. */
     INDEX_RELOADS("warmpath.index.reloads", "Copies made anew, by where the snapshot came from", "copies"),
-    INDEX_REJECTED_BATCHES("warmpath.index.rejected.batches", "Batches that cannot be read or cannot be true", "batches"),
+    INDEX_REJECTED_BATCHES(
+            "warmpath.index.rejected.batches", "Batches that cannot be read or cannot be true", "batches"),
     /** Gauge; only with Redis. */
     REDIS_CONNECTED("warmpath.redis.connected", "Share of the event streams in Redis that are read up to now", "ratio");
 

@@ -143,7 +143,8 @@ class RedisLogTest {
             await("followed directly", () -> router.isFollowedBy(EventSource.DIRECT, "w"));
             assertThat(System.nanoTime() - before).isLessThan(TimeUnit.SECONDS.toNanos(5));
             await("its stream", () -> fake.streams.get() == 1);
-            assertThat(router.health.health().getDetails()).containsKey("degraded").containsEntry("followedDirectly", 1);
+            assertThat(router.health.health().getDetails())
+                    .containsKey("degraded").containsEntry("followedDirectly", 1);
             fake.frames.add(fake.store(2));
             await("a batch came directly", () -> router.equals(fake));
 
