@@ -14,6 +14,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -114,8 +115,9 @@ final class Gateway {
     Map<String, AnnouncedSet> indexCopies() {
         Map<String, AnnouncedSet> copies = new TreeMap<>();
         for (JsonNode worker : management("/actuator/prefixindex").path("workers")) {
-            copies.put(worker.path("id").asString(""), new AnnouncedSet(worker.path("size").asInt(-1),
-                    worker.path("digest").asLong(0), worker.path("sequence").asLong(-1)));
+            copies.put(worker.path("id").asString(""), new AnnouncedSet(worker.path("entries").asInt(-1),
+                    HexFormat.fromHexDigitsToLong(worker.path("setDigest").asString("0")),
+                    worker.path("sequence").asLong(-1)));
         }
         return copies;
     }
