@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param promptTokens length of its prompt
  * @param promptBlocks full blocks of it, those that cannot be reused included
- * @param promptHash   hash of the last full block in lower-case hex, which stands for all of them; null if there is none
+ * @param promptHash   hash of the last full block in lower-case hex, covers all of them; null if there is none
  */
 public record RouteExplanation(ServedModel model, int promptTokens, int promptBlocks, @Nullable String promptHash,
         RouteDecision decision) {}

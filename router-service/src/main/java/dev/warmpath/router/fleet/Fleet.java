@@ -109,6 +109,12 @@ public final class Fleet {
     }
 
     /** All workers, ready or not, in order of joining. */
+    public synchronized List<FleetWorker> everyone() {
+        expireLeases();
+        return List.copyOf(workers.values());
+    }
+
+    /** The same, as operators see them. */
     public synchronized List<WorkerView> snapshot() {
         expireLeases();
         long now = nanoTime.getAsLong();
@@ -124,6 +130,12 @@ public final class Fleet {
     /** Batches that the index's copy of some worker lacks; the most. */
     public synchronized long mostBehindBatches() {
         return workers.values().stream().mapToLong(FleetWorker::behindBatches).max().orElse(0);
+    }
+
+    /** Workers that have been in the index and can be relied on so far. */
+    public synchronized long ofGrade(IndexGrade grade) {
+        long now = nanoTime.getAsLong();
+        return workers.values().stream().filter(each -> each.isIndexed() && each.indexGrade(now) == grade).count();
     }
 
     /** Workers whose batches come that way. */
@@ -242,9 +254,9 @@ public final class Fleet {
         if (worker.isGone()) {
             return;
         }
-        worker.markGone();
         workers.remove(worker.id());
         index.remove(worker.keys());
+        worker.markGone();                                         // whoever sees it gone finds no trace of it
         forgetIdleRevisions();
         log.info("worker {} is removed: {}", worker, why);
     }

@@ -6,6 +6,7 @@ import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
+import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.RegistrationCheck;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -51,6 +52,9 @@ class FleetLinkConfiguration {
         metrics.watch(RouterMeter.INDEX_LAG,
                 () -> (double) fleet.longestOutOfStepNanos() / TimeUnit.SECONDS.toNanos(1));
         metrics.watch(RouterMeter.INDEX_LAG_BATCHES, fleet::mostBehindBatches);
+        for (IndexGrade grade : IndexGrade.values()) {
+            metrics.watch(RouterMeter.INDEX_WORKERS, () -> fleet.ofGrade(grade), "grade", grade.text());
+        }
         return fleet;
     }
 

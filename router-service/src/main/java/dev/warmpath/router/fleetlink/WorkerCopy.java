@@ -29,6 +29,7 @@ final class WorkerCopy {
     private final FleetWorker worker;
     private final RouterMetrics metrics;
     private final LongSupplier nanoTime;
+    private long driftSequence = KvEventApplier.NO_SEQUENCE;
 
     /** How the copy stands to the worker's last heartbeat. */
     enum State {
@@ -128,10 +129,18 @@ final class WorkerCopy {
             }
             case Standing.Drift drift -> {
                 worker.markBehind(now, 1);
-                metrics.driftFound();
-                log.warn("copy of worker {} needs a snapshot: {}", worker, drift);
+                tellOnce(drift);
                 yield State.UNSOUND;
             }
         };
+    }
+
+    /** The copy stays as it is until a snapshot comes, and is looked at meanwhile. */
+    private void tellOnce(Standing.Drift drift) {
+        if (drift.sequence() != driftSequence) {
+            driftSequence = drift.sequence();
+            metrics.driftFound();
+            log.warn("copy of worker {} needs a snapshot: {}", worker, drift);
+        }
     }
 }

@@ -24,6 +24,8 @@ final class WorkerLinks implements AutoCloseable {
 
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
+    /** What they hold, connections to Redis above all, is closed by them, or after them. */
+    private static final Duration LONGEST_GOODBYE = Duration.ofMillis(200);
 
     private final Fleet fleet;
     private final PrefixIndex index;
@@ -116,5 +118,12 @@ final class WorkerLinks implements AutoCloseable {
     public void close() {
         closed = true;
         threads.forEach(Thread::interrupt);
+        try {
+            for (Thread thread : threads) {
+                thread.join(LONGEST_GOODBYE);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 }

@@ -33,6 +33,8 @@ public enum RouterMeter {
     INDEX_LAG("warmpath.index.lag", "How long the copy of some worker has been behind, worst worker", "seconds"),
     INDEX_LAG_BATCHES(
             "warmpath.index.lag.batches", "Batches that the copy of some worker lacks, worst worker", "batches"),
+    /** Gauge by grade. */
+    INDEX_WORKERS("warmpath.index.workers", "Workers in the index, by how far it can be relied on", "workers"),
     /** Counters of what came from workers, by whichever way. */
     INDEX_CHANGES("warmpath.index.changes", "Keys stored and removed in the index", "keys"),
     INDEX_GAPS("warmpath.index.gaps", "Batches that came without the one before", "gaps"),

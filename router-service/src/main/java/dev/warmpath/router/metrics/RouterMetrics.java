@@ -40,8 +40,8 @@ public final class RouterMetrics {
     }
 
     /** @param value asked whenever somebody reads the gauge; in the meter's unit */
-    public void watch(RouterMeter meter, Supplier<Number> value) {
-        Gauge.builder(meter.meterName(), value).description(meter.description()).baseUnit(meter.unit())
+    public void watch(RouterMeter meter, Supplier<Number> value, String... tags) {
+        Gauge.builder(meter.meterName(), value).description(meter.description()).baseUnit(meter.unit()).tags(tags)
                 .register(registry);
     }
 

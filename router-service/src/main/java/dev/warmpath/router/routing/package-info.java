@@ -2,7 +2,7 @@
  * The decision: which worker gives the first token soonest. {@link dev.warmpath.router.routing.RoutingPolicy} is pure,
  * candidates in, decision with every term out; {@link dev.warmpath.router.routing.RequestRouter} puts the candidates
  * together from the fleet, the index and the requests that this router has in flight, and reserves the winner's place.
- * <p>Uses {@code fleet}, {@code prefix} and {@code protocol.block}. Used by {@code completion}.
+ * <p>Uses {@code fleet}, {@code prefix} and {@code protocol}. Used by {@code completion}.
  */
 @NullMarked
 package dev.warmpath.router.routing;

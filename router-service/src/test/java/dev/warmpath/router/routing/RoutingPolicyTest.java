@@ -48,7 +48,8 @@ class RoutingPolicyTest {
     /** 1000 pending, 16 of its own twice and one request at the warm worker; 128 twice at the cold one. */
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
-        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0, IndexGrade.EXACT);
+        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0,
+                IndexGrade.EXACT);
 
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
@@ -59,7 +60,8 @@ class RoutingPolicyTest {
     /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
     @Test
     void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
-        var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0, IndexGrade.EXACT);
+        var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0,
+                IndexGrade.EXACT);
 
         assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
         var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT);
@@ -71,7 +73,8 @@ class RoutingPolicyTest {
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
     @Test
     void missing_memory_costs_what_has_to_be_given_back_first() {
-        var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0, IndexGrade.EXACT);
+        var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0,
+                IndexGrade.EXACT);
 
         CandidateTerms terms = choose(320, tight, idle("cold", 0, 1)).candidates().getFirst();
         assertThat(terms.memoryTokens()).isEqualTo(96);

@@ -3,6 +3,7 @@ package dev.warmpath.router.routing;
 import static dev.warmpath.router.fleet.TestWorkers.CHECK;
 import static dev.warmpath.router.fleet.TestWorkers.MODEL;
 import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
@@ -17,6 +18,7 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.prefix.ApplyOutcome;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import java.net.URI;
@@ -230,7 +232,8 @@ final class SimulatedFleet {
         }
 
         void apply(KvEventBatch batch) {
-            Objects.requireNonNull(members.get(batch.workerId())).events().apply(batch);
+            var outcome = Objects.requireNonNull(members.get(batch.workerId())).events().apply(batch);
+            assertThat(outcome).isInstanceOf(ApplyOutcome.Applied.class);
         }
     }
 
@@ -345,8 +348,8 @@ final class SimulatedFleet {
                 removed[i] = eldest.next();
                 eldest.remove();
             }
-            announce(List.of(new BlockChange.Stored(Medium.DEVICE, stored),
-                    new BlockChange.Removed(Medium.DEVICE, removed)));
+            announce(List.of(new BlockChange.Removed(Medium.DEVICE, removed),
+                    new BlockChange.Stored(Medium.DEVICE, stored)));
         }
 
         private void announce(List<BlockChange> changes) {
