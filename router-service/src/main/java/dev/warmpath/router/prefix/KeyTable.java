@@ -16,7 +16,7 @@ final class KeyTable {
     /** 10 million keys make tables of 10,000, which a core copies within its own cache. */
     static final int SHARD_BITS = 10;
     static final int SHARDS = 1 << SHARD_BITS;
-    /** As improbable a sum as any other. */
+    /** As improbable as any other sum. */
     private static final int NEVER = 0x5eed_ca4e;
 
     private final AtomicReferenceArray<Shard> shards = new AtomicReferenceArray<>(SHARDS);
@@ -48,7 +48,7 @@ final class KeyTable {
         while (true) {
             Shard shard = shards.getAcquire(shardOf(key));
             int version = shard.version();
-            if ((version & 1) == 0 && sets.copyInto(shard.holderOf(key), found, at, words) && shard.isStill(version)) {
+            if ((version & 1) == 0 && sets.copyInto(shard.holderAt(shard.placeOf(key), key), found, at, words) && shard.isStill(version)) {
                 return;
             }
             Thread.yield();                                        // the writer may have lost its core in a change
@@ -72,7 +72,7 @@ final class KeyTable {
     boolean add(long key, int ordinal) {
         Shard shard = shards.getPlain(shardOf(key));
         int place = shard.placeOf(key);
-        int before = shard.holderAt(place);
+        int before = shard.holderAt(place, key);
         int after = sets.with(before, ordinal);
         if (after == before) {
             return false;
@@ -91,7 +91,7 @@ final class KeyTable {
     boolean remove(long key, int ordinal) {
         Shard shard = shards.getPlain(shardOf(key));
         int place = shard.placeOf(key);
-        int before = shard.holderAt(place);
+        int before = shard.holderAt(place, key);
         int after = sets.without(before, ordinal);
         if (after == before) {
             return false;
@@ -104,7 +104,7 @@ final class KeyTable {
     /** Takes ordinals from the holders of every key of one shard. */
     void sweep(int shardIndex, long[] ordinals) {
         Shard shard = shards.getPlain(shardIndex);
-        for (int place = 0; place < shard.capacity(); place++) {
+        for (int place = 0; place < shard.places(); place++) {
             int before = shard.holderAt(place);
             for (int dead = sets.firstOf(before, ordinals); dead >= 0; dead = sets.firstOf(before, ordinals)) {
                 replace(shard, place, before, sets.without(before, dead));

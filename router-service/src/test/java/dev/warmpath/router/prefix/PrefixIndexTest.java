@@ -7,9 +7,12 @@ import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.KeySet;
+import dev.warmpath.protocol.event.KeySetDigest;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -59,6 +62,82 @@ class PrefixIndexTest {
         assertThat(index.match(chain, 10).blocks(other)).isEqualTo(2);
         assertThat(index.holds(worker, chain.key(0))).isFalse();
         assertThat(index.holders(chain.key(0))).containsExactly(other);
+    }
+
+    @Test
+    void the_memory_of_a_removed_worker_is_back_after_the_sweep() {
+        long empty = index.stats().bytes();
+        WorkerKeys worker = loaded(index.add(100_000, true), new Random(1).longs(100_000).toArray());
+        WorkerKeys other = loaded(index.add(100, true), 5);
+        index.remove(worker);
+        PrefixIndex.Stats before = index.stats();
+        assertThat(before).isEqualTo(new PrefixIndex.Stats(1, 5, 100_005, 0, 1, before.bytes()));
+        assertThat(before.bytes()).isGreaterThan(empty + 100_000 * 12);
+
+        assertThat(index.sweep()).isTrue();
+        assertThat(index.stats()).isEqualTo(new PrefixIndex.Stats(1, 5, 5, 0, 0, empty));
+        assertThat(index.match(chain, 10).blocks(other)).isEqualTo(5);
+        assertThat(index.sweep()).isFalse();
+    }
+
+    @Test
+    void a_reload_replaces_what_was_held_and_the_old_copy_is_swept_later() {
+        WorkerKeys worker = loaded(index.add(100, true), 5);
+        WorkerKeys other = loaded(index.add(100, true), 5);
+        loaded(worker, 3);
+        assertThat(index.match(chain, 10).blocks(worker)).isEqualTo(3);
+        assertThat(index.match(chain, 10).blocks(other)).isEqualTo(5);
+        assertThat(index.holders(chain.key(4))).containsExactly(other);
+        assertThat(index.stats().retired()).isEqualTo(1);
+
+        index.sweep();
+        assertThat(index.match(chain, 10).blocks(worker)).isEqualTo(3);
+        assertThat(index.stats().holderSets()).isEqualTo(1);       // blocks 0 to 2: both
+        assertThat(index.stats().retired()).isZero();
+    }
+
+    @Test
+    void a_worker_is_in_no_match_before_its_first_snapshot_nor_after_a_drift() {
+        WorkerKeys worker = index.add(100, true);
+        assertThat(index.stats().workers()).isZero();
+        loaded(worker, 5);
+        assertThat(index.stats().workers()).isEqualTo(1);
+
+        worker.apply(new KvEventBatch("w", 1, 1, false, List.of(), 99, 0));
+        assertThat(index.match(chain, 10).blocks(worker)).isZero();
+        assertThat(index.stats().workers()).isZero();
+    }
+
+    @Test
+    void the_key_zero_is_held_and_let_go_like_any_other() {
+        WorkerKeys worker = loaded(index.add(100, true), 0L, 1L);
+        assertThat(index.holds(worker, 0)).isTrue();
+        loaded(worker, 1L);
+        assertThat(index.holds(worker, 0)).isFalse();
+    }
+
+    @Test
+    void a_snapshot_of_more_keys_than_the_pool_has_blocks_is_given_up_at_the_first_one_too_many() {
+        WorkerKeys worker = index.add(/* blockCount */ 1_000, true);
+        long[] keys = new Random(1).longs(50_000).toArray();
+
+        assertThat(worker.apply(new KvEventBatch("w", 1, 0, true, List.of(new Stored(Medium.DEVICE, keys)), 7, 7)))
+                .isEqualTo(new WorkerKeys.Totals(1_001, Arrays.stream(keys, 0, 1_001).map(KeySetDigest::mix).sum()));
+        assertThat(index.stats().keys()).isEqualTo(1_001);
+        assertThat(index.stats().workers()).isZero();
+        index.sweep();
+        assertThat(index.stats().keys()).isZero();
+    }
+
+    @Test
+    void what_is_applied_to_a_removed_worker_is_left_to_the_sweep() {
+        WorkerKeys worker = loaded(index.add(100, true), 5);
+        index.remove(worker);
+        loaded(worker, 7);
+        assertThat(worker.size()).isZero();
+        assertThat(index.match(chain, 10).blocks(worker)).isZero();
+        index.sweep();
+        assertThat(index.stats().keys()).isZero();
     }
 
     private WorkerKeys loaded(WorkerKeys worker, int blocks) {

@@ -1,0 +1,144 @@
+package dev.warmpath.router.prefix;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class KeyTableTest {
+
+    private static final int ORDINALS = 150;
+    private static final int WORDS = 3;
+
+    private final KeyTable table = new KeyTable();
+    /** What the table must say: the ordinals of every key that has any. */
+    private final Map<Long, BitSet> model = new HashMap<>();
+
+    @Test
+    void a_key_has_the_ordinals_that_were_added_and_not_removed() {
+        assertThat(table.add(7, 0)).isTrue();
+        assertThat(table.add(7, 0)).isFalse();
+        assertThat(table.add(7, 149)).isTrue();
+        assertThat(holders(7)).isEqualTo(bits(0, 149));
+
+        assertThat(table.remove(7, 0)).isTrue();
+        assertThat(table.remove(7, 0)).isFalse();
+        assertThat(holders(7)).isEqualTo(bits(149));
+        assertThat(table.remove(7, 149)).isTrue();
+        assertThat(holders(7)).isEqualTo(bits());
+        assertThat(table.size()).isZero();
+    }
+
+    @Test
+    void the_key_whose_bits_are_all_zero_is_a_key_like_any_other() {
+        assertThat(holders(0)).isEqualTo(bits());
+        table.add(0, 3);
+        table.add(1, 4);
+
+        assertThat(holders(0)).isEqualTo(bits(3));
+        assertThat(table.remove(0, 3)).isTrue();
+        assertThat(holders(1)).isEqualTo(bits(4));
+    }
+
+    @Test
+    void keys_with_equal_workers_share_one_set_and_it_goes_with_the_last_of_them() {
+        for (long key = 0; key < 10; key++) {
+            table.add(key << 40, 1);
+            table.add(key << 40, 2);
+        }
+        assertThat(table.holderSets()).isEqualTo(1);
+        for (long key = 0; key < 9; key++) {
+            table.remove(key << 40, 2);
+        }
+        assertThat(table.holderSets()).isEqualTo(1);
+        table.remove(9L << 40, 1);
+        assertThat(table.holderSets()).isZero();
+    }
+
+    @Test
+    void a_thousand_keys_with_one_home_at_the_very_end_of_a_shard_are_all_found() {
+        for (long i = 0; i < 1_000; i++) {
+            table.add(-1 - i, 5);
+        }
+        for (long i = 0; i < 1_000; i++) {
+            assertThat(holders(-1 - i)).isEqualTo(bits(5));
+        }
+        for (long i = 0; i < 1_000; i++) {
+            assertThat(table.remove(-1 - i, 5)).isTrue();
+        }
+        assertThat(table.size()).isZero();
+    }
+
+    @Test
+    void a_table_that_was_full_and_is_empty_again_has_given_its_memory_back() {
+        long empty = table.bytes();
+        var random = new Random(1);
+        long[] keys = random.longs(200_000).toArray();
+        for (long key : keys) {
+            table.add(key, 1);
+        }
+        long full = table.bytes() - empty;
+        assertThat(full).isBetween(200_000L * 12, 200_000L * 24);
+        for (long key : keys) {
+            table.remove(key, 1);
+        }
+        assertThat(table.bytes()).isEqualTo(empty);
+    }
+
+    /** Few homes, so that runs are long; both ends of shards; keys with one, few and many workers. */
+    @Test
+    void random_changes_and_sweeps_leave_what_an_obvious_model_holds() {
+        var random = new Random(42);
+        for (int round = 0; round < 20; round++) {
+            int fill = 20 + random.nextInt(1_500);
+            for (int step = 0; step < 3_000; step++) {
+                change(random, fill, random.nextInt(10) < (round % 2 == 0 ? 7 : 3));
+            }
+            if (round % 4 == 3) {
+                sweep(random);
+            }
+            model.forEach((key, ordinals) -> assertThat(holders(key)).isEqualTo(ordinals));
+            assertThat(table.size()).isEqualTo(model.size());
+            assertThat(table.holderSets()).isEqualTo((int) model.values().stream()
+                    .filter(ordinals -> ordinals.cardinality() > 1).distinct().count());
+        }
+    }
+
+    private void change(Random random, int fill, boolean add) {
+        long cluster = (long) random.nextInt(4) - 2 << 54 | (random.nextInt(4) * 0x15_5555_5555_5555L >>> 10);
+        long key = cluster + (long) random.nextInt(fill) * (random.nextBoolean() ? 1 : 1L << 41);
+        int ordinal = random.nextInt(5) > 0 ? random.nextInt(4) : random.nextInt(ORDINALS);
+        BitSet ordinals = model.computeIfAbsent(key, _ -> new BitSet());
+        assertThat(add ? table.add(key, ordinal) : table.remove(key, ordinal)).isEqualTo(ordinals.get(ordinal) != add);
+        ordinals.set(ordinal, add);
+        if (ordinals.isEmpty()) {
+            model.remove(key);
+        }
+    }
+
+    private void sweep(Random random) {
+        BitSet dead = bits(random.nextInt(4), random.nextInt(ORDINALS));
+        for (int shard = 0; shard < KeyTable.SHARDS; shard++) {
+            table.sweep(shard, dead.toLongArray());
+        }
+        model.values().forEach(ordinals -> ordinals.andNot(dead));
+        model.values().removeIf(BitSet::isEmpty);
+    }
+
+    private BitSet holders(long key) {
+        long[] found = new long[WORDS];
+        table.holders(new long[] {key}, 1, found, WORDS);
+        return BitSet.valueOf(found);
+    }
+
+    private static BitSet bits(int... ordinals) {
+        var bits = new BitSet();
+        for (int ordinal : ordinals) {
+            bits.set(ordinal);
+        }
+        return bits;
+    }
+}
