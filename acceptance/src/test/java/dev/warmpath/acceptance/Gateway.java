@@ -1,5 +1,10 @@
 package dev.warmpath.acceptance;
 
+import dev.warmpath.protocol.event.EventFrames;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.KvEventCodec;
+import dev.warmpath.protocol.fleet.Protocol;
+import java.io.DataInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -9,9 +14,10 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -83,23 +89,96 @@ final class Gateway {
         return send(json(base, path, body)).statusCode();
     }
 
+    /** Token ids of a text, none added. */
+    int[] tokenize(String text) {
+        JsonNode tokens = JSON.readTree(send(json(base, "/tokenize",
+                Map.of("model", LocalFleet.MODEL, "prompt", text, "add_special_tokens", false))).body()).path("tokens");
+        return tokens.valueStream().mapToInt(JsonNode::asInt).toArray();
+    }
+
     JsonNode explain(Map<String, ?> body) {
         return JSON.readTree(send(json(base, "/v1/route", body)).body());
     }
 
     /** Ids of the workers that the router would send requests to; empty while it cannot be reached. */
     List<String> readyWorkers() {
-        List<String> ready = new ArrayList<>();
-        try {
-            for (JsonNode worker : JSON.readTree(send(get(management, "/actuator/workers")).body()).path("workers")) {
-                if (worker.path("state").asString("").equalsIgnoreCase("ready")) {
-                    ready.add(worker.path("id").asString(""));
-                }
-            }
-        } catch (UncheckedIOException e) {
-            return List.of();
+        return management("/actuator/workers").path("workers").valueStream()
+                .filter(worker -> worker.path("state").asString("").equalsIgnoreCase("ready"))
+                .map(worker -> worker.path("id").asString(""))
+                .toList();
+    }
+
+    /** A worker's set of block keys, by size and digest, after the batch with this number. */
+    record AnnouncedSet(int size, long digest, long sequence) {}
+
+    /** What this router's index has of each worker; empty while the router cannot be reached. */
+    Map<String, AnnouncedSet> indexCopies() {
+        Map<String, AnnouncedSet> copies = new TreeMap<>();
+        for (JsonNode worker : management("/actuator/prefixindex").path("workers")) {
+            copies.put(worker.path("id").asString(""), new AnnouncedSet(worker.path("entries").asInt(-1),
+                    HexFormat.fromHexDigitsToLong(worker.path("setDigest").asString("0")),
+                    worker.path("sequence").asLong(-1)));
         }
-        return ready;
+        return copies;
+    }
+
+    /** What the workers of this router's fleet say themselves: each one's snapshot, read as a router does it. */
+    Map<String, AnnouncedSet> trueSets() {
+        Map<String, AnnouncedSet> sets = new TreeMap<>();
+        for (JsonNode worker : management("/actuator/workers").path("workers")) {
+            KvEventBatch snapshot = snapshot(worker);
+            sets.put(snapshot.workerId(),
+                    new AnnouncedSet(snapshot.setSize(), snapshot.setDigest(), snapshot.sequence()));
+        }
+        return sets;
+    }
+
+    private static KvEventBatch snapshot(JsonNode worker) {
+        HttpRequest request = get(URI.create(worker.path("url").asString("")),
+                Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.path("epoch").asLong(0));
+        int limit = EventFrames.maxPayloadBytes(worker.path("blockCount").asInt(0));
+        try (var in = new DataInputStream(CLIENT.send(request, BodyHandlers.ofInputStream()).body())) {
+            return KvEventCodec.decode(EventFrames.read(in, limit));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while waiting for the fleet", e);
+        }
+    }
+
+    /** The details that a process's health says of one of its parts. */
+    static JsonNode health(URI processManagement, String part) {
+        return JSON.readTree(send(get(processManagement, "/actuator/health")).body())
+                .path("components").path(part).path("details");
+    }
+
+    /** What this router's health says of Redis. */
+    JsonNode redisHealth() {
+        return health(management, "redis");
+    }
+
+    /** True if this router follows all its workers by the log in Redis. */
+    boolean followsByRedis() {
+        JsonNode redis = redisHealth();
+        return redis.path("followedByLog").asInt(0) > 0 && redis.path("followedDirectly").asInt(-1) == 0
+                && !redis.has("degraded");
+    }
+
+    /** Where this router reaches a worker; empty if it does not know it. */
+    String urlOf(String workerId) {
+        return management("/actuator/workers").path("workers").valueStream()
+                .filter(worker -> worker.path("id").asString("").equals(workerId))
+                .map(worker -> worker.path("url").asString(""))
+                .findFirst().orElse("");
+    }
+
+    private JsonNode management(String path) {
+        try {
+            return JSON.readTree(send(get(management, path)).body());
+        } catch (UncheckedIOException e) {
+            return JSON.createObjectNode();
+        }
     }
 
     /** The value of a meter's only sample on some process's Prometheus page. */

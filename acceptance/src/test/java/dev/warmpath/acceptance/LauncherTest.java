@@ -9,11 +9,13 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,13 +33,11 @@ class LauncherTest {
     @Test
     void up_returns_when_a_completion_succeeds_status_shows_a_line_per_process_and_down_ends_them_all()
             throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(2);
+        int port = LocalFleet.freePortRange(1, 1);
         try {
             Said up = warmpath("up", "--detach", "--workers", "1", "--port", Integer.toString(port));
             assertThat(up.status()).as(up.text()).isZero();
-            var gateway = new Gateway(
-                    URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
-            assertThat(gateway.complete("Hello", 2).status()).isEqualTo(200);
+            assertThat(gateway(port).complete("Hello", 2).status()).isEqualTo(200);
 
             Said status = warmpath("status");
             assertThat(status.text()).contains("router", "worker-1", "http://127.0.0.1:" + (port + 1));
@@ -53,10 +53,45 @@ class LauncherTest {
     }
 
     @Test
+    void two_routers_share_an_index_in_an_embedded_redis_that_can_be_verified_and_ends_with_the_fleet()
+            throws IOException, InterruptedException {
+        Files.copy(RedisProcess.bundled(), Files.createDirectory(state.resolve("bin")).resolve("redis-server"),
+                StandardCopyOption.COPY_ATTRIBUTES);
+        int port = LocalFleet.freePortRange(2, 1);
+        List<Long> started;
+        try {
+            Said up = warmpath("up", "--redis", "embedded", "--routers", "2", "--workers", "1", "--detach",
+                    "--port", Integer.toString(port));
+            assertThat(up.status()).as(up.text()).isZero();
+            started = pids();
+            assertThat(started).hasSize(4).allSatisfy(pid -> assertThat(commandLine(pid))
+                    .as("ps shows no URI: it may hold a password").doesNotContain("redis://"));
+            assertThat(warmpath("status").text().lines().filter(line -> line.endsWith(" ready"))).hasSize(4);
+
+            int[] prompt = IntStream.range(0, 100).toArray();
+            assertThat(gateway(port).complete(prompt, 2).cachedTokens()).isZero();
+            assertThat(gateway(port + 100).complete(prompt, 2).cachedTokens()).isEqualTo(96);
+
+            Said index = warmpath("index");
+            assertThat(index.status()).as(index.text()).isZero();
+            assertThat(index.text()).contains("worker-1");
+            assertThat(warmpath("index", "--json", "--redis", "redis://127.0.0.1:" + (port + 900)).text())
+                    .startsWith("{").contains("\"worker-1\"");
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
+        Await.until(Duration.ofSeconds(5), "no process is left",
+                () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
+    }
+
+    @Test
     void mistakes_are_answered_with_a_sentence() throws IOException, InterruptedException {
         assertThat(warmpath("up", "--workers", "none").text()).contains("--workers takes a number from 1 to 64");
         assertThat(warmpath("up", "--port", "70000").text()).contains("--port takes a number");
         assertThat(warmpath("up", "--model", "nowhere").text()).contains("nowhere is no model directory");
+        assertThat(warmpath("up", "--routers", "10").text()).contains("--routers takes a number from 1 to 9");
+        assertThat(warmpath("up", "--redis", "here").text()).contains("--redis takes 'embedded' or a URI");
+        assertThat(warmpath("index").text()).contains("no fleet with a Redis is running");
         assertThat(warmpath("up", "--gpu").text()).contains("up does not know '--gpu'");
         assertThat(warmpath("dance")).satisfies(said -> {
             assertThat(said.status()).isEqualTo(1);
@@ -66,7 +101,7 @@ class LauncherTest {
 
     @Test
     void a_busy_port_is_a_sentence_and_starts_nothing() throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(3);
+        int port = LocalFleet.freePortRange(1, 2);
         try (var taken = new ServerSocket(port + 2, 1, InetAddress.getLoopbackAddress())) {
             Said up = warmpath("up", "--detach", "--port", Integer.toString(port));
 
@@ -77,17 +112,14 @@ class LauncherTest {
 
     @Test
     void a_fleet_open_to_the_network_turns_strangers_away_from_its_workers() throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(2);
+        int port = LocalFleet.freePortRange(1, 1);
         try {
             Said up = warmpath(
                     "up", "--host", "0.0.0.0", "--detach", "--workers", "1", "--port", Integer.toString(port));
             assertThat(up.status()).as(up.text()).isZero();
-            var gateway = new Gateway(
-                    URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
-            assertThat(gateway.complete("Hello", 2).status()).isEqualTo(200);
+            assertThat(gateway(port).complete("Hello", 2).status()).isEqualTo(200);
 
-            var stranger = new Gateway(
-                    URI.create("http://127.0.0.1:" + (port + 1)), URI.create("http://127.0.0.1:" + (port + 1001)));
+            Gateway stranger = gateway(port + 1);
             assertThat(stranger.status("/v1/generate", Map.of("promptTokens", List.of(1, 2, 3)))).isEqualTo(401);
         } finally {
             assertThat(warmpath("down").status()).isZero();
@@ -96,7 +128,7 @@ class LauncherTest {
 
     @Test
     void a_signal_to_a_foreground_up_leaves_no_process() throws IOException, InterruptedException {
-        Process up = foreground(LocalFleet.freePortRange(3));
+        Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
             Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "three processes are starting", () -> pids().size() == 3);
             List<Long> started = pids();
@@ -113,7 +145,7 @@ class LauncherTest {
 
     @Test
     void down_ends_a_foreground_up_quietly() throws IOException, InterruptedException {
-        Process up = foreground(LocalFleet.freePortRange(3));
+        Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
             Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "up watches its fleet",
                     () -> read("foreground").contains("Ctrl-C stops everything."));
@@ -123,6 +155,14 @@ class LauncherTest {
         assertThat(up.waitFor(10, TimeUnit.SECONDS)).isTrue();
         assertThat(up.exitValue()).isZero();
         assertThat(read("foreground")).endsWith("Ctrl-C stops everything.\nstopped\n");
+    }
+
+    private static Gateway gateway(int port) {
+        return new Gateway(URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + (port + 1000)));
+    }
+
+    private static String commandLine(long pid) {
+        return ProcessHandle.of(pid).orElseThrow().info().commandLine().orElse("");
     }
 
     /** @return pids in the fleet file: role, id, pid, ... */
@@ -155,6 +195,8 @@ class LauncherTest {
         command.addAll(List.of(arguments));
         var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
         builder.environment().put("WARMPATH_STATE", state.toString());
+        builder.environment().merge("PATH", state.resolve("bin").toString(), (old, own) -> own + ":" + old);
+        builder.environment().remove("WARMPATH_REDIS_URI");
         return builder;
     }
 }

@@ -12,10 +12,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
- * One router and some workers as processes of their own on this machine. Ports are laid out as {@code ./warmpath up}
- * does it: router on P, workers on P + 1 …, management on each + 1000. Closing ends every process that was started.
+ * Routers and workers as processes of their own on this machine. Ports are laid out as {@code ./warmpath up} does it:
+ * routers on P, P + 100 …, workers on P + 1 …, management on each + 1000. Numbers start at 1. Closing ends every process
+ * that was started.
  */
 final class LocalFleet implements AutoCloseable {
 
@@ -25,27 +29,41 @@ final class LocalFleet implements AutoCloseable {
     static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final Path LOGS = Path.of("target", "fleet-logs");
     private static final int MANAGEMENT_OFFSET = 1000;
-    private static final Duration START_TIMEOUT = Duration.ofSeconds(90);
+    private static final int ROUTER_OFFSET = 100;
+    private static final int REDIS_OFFSET = 900;
+    private static final Duration START_TIMEOUT = Duration.ofSeconds(120);
 
     private final int port;
+    private final List<String> routerSettings;
+    private final List<String> workerSettings;
+    private final List<Process> routers = new ArrayList<>();
     private final List<Process> workers = new ArrayList<>();
-    private final Process router;
 
-    /** Starts the processes and returns when the router knows every worker as ready. */
+    /** Starts one router and its workers, and returns when it knows every worker as ready. */
     static LocalFleet start(int workerCount) {
-        return new LocalFleet(workerCount);
+        return start(1, workerCount, List.of(), List.of());
     }
 
-    private LocalFleet(int workerCount) {
-        this.port = freePortRange(workerCount + 1);
-        this.router = startRouter();
+    /** The same with several routers, each of which knows every worker; settings as on the command line. */
+    static LocalFleet start(int routerCount, int workerCount, List<String> routerSettings,
+            List<String> workerSettings) {
+        return new LocalFleet(routerCount, workerCount, routerSettings, workerSettings);
+    }
+
+    private LocalFleet(int routerCount, int workerCount, List<String> routerSettings, List<String> workerSettings) {
+        this.port = freePortRange(routerCount, workerCount);
+        this.routerSettings = routerSettings;
+        this.workerSettings = workerSettings;
         try {
+            for (int i = 1; i <= routerCount; i++) {
+                routers.add(startRouter(i, routerCount));
+            }
             for (int i = 1; i <= workerCount; i++) {
                 workers.add(startWorker(i));
             }
             Await.until(START_TIMEOUT, "all workers are ready", () -> {
                 requireAlive();
-                return gateway().readyWorkers().size() == workerCount;
+                return gateways().stream().allMatch(router -> router.readyWorkers().size() == workerCount);
             });
         } catch (RuntimeException | Error e) {
             close();
@@ -53,23 +71,47 @@ final class LocalFleet implements AutoCloseable {
         }
     }
 
+    /** The only router, or the first. */
     Gateway gateway() {
-        return new Gateway(URI.create("http://127.0.0.1:" + port), URI.create("http://127.0.0.1:" + managementPort(0)));
+        return gateways().getFirst();
+    }
+
+    /** All routers, the ones that are down too. */
+    List<Gateway> gateways() {
+        return IntStream.range(0, routers.size())
+                .mapToObj(i -> new Gateway(local(routerPort(i + 1)), local(routerPort(i + 1) + MANAGEMENT_OFFSET)))
+                .toList();
     }
 
     static String workerId(int number) {
         return "worker-" + number;
     }
 
+    URI workerUrl(int number) {
+        return local(port + number);
+    }
+
     URI workerManagement(int number) {
-        return URI.create("http://127.0.0.1:" + managementPort(number));
+        return local(port + number + MANAGEMENT_OFFSET);
     }
 
     /** Ends a worker at once, as a crash would. @param number 1 for the first */
     void kill(int number) throws InterruptedException {
-        Process worker = workers.get(number - 1);
-        worker.destroyForcibly();
-        worker.waitFor(10, TimeUnit.SECONDS);
+        workers.get(number - 1).destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+    }
+
+    void killRouter(int number) throws InterruptedException {
+        routers.get(number - 1).destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+    }
+
+    void restartRouter(int number) {
+        routers.set(number - 1, startRouter(number, routers.size()));
+    }
+
+    /** Starts one more worker beside the others. @param settings win over the usual ones */
+    void addWorker(String... settings) {
+        int number = workers.size() + 1;
+        workers.add(startWorker(number, settings));
     }
 
     void restartWorker(int number) {
@@ -77,7 +119,7 @@ final class LocalFleet implements AutoCloseable {
     }
 
     ProcessHandle routerProcess() {
-        return router.toHandle();
+        return routers.getFirst().toHandle();
     }
 
     ProcessHandle workerProcess(int number) {
@@ -86,8 +128,8 @@ final class LocalFleet implements AutoCloseable {
 
     @Override
     public void close() {
-        List<Process> all = new ArrayList<>(workers);
-        all.addFirst(router);
+        List<Process> all = new ArrayList<>(routers);
+        all.addAll(workers);
         all.forEach(Process::destroy);
         for (Process process : all) {
             try {
@@ -101,22 +143,28 @@ final class LocalFleet implements AutoCloseable {
         }
     }
 
-    private Process startRouter() {
-        return launch("router", List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m"),
-                ROOT.resolve("router-service/target/router-service-app.jar"), 0, List.of());
+    private Process startRouter(int number, int routerCount) {
+        String id = routerCount == 1 ? "router" : "router-" + number;
+        return launch(id, List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m"),
+                ROOT.resolve("router-service/target/router-service-app.jar"), routerPort(number), routerSettings);
     }
 
-    private Process startWorker(int number) {
+    private Process startWorker(int number, String... settings) {
+        String routerUrls = IntStream.rangeClosed(1, routers.size())
+                .mapToObj(router -> local(routerPort(router) + MANAGEMENT_OFFSET).toString())
+                .collect(Collectors.joining(","));
+        List<String> arguments = new ArrayList<>(workerSettings);
+        arguments.addAll(List.of(
+                "--warmpath.worker.base-url=" + local(port + number),
+                "--warmpath.model.directory=" + ROOT.resolve("models").resolve(MODEL),
+                "--warmpath.compute.threads=1",
+                "--warmpath.routerlink.urls=" + routerUrls));
+        arguments.addAll(settings.length > 0 ? List.of(settings) : List.of("--warmpath.worker.id=" + workerId(number)));
         return launch(workerId(number), List.of("-XX:+UseSerialGC", "-Xmx1g", "--add-modules", "jdk.incubator.vector"),
-                ROOT.resolve("worker-agent/target/worker-agent-app.jar"), number, List.of(
-                        "--warmpath.worker.id=" + workerId(number),
-                        "--warmpath.worker.base-url=http://127.0.0.1:" + (port + number),
-                        "--warmpath.model.directory=" + ROOT.resolve("models").resolve(MODEL),
-                        "--warmpath.compute.threads=1",
-                        "--warmpath.routerlink.urls=http://127.0.0.1:" + managementPort(0)));
+                ROOT.resolve("worker-agent/target/worker-agent-app.jar"), port + number, arguments);
     }
 
-    private Process launch(String id, List<String> jvmFlags, Path jar, int offset, List<String> arguments) {
+    private Process launch(String id, List<String> jvmFlags, Path jar, int processPort, List<String> arguments) {
         if (!Files.exists(jar)) {
             throw new IllegalStateException(jar + " is missing: these tests run the packaged services (mvn verify)");
         }
@@ -124,7 +172,7 @@ final class LocalFleet implements AutoCloseable {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmFlags);
         command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-jar", jar.toString(),
-                "--server.port=" + (port + offset), "--management.server.port=" + managementPort(offset)));
+                "--server.port=" + processPort, "--management.server.port=" + (processPort + MANAGEMENT_OFFSET)));
         command.addAll(arguments);
         try {
             Files.createDirectories(LOGS);
@@ -138,35 +186,53 @@ final class LocalFleet implements AutoCloseable {
     }
 
     private void requireAlive() {
-        if (!router.isAlive() || workers.stream().anyMatch(worker -> !worker.isAlive())) {
+        if (!Stream.concat(routers.stream(), workers.stream()).allMatch(Process::isAlive)) {
             throw new IllegalStateException("a process ended while starting; logs: " + LOGS.toAbsolutePath());
         }
     }
 
-    private int managementPort(int offset) {
-        return port + offset + MANAGEMENT_OFFSET;
+    private int routerPort(int number) {
+        return port + ROUTER_OFFSET * (number - 1);
     }
 
-    /** @return P such that P … and P + 1000 … are free, {@code count} ports each */
-    static int freePortRange(int count) {
+    private static URI local(int port) {
+        return URI.create("http://127.0.0.1:" + port);
+    }
+
+    /** @return P such that the ports of all routers and workers are free, those for management and an own Redis too */
+    static int freePortRange(int routerCount, int workerCount) {
         var random = new SplittableRandom();
         for (int attempt = 0; attempt < 100; attempt++) {
             int base = random.nextInt(20_000, 30_000);
-            if (areFree(base, count) && areFree(base + MANAGEMENT_OFFSET, count)) {
+            if (areFree(base, routerCount, workerCount)) {
                 return base;
             }
         }
-        throw new IllegalStateException("no free range of " + count + " ports");
+        throw new IllegalStateException(
+                "no free ports for " + routerCount + " routers and " + workerCount + " workers");
     }
 
-    private static boolean areFree(int base, int count) {
-        for (int port = base; port < base + count; port++) {
-            try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                assert socket.isBound();
-            } catch (IOException e) {
-                return false;
-            }
+    private static boolean areFree(int base, int routerCount, int workerCount) {
+        return isFree(base + REDIS_OFFSET) && IntStream.concat(
+                        IntStream.range(0, routerCount).map(i -> base + ROUTER_OFFSET * i),
+                        IntStream.rangeClosed(base + 1, base + workerCount))
+                .allMatch(port -> isFree(port) && isFree(port + MANAGEMENT_OFFSET));
+    }
+
+    /** @return some free port outside the ranges of fleets */
+    static int freePort() {
+        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
-        return true;
+    }
+
+    private static boolean isFree(int port) {
+        try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            return socket.isBound();
+        } catch (IOException e) {
+            return false;
+        }
     }
 }
