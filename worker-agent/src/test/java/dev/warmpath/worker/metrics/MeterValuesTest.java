@@ -91,7 +91,8 @@ class MeterValuesTest {
     void the_operators_page_names_no_meter_that_is_not_there_and_leaves_no_old_name_of_vllms_out() throws IOException {
         String page = Files.readString(Path.of("../docs/operations.md"));
         String table = page.substring(page.indexOf("| meter (worker)"), page.indexOf("## How large is the cache?"));
-        List<String> shown = Stream.of(worker(), vllm()).flatMap(text -> Scrape.samples(text).keySet().stream())
+        List<String> shown = Stream.of(worker(), RedisMetersTest.scrape(RedisMetersTest.WELL), vllm())
+                .flatMap(text -> Scrape.samples(text).keySet().stream())
                 .map(name -> name.replaceAll("\\{.*", "")).distinct().toList();
         List<String> named = Pattern.compile("`((?:warmpath_|vllm:)[a-z_:]+)").matcher(table).results()
                 .map(MatchResult::group).map(name -> name.substring(1)).toList();
