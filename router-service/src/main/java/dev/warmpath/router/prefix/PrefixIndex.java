@@ -243,7 +243,7 @@ public final class PrefixIndex {
     // ---- what is left of those that have gone
 
     /**
-     * Gives the memory of removed and reloaded workers back: one pass over the whole table, some 100 ms for ten million
+     * Gives the memory of removed and reloaded workers back: one pass over the whole table, some 200 ms for ten million
      * keys, in which others may write. Two at a time would give an ordinal away twice, hence one thread.
      *
      * @return false if there was nothing to do
