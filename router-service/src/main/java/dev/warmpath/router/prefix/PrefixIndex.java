@@ -218,7 +218,7 @@ public final class PrefixIndex {
         int count = Math.min(KEYS_PER_LOCK, keys.length - from);
         writing.lock();
         try {
-            if (copy.isRetired()) {                                // the worker was removed; the sweep may have been here
+            if (copy.isRetired()) {                                // the sweep may have been here
                 return;
             }
             for (int i = 0; i < count; i++) {
