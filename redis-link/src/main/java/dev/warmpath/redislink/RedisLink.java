@@ -60,7 +60,7 @@ public final class RedisLink implements AutoCloseable {
     private @Nullable Thread connector;
     private volatile @Nullable RedisConnection connection;
     private volatile @Nullable String problem = "not connected yet";
-    private boolean closed;
+    private volatile boolean closed;
 
     private RedisLink(RedisProperties properties) {
         this.properties = properties;
@@ -178,7 +178,7 @@ public final class RedisLink implements AutoCloseable {
 
     private void connectAgainAndAgain() {
         try {
-            while (!tryToConnect()) {
+            while (!closed && !tryToConnect()) {
                 Thread.sleep(backoff.next());
             }
         } catch (InterruptedException e) {

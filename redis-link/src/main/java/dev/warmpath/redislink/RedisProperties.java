@@ -138,9 +138,9 @@ public record RedisProperties(
             return servers;
         } catch (RuntimeException _) {
             throw new IllegalArgumentException("warmpath.redis.uri '" + uri.replaceFirst("^.*@", "…@")
-                    + "' is not the address of a Redis: it looks like redis://host:6379, rediss://host:6379 for TLS, or "
-                    + "redis-sentinel://host1:26379,host2:26379#primary; special characters in a password are written "
-                    + "as %40 for @, or the password goes into warmpath.redis.password");
+                    + "' is not the address of a Redis: it looks like redis://host:6379, rediss://host:6379 for TLS, "
+                    + "or redis-sentinel://host1:26379,host2:26379#primary; special characters in a password are "
+                    + "written as %40 for @, or the password goes into warmpath.redis.password");
         }
     }
 
@@ -180,7 +180,8 @@ public record RedisProperties(
 
     private static String hosts(List<RedisURI> servers) {
         return servers.stream()
-                .map(server -> server.getSocket() != null ? server.getSocket() : server.getHost() + ":" + server.getPort())
+                .map(server ->
+                        server.getSocket() != null ? server.getSocket() : server.getHost() + ":" + server.getPort())
                 .collect(Collectors.joining(", "));
     }
 }

@@ -4,8 +4,13 @@ import static dev.warmpath.redislink.TestRedis.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.redis.RedisLayout;
+import io.lettuce.core.AclCategory;
+import io.lettuce.core.AclSetuserArgs;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
+import io.lettuce.core.protocol.CommandType;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -47,6 +52,7 @@ class RedisClusterLinkTest {
         try (RedisLink link = RedisLink.open(properties)) {
             await("connected", link::isConnected);
             assertThat(link.isCluster()).isTrue();
+            await("all shards answering", () -> allAnswer(link));
             for (int i = 0; i < RedisLayout.STREAM_COUNT; i++) {
                 String stream = RedisLayout.stream(i);
                 link.commands().xadd(stream, Map.of(RedisLayout.BATCH_FIELD, RedisLinkTest.bytes("x" + i)));
@@ -55,6 +61,35 @@ class RedisClusterLinkTest {
                 }
             }
             assertThat(link.commands().hset(RedisLayout.WORKERS, "w", RedisLinkTest.bytes("1"))).isTrue();
+        }
+    }
+
+    @Test
+    void the_documented_permissions_suffice_to_find_the_shards() {
+        for (int port : cluster.serverPorts()) {
+            try (RedisClient node = RedisClient.create("redis://127.0.0.1:" + port)) {
+                node.connect().sync().aclSetuser("anna", AclSetuserArgs.Builder.on().addPassword("hush")
+                        .keyPattern("warmpath:*").addCategory(AclCategory.CONNECTION).addCommand(CommandType.XADD)
+                        .addCommand(CommandType.DEL).addCommand(CommandType.CLUSTER).addCommand(CommandType.INFO));
+            }
+        }
+        var properties = new RedisProperties("redis://127.0.0.1:" + cluster.serverPorts().getFirst(), true, "anna",
+                "hush", null, Duration.ofSeconds(1), Duration.ofSeconds(1), 10_000);
+        try (RedisLink link = RedisLink.open(properties)) {
+            await("connected", link::isConnected);
+            await("all shards answering", () -> allAnswer(link));
+        }
+    }
+
+    /** Each node says that the cluster is down until it has heard of all slots. */
+    private static boolean allAnswer(RedisLink link) {
+        try {
+            for (int i = 0; i < RedisLayout.STREAM_COUNT; i++) {
+                link.commands().del(RedisLayout.stream(i));
+            }
+            return true;
+        } catch (RedisException e) {
+            return false;
         }
     }
 

@@ -87,7 +87,7 @@ class RedisPropertiesTest {
         assertRefused(Map.of("uri", "redis://:x@h", "password", "y"),
                 "warmpath.redis.password is set and warmpath.redis.uri has credentials, too: leave one of them out");
         assertRefused(Map.of("uri", "redis-sentinel://s1#m", "cluster", "true"),
-                "warmpath.redis.uri names sentinels and warmpath.redis.cluster is true: a Redis Cluster has no sentinels");
+                "warmpath.redis.uri names sentinels and warmpath.redis.cluster is true: a Redis Cluster has no ");
         assertRefused(Map.of("uri", "redis://h", "ca-certificate", empty.toString()),
                 "warmpath.redis.ca-certificate is set, but warmpath.redis.uri does not ask for TLS: rediss:// does");
         assertRefused(Map.of("uri", "rediss://h", "ca-certificate", empty.toString()),

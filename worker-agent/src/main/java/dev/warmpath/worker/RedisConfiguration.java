@@ -5,6 +5,7 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.redislink.OnRedis;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.redislink.RedisProperties;
+import dev.warmpath.worker.metrics.RedisMeters;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.RedisAnnouncer;
 import dev.warmpath.worker.routerlink.RedisHealth;
@@ -28,6 +29,11 @@ class RedisConfiguration {
     RedisAnnouncer redisAnnouncer(RedisLink link, RedisProperties redis, KvEventPublisher publisher,
             Registration registration, FleetToken token, JsonMapper json) {
         return new RedisAnnouncer(link, redis, publisher, registration, token, json);
+    }
+
+    @Bean
+    RedisMeters redisMeters(RedisAnnouncer announcer) {
+        return new RedisMeters(announcer::status);
     }
 
     /** The bean's name is that of the component in the health answer. */

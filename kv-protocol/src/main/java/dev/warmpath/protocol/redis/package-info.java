@@ -4,7 +4,7 @@
  * everything in it is written anew by the workers.
  *
  * <pre>
- * warmpath:events:{0…7}        stream   batches as of {@code KvEventCodec}; each worker has its stream, several share one
+ * warmpath:events:{0…7}        stream   batches as of {@code KvEventCodec}; a worker's all in one, several share it
  * warmpath:checkpoint:{id}     string   {@link dev.warmpath.protocol.redis.Checkpoint}; ends a minute after its worker
  * warmpath:lease:{id}:{epoch}  string   the sealed registration; ends {@code RedisLayout.LEASE} after its worker
  * warmpath:workers             hash     worker id → epoch, decimal; whoever finds one without a lease may remove it

@@ -25,13 +25,14 @@ class FleetTokenTest {
         assertThat(FleetToken.NONE.header()).isNull();
     }
 
-    /** RFC 4231 has no such short key: the value is that of {@code openssl dgst -sha256 -hmac hush}. */
+    /** The value is that of {@code openssl dgst -sha256 -hmac hush}. */
     @Test
     void a_sealed_text_is_opened_by_the_same_token_only() {
         FleetToken token = FleetToken.of("hush");
         String sealed = token.seal("{\"a\":\n1}");
 
-        assertThat(token.seal("text")).isEqualTo("26e9453b04e7972aea215ac53e42ffca8a1c02fcf3d14a805eea3dfd3080e762\ntext");
+        assertThat(token.seal("text"))
+                .isEqualTo("26e9453b04e7972aea215ac53e42ffca8a1c02fcf3d14a805eea3dfd3080e762\ntext");
         assertThat(token.open(sealed)).isEqualTo("{\"a\":\n1}");
         assertThat(FleetToken.of("hush ").open(sealed)).isNotNull();
         assertThat(FleetToken.of("other").open(sealed)).isNull();

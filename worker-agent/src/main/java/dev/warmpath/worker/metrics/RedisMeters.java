@@ -5,32 +5,26 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
-import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.stereotype.Component;
 
-/** Registers every {@link RedisMeter}, if this worker announces to Redis. */
-@Component
-final class RedisMeters implements MeterBinder {
+/** Registers every {@link RedisMeter} over the announcer's latest word. */
+public final class RedisMeters implements MeterBinder {
 
-    private final ObjectProvider<RedisAnnouncer> announcer;
+    private final Supplier<RedisAnnouncer.Status> status;
 
-    RedisMeters(ObjectProvider<RedisAnnouncer> announcer) {
-        this.announcer = announcer;
+    public RedisMeters(Supplier<RedisAnnouncer.Status> status) {
+        this.status = status;
     }
 
     @Override
     public void bindTo(MeterRegistry registry) {
-        announcer.ifAvailable(present -> bind(present, registry));
-    }
-
-    private static void bind(RedisAnnouncer announcer, MeterRegistry registry) {
         for (RedisMeter meter : RedisMeter.values()) {
-            ToDoubleFunction<RedisAnnouncer> value = now -> meter.value.applyAsDouble(now.status());
+            ToDoubleFunction<Supplier<RedisAnnouncer.Status>> value = now -> meter.value.applyAsDouble(now.get());
             switch (meter.kind) {
-                case GAUGE -> Gauge.builder(meter.meterName, announcer, value)
+                case GAUGE -> Gauge.builder(meter.meterName, status, value)
                         .description(meter.description).register(registry);
-                case COUNTER -> FunctionCounter.builder(meter.meterName, announcer, value)
+                case COUNTER -> FunctionCounter.builder(meter.meterName, status, value)
                         .description(meter.description).register(registry);
             }
         }

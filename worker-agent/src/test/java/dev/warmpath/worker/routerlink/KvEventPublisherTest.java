@@ -47,6 +47,22 @@ class KvEventPublisherTest {
     }
 
     @Test
+    void a_reader_that_asks_gets_one_more_snapshot_in_its_place_among_the_batches() {
+        List<KvEventBatch> seen = new ArrayList<>();
+        KvEventPublisher.Subscriber reader = frame -> seen.add(KvEventCodec.decode(
+                Arrays.copyOfRange(frame, EventFrames.HEADER_BYTES, frame.length)));
+        publisher.snapshot(reader);                                // not subscribed yet: nothing
+        publisher.subscribe(reader);
+        publisher.publish(List.of(stored(1, 2)));
+        publisher.snapshot(reader);
+        publisher.publish(List.of(stored(3)));
+
+        assertThat(seen).extracting(KvEventBatch::snapshot).containsExactly(true, false, true, false);
+        assertThat(seen).extracting(KvEventBatch::sequence).containsExactly(0L, 1L, 1L, 2L);
+        assertThat(seen.get(2).setSize()).isEqualTo(2);
+    }
+
+    @Test
     void a_reader_that_cannot_take_a_frame_is_dropped_and_the_others_go_on() {
         publisher.subscribe(new KvEventPublisher.Subscriber() {
             private int taken;

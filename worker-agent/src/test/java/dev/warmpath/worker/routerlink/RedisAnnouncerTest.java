@@ -222,13 +222,10 @@ class RedisAnnouncerTest {
         redis.start();
         Worker worker = worker("w", 7).startAndWait();
         redis.freeze();
-        long longest = 0;
-        for (int i = 0; i < 20_000; i++) {                         // twenty times the queue
-            long before = System.nanoTime();
+        for (int i = 0; i < 20_000; i++) {                         // twenty times the queue, and nobody empties it
             worker.store(i);
-            longest = Math.max(longest, System.nanoTime() - before);
         }
-        assertThat(longest).isLessThan(Duration.ofMillis(900).toNanos());   // a command would be given up after a second
+        assertThat(worker.publisher.state().lastSequence()).isEqualTo(20_000);
         await("given up", () -> worker.announcer.status().restarts() > 0);
         assertThat(worker.publisher.subscriberCount()).isZero();
         redis.thaw();
