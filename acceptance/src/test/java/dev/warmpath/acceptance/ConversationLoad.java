@@ -3,8 +3,10 @@ package dev.warmpath.acceptance;
 import dev.warmpath.acceptance.Gateway.Answer;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -58,16 +60,18 @@ final class ConversationLoad {
     List<Turn> run(int requestCount, Runnable atHalfTime) {
         var turns = new ConcurrentLinkedQueue<Turn>();
         var sent = new AtomicInteger();
+        List<CompletableFuture<Void>> running = new ArrayList<>();
         try (var clients = Executors.newVirtualThreadPerTaskExecutor()) {
             for (int client = 0; client < clientCount; client++) {
                 int firstTurn = client * TURNS / clientCount;          // not all conversations begin and end together
                 SplittableRandom own = random.split();
-                clients.submit(() -> {
+                running.add(CompletableFuture.runAsync(() -> {
                     for (int turn = firstTurn; sent.get() < requestCount; turn = 0) {
                         lead(turn, own, requestCount, sent, turns, atHalfTime);
                     }
-                });
+                }, clients));
             }
+            running.forEach(CompletableFuture::join);
         }
         return List.copyOf(turns);
     }

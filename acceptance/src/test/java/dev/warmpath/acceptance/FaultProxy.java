@@ -38,8 +38,8 @@ final class FaultProxy implements AutoCloseable {
     /** Opens a port of its own for a server on loopback, there or not. */
     FaultProxy(int targetPort) {
         this.target = new InetSocketAddress(InetAddress.getLoopbackAddress(), targetPort);
-        this.listener = listen(0);
-        this.port = listener.getLocalPort();
+        this.port = LocalFleet.freePort();
+        this.listener = listen();
     }
 
     int port() {
@@ -72,7 +72,7 @@ final class FaultProxy implements AutoCloseable {
         delayNanos = 0;
         silent = false;
         if (listener.isClosed() && !closed) {
-            listener = listen(port);
+            listener = listen();
         }
     }
 
@@ -82,10 +82,10 @@ final class FaultProxy implements AutoCloseable {
         cut();
     }
 
-    private ServerSocket listen(int wantedPort) {
+    private ServerSocket listen() {
         try {
-            var socket = new ServerSocket(wantedPort, /* backlog */ 64, InetAddress.getLoopbackAddress());
-            Thread.ofVirtual().name("fault-proxy-" + socket.getLocalPort()).start(() -> accept(socket));
+            var socket = new ServerSocket(port, /* backlog */ 64, InetAddress.getLoopbackAddress());
+            Thread.ofVirtual().name("fault-proxy-" + port).start(() -> accept(socket));
             return socket;
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -69,7 +69,6 @@ class SharedIndexTest {
     void two_routers_reuse_what_one_would_and_go_on_when_redis_is_killed() {
         var one = new ConversationLoad(List.of(fleet.gateway()), /* clients */ 6, Duration.ofMillis(150), /* seed */ 1);
         var two = new ConversationLoad(fleet.gateways(), /* clients */ 12, Duration.ofMillis(300), /* seed */ 2);
-
         var byRedis = new AtomicBoolean();
 
         // at the same time, so that both meet the same fleet

@@ -1,7 +1,8 @@
 /**
  * Tests that start real processes: the router's and the workers' own jars, on loopback, with the model that ships.
  * {@link dev.warmpath.acceptance.LocalFleet} starts and ends them; {@link dev.warmpath.acceptance.Gateway} speaks to
- * the router as any HTTP client would.
+ * the router as any HTTP client would. {@link dev.warmpath.acceptance.RedisProcess} is a real Redis, and
+ * {@link dev.warmpath.acceptance.FaultProxy} what can go wrong on the way to it.
  *
  * <p>One needs no process: {@link dev.warmpath.acceptance.IndexWorld} joins the workers' publishers to the router's
  * index by a wire that loses, doubles and reorders.

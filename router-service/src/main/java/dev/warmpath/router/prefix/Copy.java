@@ -1,8 +1,8 @@
 package dev.warmpath.router.prefix;
 
 /**
- * One loaded copy of a worker's keys: an ordinal in the index, and what is under it. A reload makes another one. Written
- * under the index's lock; size and digest are read by anybody.
+ * One loaded copy of a worker's keys: an ordinal in the index, and what is under it. A reload makes another one.
+ * Written under the index's lock; size and digest are read by anybody.
  */
 final class Copy {
 

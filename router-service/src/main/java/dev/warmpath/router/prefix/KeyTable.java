@@ -48,8 +48,11 @@ final class KeyTable {
         while (true) {
             Shard shard = shards.getAcquire(shardOf(key));
             int version = shard.version();
-            if ((version & 1) == 0 && sets.copyInto(shard.holderAt(shard.placeOf(key), key), found, at, words) && shard.isStill(version)) {
-                return;
+            if ((version & 1) == 0) {
+                int holder = shard.holderAt(shard.placeOf(key), key);
+                if (sets.copyInto(holder, found, at, words) && shard.isStill(version)) {
+                    return;
+                }
             }
             Thread.yield();                                        // the writer may have lost its core in a change
         }

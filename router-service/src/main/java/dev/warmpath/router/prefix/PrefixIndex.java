@@ -218,7 +218,7 @@ public final class PrefixIndex {
         int count = Math.min(KEYS_PER_LOCK, keys.length - from);
         writing.lock();
         try {
-            if (copy.isRetired()) {                                // the worker was removed; the sweep may have been here
+            if (copy.isRetired()) {                                // the sweep may have been here
                 return;
             }
             for (int i = 0; i < count; i++) {
@@ -243,7 +243,7 @@ public final class PrefixIndex {
     // ---- what is left of those that have gone
 
     /**
-     * Gives the memory of removed and reloaded workers back: one pass over the whole table, some 100 ms for ten million
+     * Gives the memory of removed and reloaded workers back: one pass over the whole table, some 200 ms for ten million
      * keys, in which others may write. Two at a time would give an ordinal away twice, hence one thread.
      *
      * @return false if there was nothing to do

@@ -121,8 +121,9 @@ class KvEventApplierTest {
     void a_pool_is_not_exceeded_even_by_a_batch_that_claims_a_smaller_set() {
         applier.apply(snapshot());
 
-        assertThat(applier.apply(new KvEventBatch("w", 5, 1, false,
-                List.of(stored(LongStream.range(0, 5_000).toArray())), 10, 0))).isEqualTo(new TooManyKeys(1_000, 1_001));
+        Stored tooMany = stored(LongStream.range(0, 5_000).toArray());
+        assertThat(applier.apply(new KvEventBatch("w", 5, 1, false, List.of(tooMany), 10, 0)))
+                .isEqualTo(new TooManyKeys(1_000, 1_001));
         assertThat(copy.size()).isZero();
         assertThat(applier.position().sequence()).isEqualTo(KvEventApplier.NO_SEQUENCE);
     }
