@@ -61,6 +61,20 @@ final class HolderSets {
         return set != null;
     }
 
+    /** Whether some of the ordinals are in; false, too, for a holder that was read in the middle of a change. */
+    boolean anyOf(long[] ordinals, int holder) {
+        if (holder >= 0) {
+            return holder > 0 && isIn(ordinals, holder - 1);
+        }
+        long[][] all = sets;
+        long[] set = ~holder < all.length ? all[~holder] : null;
+        long common = 0;
+        for (int i = 0; set != null && i < Math.min(set.length, ordinals.length); i++) {
+            common |= set[i] & ordinals[i];
+        }
+        return common != 0;
+    }
+
     // ---- the writer
 
     /** The holder with one worker more, with a reference for the caller; the same holder, without one, if it is in. */

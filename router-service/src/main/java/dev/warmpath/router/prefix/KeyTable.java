@@ -58,6 +58,21 @@ final class KeyTable {
         }
     }
 
+    /** Whether any of some ordinals holds a mixed key. */
+    boolean isHeldBy(long key, long[] ordinals) {
+        while (true) {
+            Shard shard = shards.getAcquire(shardOf(key));
+            int version = shard.version();
+            if ((version & 1) == 0) {
+                boolean held = sets.anyOf(ordinals, shard.holderAt(shard.placeOf(key), key));
+                if (shard.isStill(version)) {
+                    return held;
+                }
+            }
+            Thread.yield();
+        }
+    }
+
     // ---- the writer, after touching what it is about to change
 
     /** Brings the places of some mixed keys into the cache, their misses overlapping. */

@@ -23,6 +23,7 @@ import dev.warmpath.protocol.event.KeySetDigest;
 final class PrefixSearch {
 
     private static final int PROBES_PER_ROUND = 6;
+    private static final int PIECES = 8;
 
     private final KeyTable table;
     private final BlockHashChain chain;
@@ -72,10 +73,45 @@ final class PrefixSearch {
             found[i] = first & ~found[words + i];
             unresolved += Long.bitCount(found[i]);
         }
-        if (unresolved > 0) {
+        if (unresolved == 1) {
+            searchOne(found, limit - 1);
+        } else if (unresolved > 1) {
             var stretches = new Stretches(unresolved, words);
             add(stretches, 0, limit - 1, found, 0);
             narrow(stretches, unresolved);
+        }
+    }
+
+    /**
+     * The commonest search: one worker holds block 0 and not block {@code last}. By halving, whose next three questions
+     * are touched together: 8 look-ups in 3 rounds find a depth in 256 blocks.
+     */
+    private void searchOne(long[] worker, int last) {
+        int from = 0;
+        int to = last;
+        long[] keys = new long[PIECES - 1];
+        while (to - from > 1) {
+            int length = to - from;
+            int pieces = Math.min(PIECES, length);
+            for (int p = 1; p < pieces; p++) {
+                keys[p - 1] = mixedKey(from + length * p / pieces);
+            }
+            table.touch(keys, pieces - 1);
+            int low = 0;
+            int high = pieces;
+            while (high - low > 1) {
+                int middle = (low + high) >>> 1;
+                if (table.isHeldBy(keys[middle - 1], worker)) {
+                    low = middle;
+                } else {
+                    high = middle;
+                }
+            }
+            to = from + length * high / pieces;
+            from += length * low / pieces;
+        }
+        for (int i = 0; i < words; i++) {
+            settle(i, worker[i], to);
         }
     }
 
