@@ -9,6 +9,7 @@ public final class Protocol {
     /** On the router's management port. */
     public static final String REGISTRATIONS_PATH = "/internal/v1/registrations";
     public static final String HEARTBEATS_PATH = "/internal/v1/heartbeats";
+    public static final String FAREWELLS_PATH = "/internal/v1/farewells";
 
     /** On the worker's port. */
     public static final String GENERATE_PATH = "/v1/generate";

@@ -1,5 +1,5 @@
 /**
- * How a worker introduces itself to a router, and what it says every second from then on.
+ * How a worker introduces itself to a router, what it says every second from then on, and how it takes its leave.
  *
  * <p>Identifiers. A <b>worker id</b> names a place in the fleet and survives restarts; the <b>epoch</b> names one life
  * of it. A <b>revision</b> is the digest of everything that two workers must share to answer alike (weights, tokenizer,

@@ -1,5 +1,6 @@
 package dev.warmpath.router.fleet;
 
+import dev.warmpath.protocol.fleet.Farewell;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
@@ -177,6 +178,14 @@ public final class Fleet {
         worker.heard(heartbeat);
         worker.extendLease(leaseEnd());
         return new HeartbeatOutcome.Extended();
+    }
+
+    /** Removes that life of the worker, if it is here. */
+    public synchronized void farewell(Farewell farewell) {
+        FleetWorker worker = workers.get(farewell.workerId());
+        if (worker != null && worker.epoch() == farewell.epoch()) {
+            remove(worker, "it has said farewell");
+        }
     }
 
     /** The worker's first snapshot, or a batch after it, is in the index. */

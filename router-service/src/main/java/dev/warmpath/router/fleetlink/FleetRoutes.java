@@ -1,5 +1,6 @@
 package dev.warmpath.router.fleetlink;
 
+import dev.warmpath.protocol.fleet.Farewell;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
@@ -25,8 +26,8 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Registrations and heartbeats, on the management port. Accepted is 204; a refusal is an RFC 9457 problem with a
- * {@link RefusalReason}.
+ * Registrations, heartbeats and farewells, on the management port. Accepted is 204; a refusal is an RFC 9457 problem
+ * with a {@link RefusalReason}.
  *
  * <p>A web page in a browser on this machine can reach a port bound to loopback. Browsers say where a page comes from
  * ({@code Origin}), and ask before they send JSON, which nobody here answers: both are checked, token or not.
@@ -44,6 +45,8 @@ class FleetRoutes {
                         answer(request, token, json, Registration.class, sent -> register(fleet, links, sent)))
                 .POST(Protocol.HEARTBEATS_PATH, request ->
                         answer(request, token, json, Heartbeat.class, sent -> heartbeat(fleet, sent)))
+                .POST(Protocol.FAREWELLS_PATH, request ->
+                        answer(request, token, json, Farewell.class, sent -> farewell(fleet, sent)))
                 .build();
     }
 
@@ -64,6 +67,12 @@ class FleetRoutes {
             case HeartbeatOutcome.Refused(var reason, var message) -> refused(reason, message);
             case HeartbeatOutcome.Extended() -> ServerResponse.noContent().build();
         };
+    }
+
+    /** Whoever is not here has left already. */
+    private static Mono<ServerResponse> farewell(Fleet fleet, Farewell farewell) {
+        fleet.farewell(farewell);
+        return ServerResponse.noContent().build();
     }
 
     /** The codec's limit of 256 KiB bounds what is read. */

@@ -2,6 +2,7 @@ package dev.warmpath.router.fleetlink;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.Farewell;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.router.fleet.Fleet;
@@ -60,6 +61,25 @@ class FleetRoutesTest {
         }
         while (!fleet.snapshot().isEmpty()) {
             Thread.sleep(5);
+        }
+    }
+
+    @Test
+    void a_farewell_removes_that_life_of_a_worker_and_no_other() throws Exception {
+        try (var worker = new FakeWorker("w", 7)) {
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush");
+            for (var another : new Farewell[] {
+                new Farewell("w", 6), new Farewell("w", 8), new Farewell("nobody", 7), new Farewell(null, 7)}) {
+                assertThat(post(Protocol.FAREWELLS_PATH, another, "Bearer hush").statusCode()).isEqualTo(204);
+                assertThat(fleet.snapshot()).hasSize(1);
+            }
+            assertThat(post(Protocol.FAREWELLS_PATH, new Farewell("w", 7), "Bearer wrong").statusCode())
+                    .isEqualTo(401);
+            assertThat(fleet.snapshot()).hasSize(1);
+
+            assertThat(post(Protocol.FAREWELLS_PATH, new Farewell("w", 7), "Bearer hush").statusCode())
+                    .isEqualTo(204);
+            assertThat(fleet.snapshot()).isEmpty();
         }
     }
 
