@@ -11,6 +11,7 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import redis.embedded.RedisServer;
@@ -44,11 +45,15 @@ public final class TestRedis implements AutoCloseable {
         return redis;
     }
 
+    /** Not the system's choice: it gives such ports to clients, too, and one may take it while the server is down. */
     public static int freePort() {
-        try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
+            try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return port;
+            } catch (IOException _) {
+                // taken
+            }
         }
     }
 
