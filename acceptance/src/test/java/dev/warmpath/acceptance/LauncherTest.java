@@ -33,28 +33,6 @@ class LauncherTest {
     @Test
     void up_returns_when_a_completion_succeeds_status_shows_a_line_per_process_and_down_ends_them_all()
             throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(1, 1);
-        try {
-            Said up = warmpath("up", "--detach", "--workers", "1", "--port", Integer.toString(port));
-            assertThat(up.status()).as(up.text()).isZero();
-            assertThat(gateway(port).complete("Hello", 2).status()).isEqualTo(200);
-
-            Said status = warmpath("status");
-            assertThat(status.text()).contains("router", "worker-1", "http://127.0.0.1:" + (port + 1));
-            assertThat(status.text().lines().filter(line -> line.endsWith(" ready"))).hasSize(2);
-
-            Said twice = warmpath("up", "--port", Integer.toString(port));
-            assertThat(twice.status()).isEqualTo(1);
-            assertThat(twice.text()).contains("a fleet is running already");
-        } finally {
-            assertThat(warmpath("down").status()).isZero();
-        }
-        assertThat(warmpath("status").text()).contains("no fleet is running");
-    }
-
-    @Test
-    void two_routers_share_an_index_in_an_embedded_redis_that_can_be_verified_and_ends_with_the_fleet()
-            throws IOException, InterruptedException {
         Files.copy(RedisProcess.bundled(), Files.createDirectory(state.resolve("bin")).resolve("redis-server"),
                 StandardCopyOption.COPY_ATTRIBUTES);
         int port = LocalFleet.freePortRange(2, 1);
@@ -66,12 +44,22 @@ class LauncherTest {
             started = pids();
             assertThat(started).hasSize(4).allSatisfy(pid -> assertThat(commandLine(pid))
                     .as("ps shows no URI: it may hold a password").doesNotContain("redis://"));
-            assertThat(warmpath("status").text().lines().filter(line -> line.endsWith(" ready"))).hasSize(4);
 
+            Said status = warmpath("status");
+            assertThat(status.text())
+                    .contains("router", "router-2", "redis", "worker-1", "http://127.0.0.1:" + (port + 1));
+            assertThat(status.text().lines().filter(line -> line.endsWith(" ready"))).hasSize(4);
+
+            Said twice = warmpath("up", "--port", Integer.toString(port));
+            assertThat(twice.status()).isEqualTo(1);
+            assertThat(twice.text()).contains("a fleet is running already");
+
+            // two routers share an index
             int[] prompt = IntStream.range(0, 100).toArray();
             assertThat(gateway(port).complete(prompt, 2).cachedTokens()).isZero();
             assertThat(gateway(port + 100).complete(prompt, 2).cachedTokens()).isEqualTo(96);
 
+            assertThat(read("redis")).isEqualTo("WARMPATH_REDIS_URI=redis://127.0.0.1:" + (port + 900) + "\n");
             Said index = warmpath("index");
             assertThat(index.status()).as(index.text()).isZero();
             assertThat(index.text()).contains("worker-1");
@@ -82,6 +70,7 @@ class LauncherTest {
         }
         Await.until(Duration.ofSeconds(5), "no process is left",
                 () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
+        assertThat(warmpath("status").text()).contains("no fleet is running");
     }
 
     @Test
