@@ -87,6 +87,7 @@ final class EventFollower implements WorkerLinks.Task {
             if (state == State.UNSOUND && inbox.stream().isFresh()) {
                 reload();
             } else if (state == State.LATE && inbox.stream().isFresh()) {
+                inbox.distrust();
                 log.info("worker {} is followed directly: its batches do not come through Redis", worker);
                 return;
             }

@@ -61,6 +61,11 @@ final class LogInbox {
         return next == null ? repeated >= recent : next.sequence() == sequence + 1;
     }
 
+    /** What it repeated so far is no sign any more: it has to carry this worker's batches anew. */
+    void distrust() {
+        repeated = KvEventApplier.NO_SEQUENCE;
+    }
+
     /** Whether a checkpoint waits for an empty copy. */
     boolean offersCheckpoint() {
         KvEventBatch next = batches.peek();

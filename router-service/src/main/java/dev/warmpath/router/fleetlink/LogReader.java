@@ -101,7 +101,7 @@ final class LogReader implements WorkerLinks.Task {
                 if (continuation != null) {
                     continueFrom(RedisLayout.streamOf(workerId), continuation);
                 }
-                streams.forEach(LogStream::answered);
+                streams.forEach(LogStream::progressed);
             }
         });
         streams.forEach(LogStream::started);
