@@ -7,7 +7,8 @@
  * warmpath:events:{0…7}        stream   batches as of {@code KvEventCodec}; a worker's all in one, several share it
  * warmpath:checkpoint:{id}     string   {@link dev.warmpath.protocol.redis.Checkpoint}; ends a minute after its worker
  * warmpath:lease:{id}:{epoch}  string   the sealed registration; ends {@code RedisLayout.LEASE} after its worker
- * warmpath:workers             hash     worker id → epoch, decimal; whoever finds one without a lease may remove it
+ * warmpath:workers             hash     worker id → epoch, decimal; whoever finds one without a lease may remove it;
+ *                                       ends, like a stream, ten minutes after the last worker
  * </pre>
  * (Braces stand for values here; the keys have none.)
  *
@@ -20,7 +21,9 @@
  * <p>Order and loss. A worker appends its batches in sequence and writes a checkpoint only when every batch inside it
  * stands in the stream. So checkpoint plus the entries after its stream id give the set. Old entries are trimmed,
  * writes may be lost in a failover, a worker's entry may be there twice: the sequence shows it, and the gap is repaired
- * from the worker itself. Two workers with one id: the greater epoch wins as long as its lease lives.
+ * from the worker itself. Behind its first checkpoint, and then whenever it has had nothing to say for some seconds, a
+ * worker appends a mark, a batch without changes: it shows that the log carries this worker, and how far. Two workers
+ * with one id: the greater epoch wins as long as its lease lives.
  * <p>Uses {@code protocol.event}. Used by the worker's {@code routerlink} and the router's {@code fleetlink}.
  */
 @NullMarked

@@ -41,6 +41,20 @@ class KvEventCodecTest {
     }
 
     @Test
+    void a_mark_repeats_the_place_behind_a_batch_or_before_the_first_one() {
+        var mark = new KvEventBatch("w-0", 300, 7, false, List.of(), 5, 0x0102030405060708L);
+        assertThat(GOLDEN.mark()).isEqualTo(mark);
+        assertThat(mark.isMark()).isTrue();
+        assertThat(GOLDEN.isMark()).isFalse();
+        assertThat(KvEventCodec.decode(KvEventCodec.encode(mark))).isEqualTo(mark);
+
+        KvEventBatch first = new KvEventBatch("w", -1L, 0, true, List.of(), 0, 0).mark();
+        assertThat(KvEventCodec.decode(KvEventCodec.encode(first))).isEqualTo(first);
+        assertThatThrownBy(() -> new KvEventBatch("w", -1L, 0, false, List.of(new Cleared()), 0, 0))
+                .hasMessage("sequence 0 is not possible");
+    }
+
+    @Test
     void every_cut_and_every_added_byte_is_refused_as_a_format_error() {
         byte[] whole = KvEventCodec.encode(GOLDEN);
         for (int length = 0; length < whole.length; length++) {

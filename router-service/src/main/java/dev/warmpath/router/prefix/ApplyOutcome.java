@@ -9,7 +9,7 @@ public sealed interface ApplyOutcome {
     /** The batch was in the copy already; nothing changed. */
     record Repeated(long sequence) implements ApplyOutcome {}
 
-    /** A batch is missing, or there was no snapshot yet ({@code expected} 0). */
+    /** A batch is missing (a mark lacks its own), or there was no snapshot yet ({@code expected} 0). */
     record Gap(long expected, long actual) implements ApplyOutcome {}
 
     /** The batch comes from another worker, or from another life of this one. */

@@ -57,7 +57,7 @@ public final class KvEventApplier {
             if (last != NO_SEQUENCE && batch.sequence() <= last) {
                 return new Repeated(batch.sequence());
             }
-            if (last == NO_SEQUENCE || batch.sequence() != last + 1) {
+            if (last == NO_SEQUENCE || batch.sequence() != last + 1 || batch.isMark()) {
                 reset();
                 return new Gap(last + 1, batch.sequence());
             }

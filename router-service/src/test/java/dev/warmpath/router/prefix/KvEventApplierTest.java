@@ -76,6 +76,17 @@ class KvEventApplierTest {
     }
 
     @Test
+    void a_mark_changes_nothing_and_shows_a_missing_batch() {
+        KvEventBatch start = snapshot();
+        KvEventBatch first = batch(stored(1));
+        applier.apply(start);
+
+        assertThat(applier.apply(start.mark())).isEqualTo(new Repeated(0));
+        assertThat(applier.apply(first.mark())).isEqualTo(new Gap(1, 1));
+        assertThat(copy.size()).isZero();
+    }
+
+    @Test
     void two_batches_in_the_wrong_order_are_a_gap() {
         applier.apply(snapshot());
         KvEventBatch first = batch(stored(1));
