@@ -111,7 +111,8 @@ class IndexCommandTest {
                 List.of(List.of("--all"), "index does not know '--all'; it takes --redis URI, --json and settings as "
                         + "--warmpath.redis.cluster=true"),
                 List.of(List.of("--redis", "nonsense"), "warmpath.redis.uri 'nonsense' is not the address of a Redis"),
-                List.of(List.of("--redis", "redis://127.0.0.1:" + TestRedis.freePort()), "Connection refused"))
+                List.of(List.of("--redis", "redis://127.0.0.1:1"),
+                        "no Redis answers at 127.0.0.1:1 (Connection refused"))
                 .forEach(mistake -> {
                     Said said = run(((List<?>) mistake.get(0)).toArray(String[]::new));
                     assertThat(said.status()).isEqualTo(2);

@@ -33,7 +33,7 @@ final class TestRouter implements AutoCloseable {
     TestRouter(TestRedis redis, FleetToken token) {
         var metrics = new RouterMetrics(meters);
         var events = new EventLog(/* awaited */ true, System::nanoTime);
-        link = RedisLink.open(RedisProperties.of(redis.uri()));
+        link = RedisLink.forReads(RedisProperties.of(redis.uri()));
         links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
         links.readLog(link, token, JsonMapper.builder().build());
         health = new RedisHealth(link, events, fleet);
