@@ -78,7 +78,7 @@ public final class IndexCommand {
         }
         FleetToken token = FleetToken.of(environment.getProperty("warmpath.fleet.token"));
         try (RedisLink link = RedisLink.forReads(properties); BlockingReads reads = link.openReads(Duration.ZERO)) {
-            return new IndexAudit(link.describe(), new RedisContents(reads.commands()), token).run();
+            return IndexAudit.run(link.describe(), new RedisContents(reads.commands()), token);
         }
     }
 

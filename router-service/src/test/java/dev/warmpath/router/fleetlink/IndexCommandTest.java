@@ -23,7 +23,7 @@ class IndexCommandTest {
 
     private static final FleetToken TOKEN = FleetToken.of("hush");
 
-    private final TestRedis redis = TestRedis.started();
+    private final TestRedis redis = TestRedis.started(TestRouter.USER + " +xrange");
     private final FakeWorker fake = new FakeWorker("w", 7);
     private final LogWriter writer = new LogWriter(redis, fake, TOKEN);
 
@@ -47,7 +47,7 @@ class IndexCommandTest {
             var otherWriter = new LogWriter(redis, other, TOKEN);
             otherWriter.announce(1, 2);
             otherWriter.introduce();
-            Said said = run("--redis", redis.uri(), "--warmpath.fleet.token=hush");
+            Said said = run("--redis", TestRouter.uri(redis), "--warmpath.fleet.token=hush");
 
             assertThat(said.err()).isEmpty();
             assertThat(said.status()).isZero();
@@ -80,6 +80,18 @@ class IndexCommandTest {
                     "PROBLEM: worker x: set and digest differ: ", "PROBLEM: 1 entries of " + otherWriter.stream()
                             + " cannot be read", "not all of it holds");
         }
+    }
+
+    @Test
+    void what_the_stream_has_lost_of_a_dead_worker_is_no_problem() {
+        writer.introduce();
+        redis.commands().del(RedisLayout.lease("w", 7));
+        fake.next(1);                                              // trimmed
+        writer.announce(2);
+        Said said = run("--redis", redis.uri(), "--warmpath.fleet.token=hush");
+
+        assertThat(said.out()).contains("all of it holds").doesNotContain("PROBLEM");
+        assertThat(said.status()).isZero();
     }
 
     @Test
