@@ -23,7 +23,7 @@ class RedisLogTest {
 
     private static final FleetToken TOKEN = FleetToken.of("hush");
 
-    private final TestRedis redis = TestRedis.absent();
+    private final TestRedis redis = TestRedis.absent(TestRouter.USER);
     private final FakeWorker fake = new FakeWorker("w", 7);
     private final LogWriter writer = new LogWriter(redis, fake, TOKEN);
 
@@ -132,7 +132,7 @@ class RedisLogTest {
     }
 
     @Test
-    void without_redis_the_worker_is_followed_directly_and_by_the_log_again_once_its_batches_are_there() {
+    void without_redis_the_worker_is_followed_directly_and_by_the_log_again_once_it_writes_there() {
         redis.start();
         fake.next(1);
         writer.introduce();
@@ -149,12 +149,11 @@ class RedisLogTest {
             redis.start();                                         // with nothing in it
             await("read again", () -> !router.health.health().getDetails().containsKey("degraded"));
             sleep(300);                                            // longer than a turn
-            assertThat(router.isFollowedBy(EventSource.DIRECT, "w")).as("until its batches are in the log").isTrue();
+            assertThat(router.isFollowedBy(EventSource.DIRECT, "w")).as("until it says something in the log").isTrue();
             writer.introduce();
-            KvEventBatch both = fake.next(3);
-            writer.append(both);
+            writer.append(fake.snapshot().mark());                 // it has nothing else to say
             await("followed by the log", () -> router.isFollowedBy(EventSource.LOG, "w"));
-            writer.announce(4);
+            writer.announce(3);
             await("a batch came by the log", () -> router.equals(fake));
             assertThat(fake.streams).hasValue(1);
             assertThat(router.count("warmpath.index.gaps")).isZero();
@@ -225,6 +224,13 @@ class RedisLogTest {
             fake.frames.add(EventFrames.keepAlive());
             await("by the log again", () -> router.isFollowedBy(EventSource.LOG, "w") && router.equals(fake));
             assertThat(fake.streams).hasValue(1);
+
+            fake.next(3);                                          // and loses it right afterwards
+            await("directly again", () -> {
+                router.fleet.heartbeat(fake.heartbeat());
+                return router.equals(fake);
+            });
+            assertThat(fake.streams).hasValue(2);
         }
     }
 
@@ -294,29 +300,6 @@ class RedisLogTest {
             await("in the index", () -> router.equals(fake));
             fake.close();
             await("gone", () -> router.worker("w") == null);
-        }
-    }
-
-    @Test
-    void an_idle_worker_is_followed_by_the_log_again_after_a_mark_and_directly_if_its_next_batch_is_lost() {
-        redis.start();
-        writer.introduce();
-        try (var router = new TestRouter(redis, TOKEN)) {
-            await("in the index", () -> router.equals(fake));
-            redis.kill();
-            await("followed directly", () -> router.isFollowedBy(EventSource.DIRECT, "w") && fake.streams.get() == 1);
-            redis.start();
-            await("read again", () -> !router.health.health().getDetails().containsKey("degraded"));
-            writer.introduce();
-            writer.append(fake.snapshot().mark());
-            await("followed by the log", () -> router.isFollowedBy(EventSource.LOG, "w") && router.equals(fake));
-            assertThat(router.count("warmpath.index.changes")).as("a mark changes nothing").isZero();
-            fake.next(2);                                          // the worker has lost Redis: not written
-            await("followed directly, and exact", () -> {
-                router.fleet.heartbeat(fake.heartbeat());
-                return router.equals(fake);
-            });
-            assertThat(fake.streams).hasValue(2);
         }
     }
 
