@@ -63,6 +63,8 @@ public final class RedisLink implements AutoCloseable {
     private volatile @Nullable RedisConnection connection;
     private volatile @Nullable String problem = "not connected yet";
     private volatile boolean closed;
+    /** By own wish, again and again perhaps: no news as long as it works. */
+    private volatile boolean reconnecting;
 
     private RedisLink(RedisProperties properties) {
         this.properties = properties;
@@ -154,6 +156,7 @@ public final class RedisLink implements AutoCloseable {
         if (hopeless != null && !closed) {
             connection = null;
             problem = "connecting to " + describe() + " anew";
+            reconnecting = true;
             hopeless.handle().closeAsync();
             connectInBackground();
         }
@@ -209,7 +212,10 @@ public final class RedisLink implements AutoCloseable {
             connection = fresh;
             problem = null;
             backoff.reset();
-            log.info("connected to Redis at {}", describe());
+            if (!reconnecting) {
+                log.info("connected to Redis at {}", describe());
+            }
+            reconnecting = false;
             return true;
         } catch (RuntimeException e) {
             String trouble = "Redis at " + describe() + " cannot be used, trying again: " + rootMessage(e);
@@ -217,6 +223,7 @@ public final class RedisLink implements AutoCloseable {
                 log.warn(trouble);
             }
             problem = trouble;
+            reconnecting = false;
             return false;
         }
     }

@@ -34,7 +34,7 @@ class RedisClusterLinkTest {
         RedisServerBuilder server = RedisServer.newRedisServer().bind("127.0.0.1")
                 .setting("save \"\"").setting("appendonly no");
         cluster = RedisShardedCluster.newRedisCluster().withServerBuilder(server)
-                .serverPorts(List.of(clusterPort(), clusterPort(), clusterPort()))
+                .serverPorts(List.of(TestRedis.freePort(), TestRedis.freePort(), TestRedis.freePort()))
                 .shard("a", 0).shard("b", 0).shard("c", 0).build();
         cluster.start();
     }
@@ -91,12 +91,6 @@ class RedisClusterLinkTest {
         } catch (RedisException e) {
             return false;
         }
-    }
-
-    /** The bus between the nodes takes the port above by 10,000. */
-    private static int clusterPort() {
-        int port = TestRedis.freePort();
-        return port < 55_000 ? port : port - 20_000;
     }
 
     @SuppressWarnings("unchecked")                                 // an array of a generic type, by Lettuce

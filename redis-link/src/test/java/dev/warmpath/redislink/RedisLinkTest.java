@@ -100,7 +100,7 @@ class RedisLinkTest {
     void a_blocking_read_waits_on_a_connection_of_its_own() {
         try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(properties(redis.uri()))) {
             await("connected", link::isConnected);
-            try (BlockingReads reads = link.openReads(Duration.ofMillis(600))) {
+            try (BlockingReads reads = link.openReads(Duration.ofMillis(300))) {
                 assertThat(read(reads, "s")).isEmpty();
                 link.commands().xadd("s", Map.of("b", bytes("x")));
                 assertThat(read(reads, "s")).hasSize(1);
@@ -113,7 +113,7 @@ class RedisLinkTest {
         try (TestRedis redis = TestRedis.started("user anna on >right ~warmpath:* +@connection +get +set")) {
             try (RedisLink link = RedisLink.open(as("anna", "wrong-hush", redis.uri()))) {
                 await("refused", () -> String.valueOf(link.problem()).contains("WRONGPASS"));
-                TestRedis.sleep(500);                                       // several tries
+                TestRedis.sleep(300);                                       // one more try at least
                 assertThat(link.problem()).contains("invalid username-password pair").doesNotContain("wrong-hush");
             }
             assertThat(output).containsOnlyOnce("WRONGPASS").doesNotContain("wrong-hush");
@@ -137,7 +137,7 @@ class RedisLinkTest {
     /** Waits for longer than an ordinary command may take. */
     @SuppressWarnings("unchecked")                                          // an array of a generic type, by Lettuce
     private static List<StreamMessage<String, byte[]>> read(BlockingReads reads, String stream) {
-        return reads.commands().xread(XReadArgs.Builder.block(600), XReadArgs.StreamOffset.from(stream, "0-0"));
+        return reads.commands().xread(XReadArgs.Builder.block(300), XReadArgs.StreamOffset.from(stream, "0-0"));
     }
 
     static RedisProperties properties(String uri) {

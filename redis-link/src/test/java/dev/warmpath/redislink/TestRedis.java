@@ -11,7 +11,7 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
-import java.util.SplittableRandom;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import redis.embedded.RedisServer;
@@ -45,26 +45,15 @@ public final class TestRedis implements AutoCloseable {
         return redis;
     }
 
-    /**
-     * A port that may be given up and taken again. The system's own choice would not do: it gives such ports to
-     * clients, even to one that tries to reach that very port while nobody listens, and which then talks to itself.
-     */
+    /** Not the system's choice: it gives such ports to clients, too, and one may take it while the server is down. */
     public static int freePort() {
-        var random = new SplittableRandom();
-        for (int attempt = 0; attempt < 100; attempt++) {
-            int port = random.nextInt(20_000, 30_000);
-            if (isFree(port)) {
+        while (true) {
+            int port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
+            try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
                 return port;
+            } catch (IOException _) {
+                // taken
             }
-        }
-        throw new IllegalStateException("no free port from 20,000 to 30,000");
-    }
-
-    private static boolean isFree(int port) {
-        try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-            return socket.isBound();
-        } catch (IOException e) {
-            return false;
         }
     }
 

@@ -17,8 +17,8 @@ import org.springframework.stereotype.Component;
 /**
  * The last step of a start and the first of a stop. At the start it warms the engine up, then lets routers know; the
  * readiness probe turns positive when it returns, so a worker is never given a request that would wait for the
- * compiler. At the stop it falls silent before the server waits for its last requests: a worker that is going away must
- * not register again.
+ * compiler. At the stop it says farewell before the server refuses new requests and waits for its last ones: by then
+ * routers send theirs elsewhere.
  */
 @Component
 final class WorkerStart implements ApplicationRunner, SmartLifecycle {

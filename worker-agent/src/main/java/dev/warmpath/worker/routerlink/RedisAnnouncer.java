@@ -27,7 +27,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Writes the worker's announcements to Redis: batches into its stream, now and then a checkpoint, every second its
- * lease.
+ * lease; and a mark when it has had nothing to write for a while.
  *
  * <p>A subscriber of {@link KvEventPublisher} like any reader over HTTP, with one virtual thread between its bounded
  * queue and Redis, so nothing here holds up the engine. Whatever goes wrong (Redis lost, full, read-only, too slow for
@@ -39,8 +39,6 @@ public final class RedisAnnouncer implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RedisAnnouncer.class);
     private static final Duration TURN = Duration.ofSeconds(1);
     private static final Duration BETWEEN_CLEANINGS = Duration.ofSeconds(60);
-    /** After so many, who lost the id to this worker has seen it, and overwrites its checkpoint no more. */
-    private static final int TURNS_OF_OVERLAP = 3;
     private static final Duration LOOK_FOR_REDIS = Duration.ofMillis(50);
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(100);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
@@ -161,7 +159,6 @@ public final class RedisAnnouncer implements AutoCloseable {
             long now = System.nanoTime();
             long nextTurn = now + TURN.toNanos();
             long nextCleaning = now;
-            int turns = 0;
             while (true) {
                 write(inbox.take(nextTurn - now), redisLog);
                 now = System.nanoTime();
@@ -170,7 +167,7 @@ public final class RedisAnnouncer implements AutoCloseable {
                     if (lease.renew() != null) {
                         return;
                     }
-                    if (redisLog.keep(now) || ++turns == TURNS_OF_OVERLAP && lease.tookOver()) {
+                    if (redisLog.keep(now) || lease.overlapEnds()) {
                         publisher.snapshot(inbox);
                     }
                     if (now - nextCleaning >= 0) {
@@ -190,7 +187,7 @@ public final class RedisAnnouncer implements AutoCloseable {
         int from = 0;
         for (int i = 0; i <= taken.size(); i++) {
             if (i == taken.size() || taken.get(i).snapshot()) {
-                redisLog.append(taken.subList(from, i));
+                redisLog.append(taken.subList(from, i), System.nanoTime());
                 batches += i - from;
                 from = i + 1;
             }

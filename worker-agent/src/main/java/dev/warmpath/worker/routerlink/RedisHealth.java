@@ -17,10 +17,8 @@ public final class RedisHealth implements HealthIndicator {
 
     @Override
     public Health health() {
-        RedisAnnouncer.Status status = announcer.status();
-        Health.Builder health = Health.up().withDetail("servers", redis.describe());
-        return status.problem() == null
-                ? health.withDetail("state", "announcing").build()
-                : health.withDetail("state", "degraded").withDetail("problem", status.problem()).build();
+        Health.Builder health = Health.up().withDetail("server", redis.describe());
+        String problem = announcer.status().problem();
+        return (problem == null ? health : health.withDetail("degraded", problem)).build();
     }
 }

@@ -19,22 +19,24 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One worker's batches in its stream, and its checkpoint, from one subscription to the publisher on.
  *
  * <p>When is a checkpoint old? When reading it and everything after costs much more than reading a new one (changes by
- * a quarter of the pool), when the entries after it are about to be trimmed, when it is gone, or after a minute. How
- * near the trimmed end is, the times inside stream ids tell, which are all Redis's own: a checkpoint whose place is in
- * the older half of the stream's time is renewed.
+ * a quarter of the pool and 4,096 at least, or a cleared cache), when the entries after it are about to be trimmed, when
+ * it is gone, or after a minute with any change. How near the trimmed end is, the times inside stream ids tell, which
+ * are Redis's own: a checkpoint nearer to the stream's oldest entry than to this worker's last one is renewed.
  *
  * <p>Every method waits for Redis and throws what Lettuce throws; the object is then of no more use. Not safe for
  * several threads.
  */
 final class RedisLog {
 
-    /** A stream whose last worker has gone goes, too. */
-    private static final Duration STREAM_LIFE = Duration.ofMinutes(10);
+    /** A stream, or the table of ids, whose last worker has gone goes, too. */
+    static final Duration STREAM_LIFE = Duration.ofMinutes(10);
+    private static final Duration BETWEEN_MARKS = Duration.ofSeconds(5);
     private static final Duration OLDEST_CHECKPOINT = Duration.ofSeconds(60);
     private static final int FEW_CHANGES = 4096;
     private static final Range<String> ALL = Range.unbounded();
@@ -46,6 +48,8 @@ final class RedisLog {
     private final long timeoutNanos;
     private final String stream;
     private StreamId last;
+    private @Nullable KvEventBatch lastBatch;
+    private long lastNanos;
     private StreamId checkpoint = StreamId.ZERO;
     private long checkpointNanos;
     private int changedKeys;
@@ -63,20 +67,25 @@ final class RedisLog {
     }
 
     /** Appends batches in order, all on their way at once. */
-    void append(List<KvEventBatch> batches) {
+    void append(List<KvEventBatch> batches, long nowNanos) {
+        if (batches.isEmpty()) {
+            return;
+        }
         XAddArgs trimmed = XAddArgs.Builder.maxlen(streamLength).approximateTrimming();
         List<RedisFuture<String>> ids = new ArrayList<>(batches.size());
         for (KvEventBatch batch : batches) {
             ids.add(redis.async().xadd(stream, trimmed, Map.of(RedisLayout.BATCH_FIELD, KvEventCodec.encode(batch))));
             changedKeys += keysIn(batch);
         }
-        if (!streamExpires && !batches.isEmpty()) {                // it may not have been there before
+        if (!streamExpires) {                                      // it may not have been there before
             redis.async().pexpire(stream, STREAM_LIFE);
             streamExpires = true;
         }
         for (RedisFuture<String> id : ids) {
             last = StreamId.parse(LettuceFutures.awaitOrCancel(id, timeoutNanos, TimeUnit.NANOSECONDS));
         }
+        lastBatch = batches.getLast();
+        lastNanos = nowNanos;
     }
 
     /** @param snapshot with every appended batch inside, and none that is still to be appended */
@@ -86,10 +95,16 @@ final class RedisLog {
         checkpoint = last;
         checkpointNanos = nowNanos;
         changedKeys = 0;
+        if (lastBatch == null) {
+            append(List.of(snapshot.mark()), nowNanos);            // readers see that the log carries this worker again
+        }
     }
 
-    /** Lets stream and checkpoint live on. @return true if there should be a new checkpoint */
+    /** Lets stream and checkpoint live on, and marks an idle worker's place. @return true if a new checkpoint is due */
     boolean keep(long nowNanos) {
+        if (lastBatch != null && nowNanos - lastNanos >= BETWEEN_MARKS.toNanos()) {
+            append(List.of(lastBatch.mark()), nowNanos);
+        }
         redis.commands().pexpire(stream, STREAM_LIFE);
         boolean there = redis.commands().pexpire(RedisLayout.checkpoint(workerId), RedisLayout.CHECKPOINT_LIFE);
         return !there || changedKeys >= manyChanges || changedKeys > 0
@@ -108,13 +123,13 @@ final class RedisLog {
         return entries.isEmpty() ? StreamId.ZERO : StreamId.parse(entries.getFirst().getId());
     }
 
-    private static int keysIn(KvEventBatch batch) {
+    private int keysIn(KvEventBatch batch) {
         int keys = 0;
         for (BlockChange change : batch.changes()) {
             keys += switch (change) {
                 case BlockChange.Stored(var _, var stored) -> stored.length;
                 case BlockChange.Removed(var _, var removed) -> removed.length;
-                case BlockChange.Cleared() -> FEW_CHANGES;                  // what a reader would load is now void
+                case BlockChange.Cleared() -> manyChanges;                  // what a reader would load is now void
             };
         }
         return keys;

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.routerlink;
 
 import dev.warmpath.protocol.fleet.Backoff;
+import dev.warmpath.protocol.fleet.Farewell;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.RefusalReason;
@@ -14,7 +15,10 @@ import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Introduces the worker to one router, then sends heartbeats; begins anew whenever the router forgets it. */
+/**
+ * Introduces the worker to one router, then sends heartbeats; begins anew whenever the router forgets it. Interrupted,
+ * it says farewell and ends.
+ */
 final class RouterGreeter implements Runnable {
 
     private static final Logger log = LoggerFactory.getLogger(RouterGreeter.class);
@@ -45,8 +49,9 @@ final class RouterGreeter implements Runnable {
                 Thread.sleep(greet());
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();                    // the link closes, or the router has left
+            // the link closes, or the router's name no longer stands for this address
         }
+        sayFarewell();
     }
 
     /** Registers and stays in touch until something goes wrong. @return how long to wait before the next try */
@@ -82,6 +87,18 @@ final class RouterGreeter implements Runnable {
         }
         logOnce("router " + router + " refuses this worker: " + refusal.detail());
         return PAUSE_AFTER_REFUSAL;
+    }
+
+    /** Once, and to a router that may not know the worker: a registration may have been under way. */
+    private void sayFarewell() {
+        boolean _ = Thread.interrupted();                          // else nothing would be sent
+        try {
+            client.post(router, Protocol.FAREWELLS_PATH, new Farewell(registration.workerId(), registration.epoch()));
+        } catch (IOException e) {
+            log.debug("router {} does not hear the farewell: {}", router, e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void logOnce(String trouble) {

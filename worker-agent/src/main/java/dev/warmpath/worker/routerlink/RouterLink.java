@@ -10,6 +10,7 @@ import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -22,12 +23,14 @@ import tools.jackson.databind.json.JsonMapper;
  * Keeps this worker known to every router: one virtual thread per router address registers and sends heartbeats, one
  * more looks up the routers' names every five seconds and starts and ends those threads.
  *
- * <p>Nothing is said at shutdown: the event stream closes, and its reconnect is refused.
+ * <p>Closing says farewell to each router: one that follows the worker by the log in Redis has no stream whose end it
+ * would see.
  */
 public final class RouterLink implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(RouterLink.class);
     private static final Duration RESOLVE_INTERVAL = Duration.ofSeconds(5);
+    private static final Duration LONGEST_FAREWELL = Duration.ofSeconds(1);
 
     private final RouterLinkProperties properties;
     private final Registration registration;
@@ -55,14 +58,27 @@ public final class RouterLink implements AutoCloseable {
         }
     }
 
+    /** Waits until all routers have taken the farewell, a second at most. */
     @Override
-    public synchronized void close() {
-        closed = true;
-        if (resolver != null) {
-            resolver.interrupt();
+    public void close() {
+        List<Thread> leaving;
+        synchronized (this) {
+            closed = true;
+            if (resolver != null) {
+                resolver.interrupt();
+            }
+            leaving = List.copyOf(greeters.values());
+            greeters.clear();
         }
-        greeters.values().forEach(Thread::interrupt);
-        greeters.clear();
+        leaving.forEach(Thread::interrupt);
+        long deadline = System.nanoTime() + LONGEST_FAREWELL.toNanos();
+        try {
+            for (Thread greeter : leaving) {
+                greeter.join(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();                    // whoever hears nothing waits for the lease
+        }
     }
 
     private void resolveAgainAndAgain() {

@@ -17,11 +17,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class WorkerLease {
 
+    /** After so many, who lost the id to this worker has seen it, and overwrites its checkpoint no more. */
+    private static final int TURNS_OF_OVERLAP = 3;
+
     private final RedisLink redis;
     private final String workerId;
     private final long epoch;
     private final byte[] sealedRegistration;
-    private boolean tookOver;
+    private int turnsOfOverlap;
 
     WorkerLease(RedisLink redis, String workerId, long epoch, String sealedRegistration) {
         this.redis = redis;
@@ -44,15 +47,18 @@ final class WorkerLease {
         redis.commands().set(
                 RedisLayout.lease(workerId, epoch), sealedRegistration, SetArgs.Builder.px(RedisLayout.LEASE));
         if (listed == null || listed != epoch) {
-            tookOver |= listed != null;
+            if (listed != null) {
+                turnsOfOverlap = TURNS_OF_OVERLAP;
+            }
             redis.commands().hset(RedisLayout.WORKERS, workerId, Long.toString(epoch).getBytes(StandardCharsets.UTF_8));
         }
+        redis.commands().pexpire(RedisLayout.WORKERS, RedisLog.STREAM_LIFE);
         return null;
     }
 
-    /** True if another process had the id, which may not have seen yet that it lost it. */
-    boolean tookOver() {
-        return tookOver;
+    /** To be asked every turn. True once, some turns after another process lost the id: it has seen that by now. */
+    boolean overlapEnds() {
+        return turnsOfOverlap > 0 && --turnsOfOverlap == 0;
     }
 
     /** Leaves nothing behind that is still this worker's. */

@@ -8,6 +8,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Farewell;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
@@ -16,6 +17,7 @@ import dev.warmpath.protocol.fleet.RevisionParts;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -40,6 +42,7 @@ class RouterLinkTest {
     private final JsonMapper json = JsonMapper.builder().build();
     private final BlockingQueue<Registration> registrations = new LinkedBlockingQueue<>();
     private final BlockingQueue<Heartbeat> heartbeats = new LinkedBlockingQueue<>();
+    private final BlockingQueue<Farewell> farewells = new LinkedBlockingQueue<>();
     private final BlockingQueue<String> authorizations = new LinkedBlockingQueue<>();
     private volatile int registrationStatus = 204;
     private volatile int heartbeatStatus = 204;
@@ -65,6 +68,11 @@ class RouterLinkTest {
         router.createContext(Protocol.HEARTBEATS_PATH, exchange -> {
             heartbeats.add(json.readValue(exchange.getRequestBody(), Heartbeat.class));
             answer(exchange, heartbeatStatus);
+        });
+        router.createContext(Protocol.FAREWELLS_PATH, exchange -> {
+            authorizations.add(exchange.getRequestHeaders().getFirst("Authorization"));
+            farewells.add(json.readValue(exchange.getRequestBody(), Farewell.class));
+            answer(exchange, 204);
         });
         router.start();
     }
@@ -126,15 +134,34 @@ class RouterLinkTest {
     }
 
     @Test
-    void a_closed_link_is_silent() throws InterruptedException {
+    void a_closed_link_has_said_farewell_and_is_silent() throws InterruptedException {
         link.start();
         heartbeats.take();
+        authorizations.clear();
         link.close();
-        Thread.sleep(50);
+        assertThat(farewells).containsExactly(new Farewell("w", 7));
+        assertThat(authorizations).containsExactly("Bearer hush");
+
+        Thread.sleep(50);                                          // a heartbeat that was being read
         heartbeats.clear();
         Thread.sleep(100);
-
         assertThat(heartbeats).isEmpty();
+        link.close();
+        assertThat(farewells).hasSize(1);
+    }
+
+    @Test
+    void a_router_that_does_not_answer_holds_up_no_shutdown() throws IOException, InterruptedException {
+        try (var silent = new ServerSocket(0, 16, InetAddress.getLoopbackAddress())) {
+            var properties = new RouterLinkProperties(List.of(
+                    URI.create("http://127.0.0.1:" + silent.getLocalPort()),
+                    URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush", Duration.ofMillis(10));
+            var both = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0), events, json);
+            both.start();
+            heartbeats.take();
+            both.close();
+            assertThat(farewells).hasSize(1);
+        }
     }
 
     @Test
