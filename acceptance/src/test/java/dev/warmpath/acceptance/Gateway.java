@@ -181,6 +181,11 @@ final class Gateway {
         }
     }
 
+    /** A sample on this router's Prometheus page, by name and labels. */
+    double meter(String sample) {
+        return meter(management, sample);
+    }
+
     /** The value of a meter's only sample on some process's Prometheus page. */
     static double meter(URI processManagement, String name) {
         String page = send(get(processManagement, "/actuator/prometheus")).body();

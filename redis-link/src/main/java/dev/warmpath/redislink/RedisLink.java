@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.random.RandomGenerator;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,6 +53,7 @@ public final class RedisLink implements AutoCloseable {
     /** Moved slots and lost nodes make Lettuce look at once; this is for the rest. */
     private static final Duration TOPOLOGY_REFRESH = Duration.ofSeconds(30);
     private static final int LIBRARY_THREADS = 2;
+    private static final Pattern SYSTEM_CALL = Pattern.compile("^\\w+\\(\\.\\.\\) failed( with error\\(-?\\d+\\))?: ");
 
     private final RedisProperties properties;
     private final ClientResources resources;
@@ -82,12 +84,21 @@ public final class RedisLink implements AutoCloseable {
      * @param properties with a server: {@link RedisProperties#isSet}
      */
     public static RedisLink open(RedisProperties properties) {
+        var link = new RedisLink(requireSet(properties));
+        link.connectInBackground();
+        return link;
+    }
+
+    private static RedisProperties requireSet(RedisProperties properties) {
         if (!properties.isSet()) {
             throw new IllegalArgumentException("warmpath.redis.uri is not set");
         }
-        var link = new RedisLink(properties);
-        link.connectInBackground();
-        return link;
+        return properties;
+    }
+
+    /** As {@link #open}, without the shared connection: for who has {@link #openReads} only. */
+    public static RedisLink forReads(RedisProperties properties) {
+        return new RedisLink(requireSet(properties));
     }
 
     public boolean isCluster() {
@@ -123,10 +134,15 @@ public final class RedisLink implements AutoCloseable {
      * caller closes it. Blocks while it connects.
      *
      * @param longestBlock what the caller will pass as {@code BLOCK}
-     * @throws io.lettuce.core.RedisException if it does not connect
+     * @throws io.lettuce.core.RedisException if it does not connect, with a sentence without credentials
      */
     public BlockingReads openReads(Duration longestBlock) {
-        RedisConnection own = connect();
+        RedisConnection own;
+        try {
+            own = connect();
+        } catch (RedisConnectionException e) {
+            throw new RedisConnectionException("no Redis answers at " + describe() + " (" + rootMessage(e) + ")", e);
+        }
         own.handle().setTimeout(longestBlock.plus(properties.commandTimeout()));
         return new BlockingReads(own);
     }
@@ -242,13 +258,13 @@ public final class RedisLink implements AutoCloseable {
         }
     }
 
-    /** Lettuce wraps the server's own word several times. */
+    /** Lettuce wraps the server's own word several times; a failed system call brings its name and number. */
     private static String rootMessage(Throwable e) {
         Throwable root = e;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        return root.getMessage() == null ? root.toString() : root.getMessage();
+        return root.getMessage() == null ? root.toString() : SYSTEM_CALL.matcher(root.getMessage()).replaceFirst("");
     }
 
     private RedisClient serverClient() {

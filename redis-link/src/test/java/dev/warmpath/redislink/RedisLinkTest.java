@@ -34,7 +34,8 @@ class RedisLinkTest {
             assertThat(link.isConnected()).isFalse();
             assertThat(link.problem()).startsWith("Redis at 127.0.0.1:" + redis.port() + " cannot be used");
             assertThatThrownBy(link::commands).isInstanceOf(RedisException.class);
-            assertThatThrownBy(() -> link.openReads(SHORT)).isInstanceOf(RedisException.class);
+            assertThatThrownBy(() -> link.openReads(SHORT)).isInstanceOf(RedisException.class).hasMessageMatching(
+                    "no Redis answers at 127.0.0.1:" + redis.port() + " \\(Connection refused.*\\)");
 
             redis.start();
             await("connected", link::isConnected);

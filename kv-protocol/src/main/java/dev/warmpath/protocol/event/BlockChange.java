@@ -5,6 +5,15 @@ import java.util.Arrays;
 /** One change of the set of block keys that a worker announces. The key arrays are never written after construction. */
 public sealed interface BlockChange {
 
+    /** Keys that it names. */
+    default int keyCount() {
+        return switch (this) {
+            case Stored(var _, var keys) -> keys.length;
+            case Removed(var _, var keys) -> keys.length;
+            case Cleared() -> 0;
+        };
+    }
+
     /** The keys became reachable, in chain order: parents first. A snapshot's keys have no order. */
     record Stored(Medium medium, long[] keys) implements BlockChange {
         @Override

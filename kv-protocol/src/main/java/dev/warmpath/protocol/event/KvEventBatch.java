@@ -42,4 +42,9 @@ public record KvEventBatch(
     public KvEventBatch mark() {
         return new KvEventBatch(workerId, epoch, sequence, false, List.of(), setSize, setDigest);
     }
+
+    /** Keys that its changes name, each as often as it is named. */
+    public int keyCount() {
+        return changes.stream().mapToInt(BlockChange::keyCount).sum();
+    }
 }

@@ -162,12 +162,8 @@ public final class KvEventCodec {
         }
         int size = 2 + workerIdBytes + 5 * MAX_VARINT_BYTES + Long.BYTES;
         for (BlockChange change : batch.changes()) {
-            int keys = switch (change) {
-                case BlockChange.Stored stored -> stored.keys().length;
-                case BlockChange.Removed removed -> removed.keys().length;
-                case BlockChange.Cleared() -> 0;
-            };
-            size = Math.addExact(size, Math.addExact(2 + MAX_VARINT_BYTES, Math.multiplyExact(keys, Long.BYTES)));
+            int keyBytes = Math.multiplyExact(change.keyCount(), Long.BYTES);
+            size = Math.addExact(size, Math.addExact(2 + MAX_VARINT_BYTES, keyBytes));
         }
         return size;
     }

@@ -180,10 +180,16 @@ public final class Fleet {
         return new HeartbeatOutcome.Extended();
     }
 
+    /** That life of the worker, or null if it is not here. */
+    public synchronized @Nullable FleetWorker worker(String id, long epoch) {
+        FleetWorker worker = workers.get(id);
+        return worker != null && worker.epoch() == epoch ? worker : null;
+    }
+
     /** Removes that life of the worker, if it is here. */
     public synchronized void farewell(Farewell farewell) {
-        FleetWorker worker = workers.get(farewell.workerId());
-        if (worker != null && worker.epoch() == farewell.epoch()) {
+        FleetWorker worker = worker(farewell.workerId(), farewell.epoch());
+        if (worker != null) {
             remove(worker, "it has said farewell");
         }
     }

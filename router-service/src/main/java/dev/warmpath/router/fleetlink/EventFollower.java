@@ -76,10 +76,12 @@ final class EventFollower implements WorkerLinks.Task {
         if (!inbox.stream().isRead()) {
             return;
         }
-        worker.markFollowedBy(EventSource.LOG);
         heardNanos = nanoTime.getAsLong();
         do {
             KvEventBatch batch = inbox.poll(copy.isEmpty() ? SHORT_TURN : TURN);
+            if (batch != null || inbox.stream().isFresh()) {
+                worker.markFollowedBy(EventSource.LOG);            // not while it is only hoped for
+            }
             if (batch != null) {
                 copy.apply(batch, ReloadSource.CHECKPOINT);
             }
@@ -87,6 +89,7 @@ final class EventFollower implements WorkerLinks.Task {
             if (state == State.UNSOUND && inbox.stream().isFresh()) {
                 reload();
             } else if (state == State.LATE && inbox.stream().isFresh()) {
+                inbox.distrust();
                 log.info("worker {} is followed directly: its batches do not come through Redis", worker);
                 return;
             }

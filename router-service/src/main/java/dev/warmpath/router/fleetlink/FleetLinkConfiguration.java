@@ -61,7 +61,7 @@ class FleetLinkConfiguration {
     @Bean(destroyMethod = "close")
     @Conditional(OnRedis.class)
     RedisLink redisLink(RedisProperties properties) {
-        return RedisLink.open(properties);
+        return RedisLink.forReads(properties);
     }
 
     @Bean

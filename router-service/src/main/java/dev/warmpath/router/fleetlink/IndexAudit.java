@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Builds the index from what lies in Redis as a starting router does, with the same applier, which verifies size and
- * digest after every batch; and reports what does not hold.
+ * digest after every batch; and reports what does not hold. Workers write meanwhile: a stream may be trimmed between
+ * the look at a checkpoint and the look at what stands behind it. What does not hold is therefore looked at twice.
  */
 final class IndexAudit {
 
@@ -34,10 +35,15 @@ final class IndexAudit {
     private final FleetToken token;
     private final PrefixIndex index = new PrefixIndex();
 
-    IndexAudit(String server, RedisContents redis, FleetToken token) {
+    private IndexAudit(String server, RedisContents redis, FleetToken token) {
         this.server = server;
         this.redis = redis;
         this.token = token;
+    }
+
+    static IndexReport run(String server, RedisContents redis, FleetToken token) {
+        IndexReport report = new IndexAudit(server, redis, token).report();
+        return report.holds() ? report : new IndexAudit(server, redis, token).report();
     }
 
     /** One worker under audit. */
@@ -51,6 +57,7 @@ final class IndexAudit {
         @Nullable Checkpoint checkpoint;
         int checkpointBytes;
         long entriesSince;
+        boolean outlived;
 
         Subject(String id, long epoch, boolean alive, WorkerKeys keys) {
             this.id = id;
@@ -62,22 +69,30 @@ final class IndexAudit {
 
         /** A worker that was found wrong once is not looked at again: all that follows would be wrong, too. */
         boolean isUsable() {
-            return checkpoint != null && problems.isEmpty();
+            return checkpoint != null && problems.isEmpty() && !outlived;
         }
 
         void apply(KvEventBatch batch) {
             switch (applier.apply(batch)) {
                 case ApplyOutcome.Applied(var _), ApplyOutcome.Repeated(var _) -> { }
-                case ApplyOutcome.Gap(long expected, long actual) -> problems.add("batch " + expected
-                        + " is not in its stream, batch " + actual + " is");
+                case ApplyOutcome.Gap(long expected, long actual) -> gap(expected, actual);
                 case ApplyOutcome.Drift drift -> problems.add("set and digest differ: " + drift);
                 case ApplyOutcome.TooManyKeys tooMany -> problems.add("more keys than possible: " + tooMany);
                 case ApplyOutcome.WrongSender stranger -> problems.add("is somebody else's: " + stranger);
             }
         }
+
+        /** The stream goes on without a worker that has died, and loses what its last checkpoint needs. */
+        private void gap(long expected, long actual) {
+            if (alive) {
+                problems.add("batch " + expected + " is not in its stream, batch " + actual + " is");
+            } else {
+                outlived = true;
+            }
+        }
     }
 
-    IndexReport run() {
+    private IndexReport report() {
         List<StreamId> ends = IntStream.range(0, RedisLayout.STREAM_COUNT).mapToObj(redis::end).toList();
         List<Subject> subjects = new ArrayList<>();
         redis.workers().forEach((id, epoch) -> subjects.add(subject(id, epoch)));

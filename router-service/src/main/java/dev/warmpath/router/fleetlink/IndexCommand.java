@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.redislink.BlockingReads;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.redislink.RedisProperties;
+import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisException;
 import java.io.PrintStream;
 import java.time.Duration;
@@ -56,6 +57,8 @@ public final class IndexCommand {
             out.print(asJson ? JsonMapper.builder().build().writerWithDefaultPrettyPrinter()
                     .writeValueAsString(report) + System.lineSeparator() : report.text());
             return report.holds() ? HOLDS : DOES_NOT_HOLD;
+        } catch (RedisConnectionException e) {
+            err.println(e.getMessage());
         } catch (BindException e) {
             err.println(root(e).getMessage());
         } catch (IllegalArgumentException | RedisException e) {
@@ -74,8 +77,8 @@ public final class IndexCommand {
             throw new IllegalArgumentException("no Redis is named: give --redis URI, or set WARMPATH_REDIS_URI");
         }
         FleetToken token = FleetToken.of(environment.getProperty("warmpath.fleet.token"));
-        try (RedisLink link = RedisLink.open(properties); BlockingReads reads = link.openReads(Duration.ZERO)) {
-            return new IndexAudit(link.describe(), new RedisContents(reads.commands()), token).run();
+        try (RedisLink link = RedisLink.forReads(properties); BlockingReads reads = link.openReads(Duration.ZERO)) {
+            return IndexAudit.run(link.describe(), new RedisContents(reads.commands()), token);
         }
     }
 

@@ -10,6 +10,7 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.KvEventApplier;
+import io.lettuce.core.RedisCommandExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,7 +20,7 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Makes a router that begins to read Redis know, at once, whoever holds a lease there: registers it with the fleet
  * under the same checks as if it had come by itself, and gives its follower the checkpoint to begin with. Only the
- * fleet's token makes a lease good; heartbeats have to prolong it.
+ * fleet's token makes a lease good; only heartbeats prolong the one that the router has given.
  */
 final class LeaseHolders {
 
@@ -42,11 +43,29 @@ final class LeaseHolders {
         this.json = json;
     }
 
-    /** @return the place behind which the worker's stream continues the checkpoint; null if none was handed out */
+    /**
+     * A worker whose keys Redis refuses to hand out is left to its own registration, and hinders nobody else.
+     *
+     * @return the place behind which the worker's stream continues the checkpoint; null if none was handed out
+     */
     @Nullable StreamId admit(RedisContents redis, String workerId, long epoch) {
+        try {
+            FleetWorker known = fleet.worker(workerId, epoch);
+            return offerCheckpoint(redis, known == null ? join(redis, workerId, epoch) : known, workerId, epoch);
+        } catch (RedisCommandExecutionException e) {
+            log.warn("worker {} epoch {} cannot be read from Redis: {}", workerId, epoch, e.getMessage());
+            return null;
+        }
+    }
+
+    private @Nullable FleetWorker join(RedisContents redis, String workerId, long epoch) {
         String lease = redis.lease(workerId, epoch);
         Registration registration = lease == null ? null : registration(lease, workerId, epoch);
-        FleetWorker worker = registration == null ? null : register(registration);
+        return registration == null ? null : register(registration);
+    }
+
+    private @Nullable StreamId offerCheckpoint(
+            RedisContents redis, @Nullable FleetWorker worker, String workerId, long epoch) {
         LogInbox inbox = worker == null ? null : events.inbox(workerId, epoch);
         if (worker == null || inbox == null || worker.events().position().sequence() != KvEventApplier.NO_SEQUENCE) {
             return null;

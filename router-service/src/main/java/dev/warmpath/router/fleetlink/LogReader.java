@@ -10,6 +10,7 @@ import dev.warmpath.redislink.BlockingReads;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.metrics.RouterMetrics;
 import io.lettuce.core.RedisCommandInterruptedException;
+import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
@@ -20,6 +21,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CancellationException;
 import java.util.function.BinaryOperator;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -78,8 +80,10 @@ final class LogReader implements WorkerLinks.Task {
                 }
             } catch (RedisCommandInterruptedException e) {
                 throw new InterruptedException("closed while reading events");
-            } catch (RedisException | EventFormatException e) {
-                interrupted(e.toString());
+            } catch (RedisConnectionException e) {
+                interrupted(e.getMessage());
+            } catch (RedisException | CancellationException | EventFormatException e) {
+                interrupted(e.toString());                         // cancelled: under way when the connection broke
             } catch (RuntimeException e) {
                 log.error("reading events from Redis failed in the router", e);
                 interrupted(e.toString());
@@ -101,7 +105,7 @@ final class LogReader implements WorkerLinks.Task {
                 if (continuation != null) {
                     continueFrom(RedisLayout.streamOf(workerId), continuation);
                 }
-                streams.forEach(LogStream::answered);
+                streams.forEach(LogStream::progressed);
             }
         });
         streams.forEach(LogStream::started);
@@ -169,7 +173,7 @@ final class LogReader implements WorkerLinks.Task {
 
     private void interrupted(String why) {
         if (streams.stream().allMatch(stream -> stream.problem() == null)) {
-            log.warn("events cannot be read from Redis at {}: {}", redis.describe(), why);
+            log.warn("events are not read from Redis at {}: {}", redis.describe(), why);
         }
         streams.forEach(stream -> stream.failed(why));
     }

@@ -51,6 +51,13 @@ final class LogStream {
         problem = null;
     }
 
+    /** One step of a long beginning is done; of one that follows a failure only the end counts, it may fail again. */
+    void progressed() {
+        if (problem == null) {
+            answeredNanos = nanoTime.getAsLong();
+        }
+    }
+
     void failed(String why) {
         problem = why;
     }

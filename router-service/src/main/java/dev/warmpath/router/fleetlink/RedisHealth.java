@@ -4,7 +4,6 @@ import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.EventSource;
 import dev.warmpath.router.fleet.Fleet;
 import java.util.Objects;
-import java.util.stream.Stream;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
@@ -28,9 +27,8 @@ final class RedisHealth implements HealthIndicator {
                 .withDetail("followedByLog", fleet.followedBy(EventSource.LOG))
                 .withDetail("followedDirectly", fleet.followedBy(EventSource.DIRECT));
         if (events.freshShare() < 1) {
-            String why = Stream.concat(Stream.ofNullable(redis.problem()),
-                            events.streams().stream().map(LogStream::problem).filter(Objects::nonNull))
-                    .findFirst().orElse("events are not read from Redis yet");
+            String why = events.streams().stream().map(LogStream::problem).filter(Objects::nonNull).findFirst()
+                    .orElse("events are not read from Redis yet");
             health.withDetail("degraded", why);
         }
         return health.build();

@@ -1,6 +1,5 @@
 package dev.warmpath.router.fleetlink;
 
-import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.fleet.Fleet;
@@ -86,24 +85,12 @@ final class WorkerCopy {
     }
 
     private void applied(KvEventBatch batch, ReloadSource source) {
-        metrics.changesApplied(keyCount(batch));
+        metrics.changesApplied(batch.keyCount());
         if (batch.snapshot()) {
             metrics.reloaded(source);
             fleet.indexed(worker);
             worker.markInStep(nanoTime.getAsLong());               // the time of waiting for it is no lag
         }
-    }
-
-    private static int keyCount(KvEventBatch batch) {
-        int count = 0;
-        for (BlockChange change : batch.changes()) {
-            count += switch (change) {
-                case BlockChange.Stored(var _, var keys) -> keys.length;
-                case BlockChange.Removed(var _, var keys) -> keys.length;
-                case BlockChange.Cleared() -> 1;
-            };
-        }
-        return count;
     }
 
     /** Compares with the last heartbeat, which finds what batches cannot: that the last ones are missing (F17). */

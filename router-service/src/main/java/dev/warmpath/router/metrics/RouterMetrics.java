@@ -24,6 +24,12 @@ public final class RouterMetrics {
 
     public RouterMetrics(MeterRegistry registry) {
         this.registry = registry;
+        count(RouterMeter.INDEX_GAPS, 0);                          // a rate needs a zero before the first event
+        count(RouterMeter.INDEX_DRIFT, 0);
+        count(RouterMeter.INDEX_REJECTED_BATCHES, 0);
+        for (ReloadSource source : ReloadSource.values()) {
+            count(RouterMeter.INDEX_RELOADS, 0, "source", tag(source));
+        }
     }
 
     /** How a completion ended; the tag's value is the name in lower case. */

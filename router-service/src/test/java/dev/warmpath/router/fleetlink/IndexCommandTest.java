@@ -23,7 +23,7 @@ class IndexCommandTest {
 
     private static final FleetToken TOKEN = FleetToken.of("hush");
 
-    private final TestRedis redis = TestRedis.started();
+    private final TestRedis redis = TestRedis.started(TestRouter.USER + " +xrange");
     private final FakeWorker fake = new FakeWorker("w", 7);
     private final LogWriter writer = new LogWriter(redis, fake, TOKEN);
 
@@ -47,7 +47,7 @@ class IndexCommandTest {
             var otherWriter = new LogWriter(redis, other, TOKEN);
             otherWriter.announce(1, 2);
             otherWriter.introduce();
-            Said said = run("--redis", redis.uri(), "--warmpath.fleet.token=hush");
+            Said said = run("--redis", TestRouter.uri(redis), "--warmpath.fleet.token=hush");
 
             assertThat(said.err()).isEmpty();
             assertThat(said.status()).isZero();
@@ -83,6 +83,18 @@ class IndexCommandTest {
     }
 
     @Test
+    void what_the_stream_has_lost_of_a_dead_worker_is_no_problem() {
+        writer.introduce();
+        redis.commands().del(RedisLayout.lease("w", 7));
+        fake.next(1);                                              // trimmed
+        writer.announce(2);
+        Said said = run("--redis", redis.uri(), "--warmpath.fleet.token=hush");
+
+        assertThat(said.out()).contains("all of it holds").doesNotContain("PROBLEM");
+        assertThat(said.status()).isZero();
+    }
+
+    @Test
     void a_lease_with_another_seal_a_missing_checkpoint_and_rubbish_are_problems_and_a_left_over_worker_is_none() {
         writer.introduce();
         redis.commands().hset(RedisLayout.WORKERS, "left", LogWriter.bytes("5"));
@@ -111,7 +123,8 @@ class IndexCommandTest {
                 List.of(List.of("--all"), "index does not know '--all'; it takes --redis URI, --json and settings as "
                         + "--warmpath.redis.cluster=true"),
                 List.of(List.of("--redis", "nonsense"), "warmpath.redis.uri 'nonsense' is not the address of a Redis"),
-                List.of(List.of("--redis", "redis://127.0.0.1:" + TestRedis.freePort()), "Connection refused"))
+                List.of(List.of("--redis", "redis://127.0.0.1:1"),
+                        "no Redis answers at 127.0.0.1:1 (Connection refused"))
                 .forEach(mistake -> {
                     Said said = run(((List<?>) mistake.get(0)).toArray(String[]::new));
                     assertThat(said.status()).isEqualTo(2);

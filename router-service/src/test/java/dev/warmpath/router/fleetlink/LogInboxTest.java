@@ -2,7 +2,9 @@ package dev.warmpath.router.fleetlink;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.Medium;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -21,6 +23,27 @@ class LogInboxTest {
     }
 
     @Test
+    void an_inbox_with_a_hundred_thousand_keys_starts_over_too() throws InterruptedException {
+        inbox.put(batch(0, true));
+        inbox.put(batch(1, 60_000));
+        inbox.put(batch(2, 40_000));
+        assertThat(inbox.offersCheckpoint()).isTrue();
+        inbox.put(batch(3, 1));
+        assertThat(inbox.poll(Duration.ZERO)).isEqualTo(batch(3, 1));
+        assertThat(inbox.poll(Duration.ZERO)).isNull();
+
+        inbox.put(batch(4, 60_000));
+        assertThat(inbox.continues(4, 4)).as("all of it is known").isTrue();
+        inbox.put(batch(5, 60_000));
+        assertThat(inbox.poll(Duration.ZERO)).extracting(KvEventBatch::sequence).isEqualTo(5L);
+        inbox.put(batch(6, 100_000));
+        inbox.put(batch(7, 200_000));
+        assertThat(inbox.poll(Duration.ZERO)).as("it may be too large alone").isNotNull();
+        inbox.put(batch(8, 100_000));
+        assertThat(inbox.poll(Duration.ZERO)).extracting(KvEventBatch::sequence).isEqualTo(8L);
+    }
+
+    @Test
     void a_checkpoint_replaces_what_waits() throws InterruptedException {
         inbox.put(batch(5, false));
         inbox.put(batch(3, true));
@@ -28,6 +51,18 @@ class LogInboxTest {
         assertThat(inbox.offersCheckpoint()).isTrue();
         assertThat(inbox.poll(Duration.ZERO)).isEqualTo(batch(3, true));
         assertThat(inbox.offersCheckpoint()).isFalse();
+    }
+
+    @Test
+    void the_log_continues_the_copy_of_an_idle_worker_with_a_mark() {
+        inbox.put(batch(0, false));
+        assertThat(inbox.continues(0, 0)).isTrue();
+        inbox.distrust();
+        assertThat(inbox.continues(0, 0)).isFalse();
+        inbox.put(batch(0, false));
+        assertThat(inbox.continues(0, 0)).isTrue();
+        inbox.put(batch(1, false));
+        assertThat(inbox.continues(0, 0)).as("the mark of a batch that is not here").isFalse();
     }
 
     @Test
@@ -39,9 +74,14 @@ class LogInboxTest {
         inbox.put(batch(3, false));
         assertThat(inbox.continues(4, 3)).as("close behind").isTrue();
         inbox.put(batch(4, false));
-        inbox.put(batch(6, false));
+        inbox.put(batch(6, 1));
         assertThat(inbox.continues(4, 3)).as("ahead of the worker's stream, by a gap").isFalse();
         assertThat(inbox.continues(5, 3)).as("next").isTrue();
+    }
+
+    private static KvEventBatch batch(long sequence, int keyCount) {
+        return new KvEventBatch("w", 7, sequence, false,
+                List.of(new BlockChange.Stored(Medium.DEVICE, new long[keyCount])), 0, 0);
     }
 
     private static KvEventBatch batch(long sequence, boolean snapshot) {

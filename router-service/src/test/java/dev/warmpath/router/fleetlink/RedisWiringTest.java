@@ -59,7 +59,12 @@ class RedisWiringTest {
         assertThat(redis.get("details").get("server").asString()).isEqualTo("127.0.0.1:" + REDIS.port());
         assertThat(redis.get("details").get("degraded").asString()).isNotEmpty();
         assertThat(get("/actuator/health/readiness")).contains("UP");
-        assertThat(get("/actuator/prometheus")).contains("warmpath_redis_connected_ratio 0.0");
+        assertThat(get("/actuator/prometheus")).contains("warmpath_redis_connected_ratio 0.0",
+                "warmpath_index_gaps_total 0.0", "warmpath_index_drift_copies_total 0.0",
+                "warmpath_index_rejected_batches_total 0.0",
+                "warmpath_index_reloads_copies_total{source=\"checkpoint\"} 0.0",
+                "warmpath_index_reloads_copies_total{source=\"stream\"} 0.0",
+                "warmpath_index_reloads_copies_total{source=\"worker\"} 0.0");
 
         REDIS.start();
         while (!get("/actuator/prometheus").contains("warmpath_redis_connected_ratio 1.0")) {

@@ -22,6 +22,9 @@ import tools.jackson.databind.json.JsonMapper;
 /** What a router knows and does about its fleet, with Redis and a real clock; leases are long enough for a test. */
 final class TestRouter implements AutoCloseable {
 
+    /** As operators are told to confine a router, a line of redis.conf; {@code index} needs {@code +xrange} as well. */
+    static final String USER = "user router on >hush ~warmpath:* +@connection +get +hgetall +xread +xrevrange";
+
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final PrefixIndex index = new PrefixIndex();
     final Fleet fleet = new Fleet(
@@ -33,10 +36,15 @@ final class TestRouter implements AutoCloseable {
     TestRouter(TestRedis redis, FleetToken token) {
         var metrics = new RouterMetrics(meters);
         var events = new EventLog(/* awaited */ true, System::nanoTime);
-        link = RedisLink.open(RedisProperties.of(redis.uri()));
+        link = RedisLink.forReads(RedisProperties.of(uri(redis)));
         links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
         links.readLog(link, token, JsonMapper.builder().build());
         health = new RedisHealth(link, events, fleet);
+    }
+
+    /** Of a Redis with {@link #USER}. */
+    static String uri(TestRedis redis) {
+        return "redis://router:hush@127.0.0.1:" + redis.port();
     }
 
     /** As if the worker had come by itself. */
