@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * One worker's batches in its stream, and its checkpoint, from one subscription to the publisher on.
  *
  * <p>When is a checkpoint old? When reading it and everything after costs much more than reading a new one (changes by
- * a quarter of the pool and 4,096 at least, or a cleared cache), when the entries after it are about to be trimmed, when
- * it is gone, or after a minute with any change. How near the trimmed end is, the times inside stream ids tell, which
- * are Redis's own: a checkpoint nearer to the stream's oldest entry than to this worker's last one is renewed.
+ * a quarter of the pool and 4,096 at least, or a cleared cache), when the entries after it are about to be trimmed,
+ * when it is gone, or after a minute with any change. How near the trimmed end is, the times inside stream ids tell,
+ * which are Redis's own: a checkpoint nearer to the stream's oldest entry than to this worker's last one is renewed.
  *
  * <p>Every method waits for Redis and throws what Lettuce throws; the object is then of no more use. Not safe for
  * several threads.
@@ -39,6 +39,8 @@ final class RedisLog {
     private static final Duration BETWEEN_MARKS = Duration.ofSeconds(5);
     private static final Duration OLDEST_CHECKPOINT = Duration.ofSeconds(60);
     private static final int FEW_CHANGES = 4096;
+    /** What a reader would load before it is void. */
+    private static final BlockChange CLEARED = new BlockChange.Cleared();
     private static final Range<String> ALL = Range.unbounded();
 
     private final RedisLink redis;
@@ -75,7 +77,7 @@ final class RedisLog {
         List<RedisFuture<String>> ids = new ArrayList<>(batches.size());
         for (KvEventBatch batch : batches) {
             ids.add(redis.async().xadd(stream, trimmed, Map.of(RedisLayout.BATCH_FIELD, KvEventCodec.encode(batch))));
-            changedKeys += keysIn(batch);
+            changedKeys += batch.changes().contains(CLEARED) ? manyChanges : batch.keyCount();
         }
         if (!streamExpires) {                                      // it may not have been there before
             redis.async().pexpire(stream, STREAM_LIFE);
@@ -121,17 +123,5 @@ final class RedisLog {
 
     private static StreamId idOf(List<StreamMessage<String, byte[]>> entries) {
         return entries.isEmpty() ? StreamId.ZERO : StreamId.parse(entries.getFirst().getId());
-    }
-
-    private int keysIn(KvEventBatch batch) {
-        int keys = 0;
-        for (BlockChange change : batch.changes()) {
-            keys += switch (change) {
-                case BlockChange.Stored(var _, var stored) -> stored.length;
-                case BlockChange.Removed(var _, var removed) -> removed.length;
-                case BlockChange.Cleared() -> manyChanges;                  // what a reader would load is now void
-            };
-        }
-        return keys;
     }
 }
