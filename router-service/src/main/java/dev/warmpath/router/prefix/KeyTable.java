@@ -16,7 +16,10 @@ final class KeyTable {
     /** 10 million keys make tables of 10,000, which a core copies within its own cache. */
     static final int SHARD_BITS = 10;
     static final int SHARDS = 1 << SHARD_BITS;
-    /** As improbable as any other sum. */
+    /**
+     * As improbable as any other sum. {@link #touch} is a prefetch: if nobody asked for the sum of what it reads, the
+     * JIT would drop the reads.
+     */
     private static final int NEVER = 0x5eed_ca4e;
 
     private final AtomicReferenceArray<Shard> shards = new AtomicReferenceArray<>(SHARDS);
@@ -46,7 +49,7 @@ final class KeyTable {
 
     private void holders(long key, long[] found, int at, int words) {
         while (true) {
-            Shard shard = shards.getAcquire(shardOf(key));
+            Shard shard = shard(shardOf(key));
             int version = shard.version();
             if ((version & 1) == 0) {
                 int holder = shard.holderAt(shard.placeOf(key), key);
@@ -61,7 +64,7 @@ final class KeyTable {
     /** Whether any of some ordinals holds a mixed key. */
     boolean isHeldBy(long key, long[] ordinals) {
         while (true) {
-            Shard shard = shards.getAcquire(shardOf(key));
+            Shard shard = shard(shardOf(key));
             int version = shard.version();
             if ((version & 1) == 0) {
                 boolean held = sets.anyOf(ordinals, shard.holderAt(shard.placeOf(key), key));
@@ -73,6 +76,25 @@ final class KeyTable {
         }
     }
 
+    /** Whether the ordinal holds a mixed key. */
+    boolean isHeldBy(long key, int ordinal) {
+        while (true) {
+            Shard shard = shard(shardOf(key));
+            int version = shard.version();
+            if ((version & 1) == 0) {
+                boolean held = sets.contains(shard.holderAt(shard.placeOf(key), key), ordinal);
+                if (shard.isStill(version)) {
+                    return held;
+                }
+            }
+            Thread.yield();
+        }
+    }
+
+    Shard shard(int index) {
+        return shards.getAcquire(index);
+    }
+
     // ---- the writer, after touching what it is about to change
 
     /** Brings the places of some mixed keys into the cache, their misses overlapping. */
@@ -82,7 +104,7 @@ final class KeyTable {
             sum += shards.getPlain(shardOf(keys[i])).touch(keys[i]);
         }
         if (sum == NEVER) {
-            Thread.onSpinWait();                                   // somebody must need the sum, or nothing is loaded
+            Thread.onSpinWait();
         }
     }
 
@@ -148,7 +170,7 @@ final class KeyTable {
         }
     }
 
-    // ---- statistics
+    // ---- statistics, as of about now: the writer goes on meanwhile
 
     /** Distinct keys. */
     long size() {
@@ -166,7 +188,7 @@ final class KeyTable {
     private long sum(ToLongFunction<Shard> what) {
         long sum = 0;
         for (int i = 0; i < SHARDS; i++) {
-            sum += what.applyAsLong(shards.getAcquire(i));
+            sum += what.applyAsLong(shard(i));
         }
         return sum;
     }

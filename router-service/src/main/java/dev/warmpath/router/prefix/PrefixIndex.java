@@ -82,23 +82,30 @@ public final class PrefixIndex {
         }
     }
 
-    /** Whether this worker announces the key. */
+    /** Whether this worker announces the key. Allocates nothing. */
     public boolean holds(WorkerKeys worker, long key) {
-        VisibleWorkers now = copies.visible();
-        int ordinal = now.ordinalOf(worker);
-        return ordinal >= 0 && (ordinals(now, key)[ordinal / Long.SIZE] >>> ordinal & 1) != 0;
+        long mixedKey = KeySetDigest.mix(key);
+        while (true) {
+            VisibleWorkers now = copies.visible();
+            int ordinal = now.ordinalOf(worker);
+            boolean held = ordinal >= 0 && table.isHeldBy(mixedKey, ordinal);
+            if (now == copies.visible()) {
+                return held;
+            }
+        }
     }
 
     /** Every worker that announces the key. */
     public List<WorkerKeys> holders(long key) {
-        VisibleWorkers now = copies.visible();
-        return now.among(ordinals(now, key));
-    }
-
-    private long[] ordinals(VisibleWorkers now, long key) {
-        long[] found = new long[now.words()];
-        table.holders(new long[] {KeySetDigest.mix(key)}, 1, found, now.words());
-        return found;
+        long[] mixedKey = {KeySetDigest.mix(key)};
+        while (true) {
+            VisibleWorkers now = copies.visible();
+            long[] ordinals = new long[now.words()];
+            table.holders(mixedKey, 1, ordinals, now.words());
+            if (now == copies.visible()) {
+                return now.among(ordinals);
+            }
+        }
     }
 
     /** As of about now: counted while others write, without keeping them from it. */
