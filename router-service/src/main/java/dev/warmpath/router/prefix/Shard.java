@@ -21,6 +21,10 @@ import java.lang.invoke.VarHandle;
  * comparison. A key's home is the fraction of the capacity that its bits are, so any capacity will do; keys beyond the
  * last home go into a tail as long as they need, whose last place is always free and ends every search.
  *
+ * <p>Known limit: everybody can compute a key's home, so a worker that chooses its keys can aim all of them at one.
+ * Inserting n of them moves some n² / 2 entries, by the writer's lock and to everybody's cost, and the search for one
+ * passes many. The pool's size bounds n; that no stranger announces keys is for the fleet's token to see to.
+ *
  * <p>At most five sevenths full and at least 13/25, hence 17 to 23 bytes an entry. Emptier would be faster.
  */
 final class Shard {
