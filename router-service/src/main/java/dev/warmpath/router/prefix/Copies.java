@@ -98,4 +98,36 @@ final class Copies {
         retiredOrdinals.andNot(swept);
         usedOrdinals.andNot(swept);
     }
+
+    /** One more than any ordinal. */
+    synchronized int ordinalLimit() {
+        return usedOrdinals.length();
+    }
+
+    /**
+     * @param totals what is found under each ordinal, while nothing is loaded
+     * @throws IllegalStateException unless each seen copy has what it counts, and an ordinal not given away nothing
+     */
+    synchronized void checkIntegrity(WorkerKeys.Totals[] totals) {
+        var accounted = (BitSet) retiredOrdinals.clone();
+        for (WorkerKeys worker : workers) {
+            Copy copy = worker.visible();
+            if (copy != null) {
+                var counted = new WorkerKeys.Totals(copy.size(), copy.digest());
+                if (accounted.get(copy.ordinal()) || !counted.equals(totals[copy.ordinal()])) {
+                    throw new IllegalStateException("ordinal " + copy.ordinal() + " counts " + counted + " and has "
+                            + totals[copy.ordinal()] + ", or it is somebody else's too");
+                }
+                accounted.set(copy.ordinal());
+            }
+        }
+        if (!accounted.equals(usedOrdinals)) {
+            throw new IllegalStateException("ordinals " + usedOrdinals + " are used, " + accounted + " accounted for");
+        }
+        for (int ordinal = 0; ordinal < totals.length; ordinal++) {
+            if (!usedOrdinals.get(ordinal) && totals[ordinal].size() > 0) {
+                throw new IllegalStateException("ordinal " + ordinal + " is free and has " + totals[ordinal]);
+            }
+        }
+    }
 }

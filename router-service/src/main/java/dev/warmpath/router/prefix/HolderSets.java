@@ -2,6 +2,7 @@ package dev.warmpath.router.prefix;
 
 import dev.warmpath.protocol.event.KeySetDigest;
 import java.util.Arrays;
+import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -142,6 +143,35 @@ final class HolderSets {
 
     long bytes() {
         return setBytes + (long) sets.length * Integer.BYTES + (references.length + ids.length) * (long) Integer.BYTES;
+    }
+
+    /**
+     * @param used how often each id is stored; longer than any id
+     * @throws IllegalStateException unless sets have those references, are found by their content and of two at least
+     */
+    void checkIntegrity(int[] used) {
+        int found = 0;
+        for (int id = 0; id < sets.length; id++) {
+            long[] set = sets[id];
+            if (set == null ? used[id] != 0 : used[id] != references[id] || used[id] == 0) {
+                throw new IllegalStateException("set " + id + " is used " + used[id] + " times, not as counted");
+            }
+            if (set != null) {
+                found++;
+                if (ids[placeOf(set, set.length)] != id + 1 || BitSet.valueOf(set).cardinality() < 2
+                        || set[set.length - 1] == 0) {
+                    throw new IllegalStateException("set " + id + " is not where or what it should be");
+                }
+            }
+        }
+        if (found != count) {
+            throw new IllegalStateException(found + " sets are there, " + count + " counted");
+        }
+    }
+
+    /** One more than any id. */
+    int idLimit() {
+        return sets.length;
     }
 
     // ---- details

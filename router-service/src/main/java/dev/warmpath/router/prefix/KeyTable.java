@@ -1,6 +1,8 @@
 package dev.warmpath.router.prefix;
 
 import dev.warmpath.protocol.event.KeySetDigest;
+import java.util.Arrays;
+import java.util.BitSet;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.ToLongFunction;
 
@@ -191,6 +193,38 @@ final class KeyTable {
             sum += what.applyAsLong(shard(i));
         }
         return sum;
+    }
+
+    /**
+     * Checks every shard, and that sets are referred to as often as they are stored.
+     *
+     * @param totals gets what each ordinal holds; longer than any ordinal
+     * @throws IllegalStateException if something is not as it should be
+     */
+    void checkIntegrity(WorkerKeys.Totals[] totals) {
+        int[] used = new int[sets.idLimit()];
+        long[] ordinals = new long[(totals.length + Long.SIZE - 1) / Long.SIZE];
+        Arrays.fill(totals, new WorkerKeys.Totals(0, 0));
+        for (int i = 0; i < SHARDS; i++) {
+            Shard shard = shard(i);
+            shard.checkIntegrity();
+            for (int place = 0; place < shard.places(); place++) {
+                int holder = shard.holderAt(place);
+                if (holder != HolderSets.NONE) {
+                    long key = shard.keyAt(place);
+                    if (shardOf(key) != i) {
+                        throw new IllegalStateException("key " + key + " is in shard " + i);
+                    }
+                    if (holder < 0) {
+                        used[~holder]++;
+                    }
+                    sets.copyInto(holder, ordinals, 0, ordinals.length);
+                    BitSet.valueOf(ordinals).stream().forEach(ordinal -> totals[ordinal] =
+                            new WorkerKeys.Totals(totals[ordinal].size() + 1, totals[ordinal].digest() + key));
+                }
+            }
+        }
+        sets.checkIntegrity(used);
     }
 
     private static int shardOf(long key) {

@@ -238,4 +238,20 @@ public final class PrefixIndex {
         copies.forget(dead);
         return true;
     }
+
+    /**
+     * Counts everything anew, for tests; while no batch is applied.
+     *
+     * @throws IllegalStateException if tables and accounts disagree
+     */
+    void checkIntegrity() {
+        writing.lock();
+        try {
+            var totals = new WorkerKeys.Totals[copies.ordinalLimit()];
+            table.checkIntegrity(totals);
+            copies.checkIntegrity(totals);
+        } finally {
+            writing.unlock();
+        }
+    }
 }

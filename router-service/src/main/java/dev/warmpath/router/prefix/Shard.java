@@ -92,7 +92,7 @@ final class Shard {
     }
 
     /** Comparable by sign: all keys of a shard begin with the same bits. */
-    private long keyAt(int place) {
+    long keyAt(int place) {
         int at = place * INTS_PER_SLOT;
         return slots[at] & LOW_HALF | (long) slots[at + 1] << Integer.SIZE;
     }
@@ -187,6 +187,25 @@ final class Shard {
     /** Sends its readers elsewhere, for good. */
     void close() {
         beginChange();
+    }
+
+    /** @throws IllegalStateException unless keys ascend, each where a search finds it, as many as were counted */
+    void checkIntegrity() {
+        int found = 0;
+        long last = Long.MIN_VALUE;
+        for (int place = 0; place < places(); place++) {
+            if (holderAt(place) != HolderSets.NONE) {
+                long key = keyAt(place);
+                if (found > 0 && key <= last || placeOf(key) != place) {
+                    throw new IllegalStateException("key " + key + " is out of order at place " + place);
+                }
+                last = key;
+                found++;
+            }
+        }
+        if (found != size || holderAt(places() - 1) != HolderSets.NONE || (version & 1) != 0) {
+            throw new IllegalStateException(found + " keys are in a shard of " + size + ", version " + version);
+        }
     }
 
     // ---- details
