@@ -37,10 +37,11 @@ class FleetLinkConfiguration {
     @Bean
     PrefixIndex prefixIndex(RouterMetrics metrics) {
         var index = new PrefixIndex();
-        metrics.watch(RouterMeter.INDEX_ENTRIES, () -> index.stats().entries());
-        metrics.watch(RouterMeter.INDEX_KEYS, () -> index.stats().keys());
-        metrics.watch(RouterMeter.INDEX_HOLDER_SETS, () -> index.stats().holderSets());
-        metrics.watch(RouterMeter.INDEX_BYTES, () -> index.stats().bytes());
+        var recent = new RecentStats(index, System::nanoTime);
+        metrics.watch(RouterMeter.INDEX_ENTRIES, () -> recent.get().entries());
+        metrics.watch(RouterMeter.INDEX_KEYS, () -> recent.get().keys());
+        metrics.watch(RouterMeter.INDEX_HOLDER_SETS, () -> recent.get().holderSets());
+        metrics.watch(RouterMeter.INDEX_BYTES, () -> recent.get().bytes());
         return index;
     }
 
@@ -56,6 +57,11 @@ class FleetLinkConfiguration {
             metrics.watch(RouterMeter.INDEX_WORKERS, () -> fleet.ofGrade(grade), "grade", grade.text());
         }
         return fleet;
+    }
+
+    @Bean
+    PrefixIndexEndpoint prefixIndexEndpoint(Fleet fleet, PrefixIndex index) {
+        return new PrefixIndexEndpoint(fleet, index, System::nanoTime);
     }
 
     @Bean(destroyMethod = "close")

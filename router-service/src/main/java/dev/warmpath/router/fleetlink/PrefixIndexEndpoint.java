@@ -10,6 +10,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
@@ -17,13 +18,11 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ProblemDetail;
-import org.springframework.stereotype.Component;
 
 /**
  * {@code /actuator/prefixindex}: what the index holds and how well it follows each worker; with a block's hash behind
  * it, who holds that block. Exposed by {@code management.endpoints.web.exposure.include}.
  */
-@Component
 @WebEndpoint(id = "prefixindex")
 public class PrefixIndexEndpoint {
 
@@ -32,10 +31,13 @@ public class PrefixIndexEndpoint {
 
     private final Fleet fleet;
     private final PrefixIndex index;
+    private final LongSupplier nanoTime;
 
-    PrefixIndexEndpoint(Fleet fleet, PrefixIndex index) {
+    /** @param nanoTime the fleet's clock */
+    PrefixIndexEndpoint(Fleet fleet, PrefixIndex index, LongSupplier nanoTime) {
         this.fleet = fleet;
         this.index = index;
+        this.nanoTime = nanoTime;
     }
 
     /** The endpoint's answer. */
@@ -69,7 +71,7 @@ public class PrefixIndexEndpoint {
     }
 
     /**
-     * Who holds a block, and with it all blocks before it.
+     * Who holds a block. A prefix-closed worker holds all blocks before it, too.
      *
      * @param key     the last 16 hex digits of its hash
      * @param workers ids
@@ -78,7 +80,7 @@ public class PrefixIndexEndpoint {
 
     @ReadOperation
     public State state() {
-        long now = System.nanoTime();
+        long now = nanoTime.getAsLong();
         return new State(index.stats(), fleet.everyone().stream().map(worker -> Row.of(worker, now)).toList());
     }
 

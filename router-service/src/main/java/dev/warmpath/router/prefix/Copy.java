@@ -2,12 +2,13 @@ package dev.warmpath.router.prefix;
 
 /**
  * One loaded copy of a worker's keys: an ordinal in the index, and what is under it. A reload makes another one.
- * Written under the index's lock; size and digest are read by anybody.
+ * Size and digest are written under the table's lock and read by anybody.
  */
 final class Copy {
 
     private final int ordinal;
-    private boolean retired;
+    /** Written under the lock of {@link Copies}. */
+    private volatile boolean retired;
     private volatile int size;
     private volatile long digest;
 

@@ -2,6 +2,8 @@ package dev.warmpath.router.prefix;
 
 import dev.warmpath.protocol.event.KeySetDigest;
 import java.util.Arrays;
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Who holds a key, in one {@code int}: most keys have one holder, and those of popular prefixes share few sets.
@@ -14,7 +16,10 @@ import java.util.Arrays;
  * A set is a bit per ordinal, never written after it is made. Equal sets have one id; whoever stores a holder owns one
  * reference to it, and an id without references is used again.
  *
- * <p>One thread writes; readers only call {@link #copyInto}.
+ * <p>The tables by id stay as long as they once were, 16 to 24 bytes for each set of the fullest moment: there are far
+ * fewer sets than keys, and what has been needed will be needed again.
+ *
+ * <p>One thread writes; any number ask.
  */
 final class HolderSets {
 
@@ -53,8 +58,7 @@ final class HolderSets {
             }
             return true;
         }
-        long[][] all = sets;
-        long[] set = ~holder < all.length ? all[~holder] : null;
+        long[] set = setOf(holder);
         for (int i = 0; set != null && i < words; i++) {
             target[at + i] = i < set.length ? set[i] : 0;
         }
@@ -66,13 +70,31 @@ final class HolderSets {
         if (holder >= 0) {
             return holder > 0 && isIn(ordinals, holder - 1);
         }
-        long[][] all = sets;
-        long[] set = ~holder < all.length ? all[~holder] : null;
+        long[] set = setOf(holder);
         long common = 0;
         for (int i = 0; set != null && i < Math.min(set.length, ordinals.length); i++) {
             common |= set[i] & ordinals[i];
         }
         return common != 0;
+    }
+
+    /** Whether the ordinal is in; false, too, for a holder that was read in the middle of a change. */
+    boolean contains(int holder, int ordinal) {
+        if (holder >= 0) {
+            return holder == ordinal + 1;
+        }
+        long[] set = setOf(holder);
+        return set != null && isIn(set, ordinal);
+    }
+
+    /** Null if there is none. */
+    private long @Nullable [] setOf(int holder) {
+        long[][] all = sets;
+        return ~holder < all.length ? all[~holder] : null;
+    }
+
+    private static boolean isIn(long[] set, int ordinal) {
+        return ordinal / Long.SIZE < set.length && (set[ordinal / Long.SIZE] >>> ordinal & 1) != 0;
     }
 
     // ---- the writer
@@ -107,17 +129,6 @@ final class HolderSets {
         return -1;
     }
 
-    private boolean contains(int holder, int ordinal) {
-        if (holder >= 0) {
-            return holder == ordinal + 1;
-        }
-        return isIn(sets[~holder], ordinal);
-    }
-
-    private static boolean isIn(long[] set, int ordinal) {
-        return ordinal / Long.SIZE < set.length && (set[ordinal / Long.SIZE] >>> ordinal & 1) != 0;
-    }
-
     /** Gives one reference back. */
     void release(int holder) {
         if (holder < 0 && --references[~holder] == 0) {
@@ -132,6 +143,35 @@ final class HolderSets {
 
     long bytes() {
         return setBytes + (long) sets.length * Integer.BYTES + (references.length + ids.length) * (long) Integer.BYTES;
+    }
+
+    /**
+     * @param used how often each id is stored; longer than any id
+     * @throws IllegalStateException unless sets have those references, are found by their content and of two at least
+     */
+    void checkIntegrity(int[] used) {
+        int found = 0;
+        for (int id = 0; id < sets.length; id++) {
+            long[] set = sets[id];
+            if (set == null ? used[id] != 0 : used[id] != references[id] || used[id] == 0) {
+                throw new IllegalStateException("set " + id + " is used " + used[id] + " times, not as counted");
+            }
+            if (set != null) {
+                found++;
+                if (ids[placeOf(set, set.length)] != id + 1 || BitSet.valueOf(set).cardinality() < 2
+                        || set[set.length - 1] == 0) {
+                    throw new IllegalStateException("set " + id + " is not where or what it should be");
+                }
+            }
+        }
+        if (found != count) {
+            throw new IllegalStateException(found + " sets are there, " + count + " counted");
+        }
+    }
+
+    /** One more than any id. */
+    int idLimit() {
+        return sets.length;
     }
 
     // ---- details
@@ -218,6 +258,7 @@ final class HolderSets {
         return place;
     }
 
+    /** Linear probing without tombstones (Knuth, 6.4 R); {@code KeySet} closes holes likewise, among keys. */
     private void closeHole(int hole) {
         int free = hole;
         for (int place = next(hole); ids[place] != 0; place = next(place)) {

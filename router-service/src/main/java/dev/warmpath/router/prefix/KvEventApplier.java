@@ -67,7 +67,8 @@ public final class KvEventApplier {
 
     /**
      * Compares with a heartbeat, which finds what batches alone cannot: that the last ones are missing, or that the
-     * copy has gone wrong since. Changes nothing.
+     * worker's set is another than its batch of that number said. It compares with what the last batch left in the
+     * copy: the index's tables are not counted again. Changes nothing.
      */
     public Standing compare(long lastSequence, int setSize, long setDigest) {
         Position copy = position;

@@ -3,11 +3,8 @@ package dev.warmpath.router.prefix;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.event.KeySetDigest;
 import java.util.BitSet;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The keys that every worker announces, and the question they are kept for: how many leading blocks of a prompt does
@@ -25,23 +22,32 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A snapshot is loaded under a new ordinal that nobody sees yet. Then {@link VisibleWorkers} is replaced as a whole,
  * which shows the new copy and hides the old one; {@link #sweep} later takes the old ordinal from every key, and only
- * then it may be given away again. A removed worker goes the same way.
+ * then it may be given away again. A removed worker goes the same way. {@link Copies} keeps account of that.
  *
- * <p>One thread at a time writes, under a lock that is given back every {@value #KEYS_PER_LOCK} keys.
+ * <p>One thread at a time writes keys, under a lock that is given back every {@value #KEYS_PER_LOCK} of them.
  */
 public final class PrefixIndex {
 
     /** Enough misses to overlap, and a few microseconds for whoever waits to write. */
     private static final int KEYS_PER_LOCK = 128;
 
-    private final KeyTable table = new KeyTable();
-    private volatile VisibleWorkers visible = new VisibleWorkers(new @Nullable WorkerKeys[0]);
+    /** Several for each shard. */
+    private static final int WORTH_SORTING = 8 * KeyTable.SHARDS;
 
-    /** Held by whoever writes; guards all below. */
-    private final ReentrantLock writing = new ReentrantLock();
-    private final Set<WorkerKeys> workers = new LinkedHashSet<>();
-    private final BitSet usedOrdinals = new BitSet();
-    private final BitSet retiredOrdinals = new BitSet();
+    /**
+     * Retired copies that may wait for the sweep: whoever reloads or clears faster than it comes round sweeps himself.
+     * They make the sets of ordinals longer, and with them every match.
+     */
+    private static final int MOST_RETIRED = 256;
+
+    private final KeyTable table = new KeyTable();
+    private final Copies copies = new Copies();
+
+    /**
+     * Held by whoever changes the table, and by nobody else. Fair: else a loader, which takes it again at once, would
+     * keep everybody out for as long as it likes.
+     */
+    final ReentrantLock writing = new ReentrantLock(/* fair */ true);
     private final long[] mixedKeys = new long[KEYS_PER_LOCK];
 
     /**
@@ -67,177 +73,152 @@ public final class PrefixIndex {
     public PrefixMatch match(BlockHashChain chain, int maxBlocks) {
         int limit = Math.min(maxBlocks, chain.blockCount());
         while (true) {
-            VisibleWorkers now = visible;
+            VisibleWorkers now = copies.visible();
             var search = new PrefixSearch(table, chain, now.words());
             if (limit > 0) {
                 search.searchClosed(now.closed(), limit);
                 search.walk(now.walked(), limit);
             }
-            if (now == visible) {                                  // else an ordinal may have been given away meanwhile
+            if (now == copies.visible()) {                         // else an ordinal may have been given away meanwhile
                 return new PrefixMatch(now, search.blocks());
             }
         }
     }
 
-    /** Whether this worker announces the key. */
+    /** Whether this worker announces the key. Allocates nothing. */
     public boolean holds(WorkerKeys worker, long key) {
-        VisibleWorkers now = visible;
-        int ordinal = now.ordinalOf(worker);
-        return ordinal >= 0 && (ordinals(now, key)[ordinal / Long.SIZE] >>> ordinal & 1) != 0;
+        long mixedKey = KeySetDigest.mix(key);
+        while (true) {
+            VisibleWorkers now = copies.visible();
+            int ordinal = now.ordinalOf(worker);
+            boolean held = ordinal >= 0 && table.isHeldBy(mixedKey, ordinal);
+            if (now == copies.visible()) {
+                return held;
+            }
+        }
     }
 
     /** Every worker that announces the key. */
     public List<WorkerKeys> holders(long key) {
-        VisibleWorkers now = visible;
-        return now.among(ordinals(now, key));
-    }
-
-    private long[] ordinals(VisibleWorkers now, long key) {
-        long[] found = new long[now.words()];
-        table.holders(new long[] {KeySetDigest.mix(key)}, 1, found, now.words());
-        return found;
-    }
-
-    public Stats stats() {
-        writing.lock();
-        try {
-            int shown = 0;
-            long entries = 0;
-            for (WorkerKeys worker : workers) {
-                shown += worker.visible() == null ? 0 : 1;
-                entries += worker.size();
+        long[] mixedKey = {KeySetDigest.mix(key)};
+        while (true) {
+            VisibleWorkers now = copies.visible();
+            long[] ordinals = new long[now.words()];
+            table.holders(mixedKey, 1, ordinals, now.words());
+            if (now == copies.visible()) {
+                return now.among(ordinals);
             }
-            return new Stats(shown, entries, table.size(), table.holderSets(), retiredOrdinals.cardinality(),
-                    table.bytes());
-        } finally {
-            writing.unlock();
         }
+    }
+
+    /** As of about now: counted while others write, without keeping them from it. */
+    public Stats stats() {
+        int shown = 0;
+        long entries = 0;
+        for (WorkerKeys worker : copies.visible().workers()) {
+            shown++;
+            entries += worker.size();
+        }
+        return new Stats(shown, entries, table.size(), table.holderSets(), copies.retiredCount(), table.bytes());
     }
 
     // ---- who is in it
 
     /**
-     * A place for the keys of one more worker; it is in no match before its first snapshot is.
+     * A place for the keys of one more worker; it is in no match before its first snapshot is. Waits for nobody who
+     * writes keys.
      *
      * @param blockCount   the worker's pool, in blocks: it cannot hold more keys
      * @param prefixClosed whether the worker announces a key only while all its ancestors are held
      */
     public WorkerKeys add(int blockCount, boolean prefixClosed) {
         var worker = new WorkerKeys(this, blockCount, prefixClosed);
-        writing.lock();
-        try {
-            workers.add(worker);
-        } finally {
-            writing.unlock();
-        }
+        copies.add(worker);
         return worker;
     }
 
-    /** The worker is in no match that begins from now on, whatever is applied to it. */
+    /**
+     * The worker is in no match that begins from now on, whatever is applied to it. Waits for nobody who writes keys.
+     */
     public void remove(WorkerKeys worker) {
-        writing.lock();
-        try {
-            show(worker, null);
-            workers.remove(worker);
-        } finally {
-            writing.unlock();
-        }
+        copies.remove(worker);
     }
 
-    /** What matches see of a worker from now on; null: nothing. What they saw before is retired. */
-    void show(WorkerKeys worker, @Nullable Copy copy) {
-        writing.lock();
-        try {
-            Copy before = worker.visible();
-            if (before != null) {
-                retire(before);
-            }
-            if (copy != null && !workers.contains(worker)) {
-                retire(copy);
-            } else if (copy != before) {
-                worker.setVisible(copy);
-                publish();
-            }
-        } finally {
-            writing.unlock();
-        }
-    }
-
-    private void publish() {
-        var byOrdinal = new @Nullable WorkerKeys[usedOrdinals.length()];
-        for (WorkerKeys worker : workers) {
-            Copy copy = worker.visible();
-            if (copy != null) {
-                byOrdinal[copy.ordinal()] = worker;
-            }
-        }
-        visible = new VisibleWorkers(byOrdinal);
+    Copies copies() {
+        return copies;
     }
 
     // ---- what they hold
 
-    /** An empty copy that no match sees. */
+    /** An empty copy that no match sees. Waits for a sweep while too many of them are due for one. */
     Copy newCopy() {
-        writing.lock();
-        try {
-            int ordinal = usedOrdinals.nextClearBit(0);
-            usedOrdinals.set(ordinal);
-            return new Copy(ordinal);
-        } finally {
-            writing.unlock();
+        if (copies.retiredCount() >= MOST_RETIRED) {
+            sweep();
         }
+        return copies.newCopy();
     }
 
-    /** Gives a copy up to the sweep. */
-    void retire(Copy copy) {
-        writing.lock();
-        try {
-            copy.retire();
-            retiredOrdinals.set(copy.ordinal());
-        } finally {
-            writing.unlock();
-        }
+    /** Adds keys to a copy that no match sees, in any order; stops once the copy has more than {@code limit}. */
+    void load(Copy copy, long[] keys, int limit) {
+        add(copy, keys.length < WORTH_SORTING ? keys : KeyTable.byShard(keys), limit);
     }
 
     /** Adds keys in their order; stops once the copy has more than {@code limit}. */
     void add(Copy copy, long[] keys, int limit) {
         for (int from = 0; from < keys.length && copy.size() <= limit; from += KEYS_PER_LOCK) {
-            change(copy, keys, from, 1, limit);
+            writing.lock();
+            try {
+                addSome(copy, prepare(copy, keys, from), limit);
+            } finally {
+                writing.unlock();
+            }
         }
     }
 
     /** Removes keys in their order. */
     void remove(Copy copy, long[] keys) {
         for (int from = 0; from < keys.length; from += KEYS_PER_LOCK) {
-            change(copy, keys, from, -1, Integer.MAX_VALUE);
+            writing.lock();
+            try {
+                removeSome(copy, prepare(copy, keys, from));
+            } finally {
+                writing.unlock();
+            }
         }
     }
 
-    /** @param step 1 to add, -1 to remove */
-    private void change(Copy copy, long[] keys, int from, int step, int limit) {
-        int count = Math.min(KEYS_PER_LOCK, keys.length - from);
-        writing.lock();
-        try {
-            if (copy.isRetired()) {                                // the sweep may have been here
-                return;
-            }
-            for (int i = 0; i < count; i++) {
-                mixedKeys[i] = KeySetDigest.mix(keys[from + i]);
-            }
-            table.touch(mixedKeys, count);
-            int size = copy.size();
-            long digest = copy.digest();
-            for (int i = 0; i < count && size <= limit; i++) {
-                long key = mixedKeys[i];
-                if (step > 0 ? table.add(key, copy.ordinal()) : table.remove(key, copy.ordinal())) {
-                    size += step;
-                    digest += step * key;                          // as KeySetDigest has it: the sum of mixed keys
-                }
-            }
-            copy.set(size, digest);
-        } finally {
-            writing.unlock();
+    /** Mixes the next keys and has their places fetched. @return how many; none for a copy that may be swept already */
+    private int prepare(Copy copy, long[] keys, int from) {
+        int count = copy.isRetired() ? 0 : Math.min(KEYS_PER_LOCK, keys.length - from);
+        for (int i = 0; i < count; i++) {
+            mixedKeys[i] = KeySetDigest.mix(keys[from + i]);
         }
+        table.touch(mixedKeys, count);
+        return count;
+    }
+
+    private void addSome(Copy copy, int count, int limit) {
+        int size = copy.size();
+        long digest = copy.digest();
+        for (int i = 0; i < count && size <= limit; i++) {
+            if (table.add(mixedKeys[i], copy.ordinal())) {
+                size++;
+                digest += mixedKeys[i];                            // as KeySetDigest has it: the sum of mixed keys
+            }
+        }
+        copy.set(size, digest);
+    }
+
+    private void removeSome(Copy copy, int count) {
+        int size = copy.size();
+        long digest = copy.digest();
+        for (int i = 0; i < count; i++) {
+            if (table.remove(mixedKeys[i], copy.ordinal())) {
+                size--;
+                digest -= mixedKeys[i];
+            }
+        }
+        copy.set(size, digest);
     }
 
     // ---- what is left of those that have gone
@@ -249,37 +230,34 @@ public final class PrefixIndex {
      * @return false if there was nothing to do
      */
     public synchronized boolean sweep() {
-        BitSet dead = retiredOrdinals();
+        BitSet dead = copies.retired();
         if (dead.isEmpty()) {
             return false;
         }
         long[] ordinals = dead.toLongArray();
         for (int shard = 0; shard < KeyTable.SHARDS; shard++) {
-            writing.lock();
+            writing.lock();                                        // whoever saw a copy not retired yet has let go
             try {
                 table.sweep(shard, ordinals);
             } finally {
                 writing.unlock();
             }
         }
-        forget(dead);
+        copies.forget(dead);
         return true;
     }
 
-    private BitSet retiredOrdinals() {
+    /**
+     * Counts everything anew, for tests; while no batch is applied.
+     *
+     * @throws IllegalStateException if tables and accounts disagree
+     */
+    void checkIntegrity() {
         writing.lock();
         try {
-            return (BitSet) retiredOrdinals.clone();
-        } finally {
-            writing.unlock();
-        }
-    }
-
-    private void forget(BitSet swept) {
-        writing.lock();
-        try {
-            retiredOrdinals.andNot(swept);
-            usedOrdinals.andNot(swept);
+            var totals = new WorkerKeys.Totals[copies.ordinalLimit()];
+            table.checkIntegrity(totals);
+            copies.checkIntegrity(totals);
         } finally {
             writing.unlock();
         }

@@ -18,7 +18,8 @@ import dev.warmpath.protocol.event.KeySetDigest;
  * A look-up is a cache miss of some 100 ns, and a core can wait for many at once: a round costs little more than one.
  * Hence more probes and fewer rounds than halving would take: six a round find a depth in 256 blocks in three rounds
  * instead of eight. Sixteen would do it in two, but a probe costs some 25 ns even in the cache, and took 1.6 times as
- * long in all.
+ * long in all. Where a single worker ends, the commonest case, seven blocks a round are fetched and only the three that
+ * halving asks for are looked up.
  */
 final class PrefixSearch {
 

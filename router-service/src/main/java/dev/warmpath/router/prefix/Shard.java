@@ -21,6 +21,10 @@ import java.lang.invoke.VarHandle;
  * comparison. A key's home is the fraction of the capacity that its bits are, so any capacity will do; keys beyond the
  * last home go into a tail as long as they need, whose last place is always free and ends every search.
  *
+ * <p>Known limit: everybody can compute a key's home, so a worker that chooses its keys can aim all of them at one.
+ * Inserting n of them moves some n² / 2 entries, by the writer's lock and to everybody's cost, and the search for one
+ * passes many. The pool's size bounds n; that no stranger announces keys is for the fleet's token to see to.
+ *
  * <p>At most five sevenths full and at least 13/25, hence 17 to 23 bytes an entry. Emptier would be faster.
  */
 final class Shard {
@@ -88,7 +92,7 @@ final class Shard {
     }
 
     /** Comparable by sign: all keys of a shard begin with the same bits. */
-    private long keyAt(int place) {
+    long keyAt(int place) {
         int at = place * INTS_PER_SLOT;
         return slots[at] & LOW_HALF | (long) slots[at + 1] << Integer.SIZE;
     }
@@ -183,6 +187,25 @@ final class Shard {
     /** Sends its readers elsewhere, for good. */
     void close() {
         beginChange();
+    }
+
+    /** @throws IllegalStateException unless keys ascend, each where a search finds it, as many as were counted */
+    void checkIntegrity() {
+        int found = 0;
+        long last = Long.MIN_VALUE;
+        for (int place = 0; place < places(); place++) {
+            if (holderAt(place) != HolderSets.NONE) {
+                long key = keyAt(place);
+                if (found > 0 && key <= last || placeOf(key) != place) {
+                    throw new IllegalStateException("key " + key + " is out of order at place " + place);
+                }
+                last = key;
+                found++;
+            }
+        }
+        if (found != size || holderAt(places() - 1) != HolderSets.NONE || (version & 1) != 0) {
+            throw new IllegalStateException(found + " keys are in a shard of " + size + ", version " + version);
+        }
     }
 
     // ---- details

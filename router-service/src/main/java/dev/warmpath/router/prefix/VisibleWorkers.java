@@ -1,7 +1,9 @@
 package dev.warmpath.router.prefix;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Which ordinals count, and for whom. Never changed: a worker that comes, goes or is reloaded makes another one. */
@@ -52,6 +54,11 @@ final class VisibleWorkers {
             }
         }
         return -1;
+    }
+
+    /** All of them. */
+    List<WorkerKeys> workers() {
+        return Arrays.stream(byOrdinal).filter(Objects::nonNull).toList();
     }
 
     /** Those whose bit is set. */

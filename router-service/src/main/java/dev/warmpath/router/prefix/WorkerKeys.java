@@ -2,12 +2,13 @@ package dev.warmpath.router.prefix;
 
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KvEventBatch;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The router's copy of what one worker announces. One writer, its {@link KvEventApplier}; any number of readers. A
- * snapshot is seen whole or not at all, any other batch key by key, in its order: a prefix-closed worker is one at any
- * moment.
+ * snapshot, and a batch in which the worker drops everything, are seen whole or not at all; any other batch key by key,
+ * in its order: a prefix-closed worker is one at any moment.
  */
 public final class WorkerKeys {
 
@@ -49,41 +50,49 @@ public final class WorkerKeys {
 
     /**
      * Takes a batch over. If the set then is not what the batch says, or larger than the worker's pool, the copy is
-     * gone; in the second case the first key too many was the last one looked at.
+     * gone; in the second case the first key too many was the last one that was added.
      */
     Totals apply(KvEventBatch batch) {
         Copy before = visible;
-        Copy copy = batch.snapshot() || before == null ? index.newCopy() : before;
-        for (BlockChange change : batch.changes()) {
+        int lastClear = batch.changes().lastIndexOf(new BlockChange.Cleared());
+        boolean anew = batch.snapshot() || before == null || lastClear >= 0 && before.size() > 0;
+        Copy copy = anew ? index.newCopy() : before;
+        boolean sound = false;
+        try {
+            // what was before a clearing leaves no trace: however many there are, they cost one copy
+            change(copy, anew, batch.changes().subList(lastClear + 1, batch.changes().size()));
+            var totals = new Totals(copy.size(), copy.digest());
+            sound = totals.equals(new Totals(batch.setSize(), batch.setDigest()));
+            return totals;
+        } finally {
+            if (!sound) {
+                index.copies().giveUp(this, copy);
+            } else if (anew) {
+                index.copies().show(this, copy);
+            }
+        }
+    }
+
+    /** Ends with the first change that leaves too many keys. @param unseen whether their order matters to nobody */
+    private void change(Copy copy, boolean unseen, List<BlockChange> changes) {
+        for (BlockChange change : changes) {
             switch (change) {
+                case BlockChange.Stored(var _, var keys) when unseen -> index.load(copy, keys, blockCount);
                 case BlockChange.Stored(var _, var keys) -> index.add(copy, keys, blockCount);
                 case BlockChange.Removed(var _, var keys) -> index.remove(copy, keys);
-                case BlockChange.Cleared() -> {
-                    if (copy != before) {
-                        index.retire(copy);
-                    }
-                    copy = index.newCopy();
-                }
+                case BlockChange.Cleared() -> throw new IllegalArgumentException("to be left out with all before it");
             }
             if (copy.size() > blockCount) {
-                break;
+                return;
             }
         }
-        var totals = new Totals(copy.size(), copy.digest());
-        if (totals.size() != batch.setSize() || totals.digest() != batch.setDigest()) {
-            index.retire(copy);
-            clear();
-        } else if (copy != before) {
-            index.show(this, copy);
-        }
-        return totals;
     }
 
     void clear() {
-        index.show(this, null);
+        index.copies().show(this, null);
     }
 
-    // ---- for the index, under its lock
+    // ---- for Copies, under its lock
 
     @Nullable Copy visible() {
         return visible;

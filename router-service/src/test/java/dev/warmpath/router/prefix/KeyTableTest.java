@@ -2,11 +2,18 @@ package dev.warmpath.router.prefix;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class KeyTableTest {
 
@@ -88,6 +95,91 @@ class KeyTableTest {
         assertThat(table.bytes()).isEqualTo(empty);
     }
 
+    /** Who holds the old one would otherwise read, and believe, what nobody changes any more. */
+    @Test
+    void a_shard_that_was_replaced_is_never_believed_again() {
+        Shard first = table.shard(0);
+        int version = first.version();
+        long key = 0;
+        while (table.shard(0) == first) {
+            table.add(key++, 1);
+        }
+        assertThat(first.isStill(version)).isFalse();
+        assertThat(first.version()).isOdd();
+
+        Shard larger = table.shard(0);
+        while (table.shard(0) == larger) {
+            table.remove(--key, 1);
+        }
+        assertThat(larger.version()).isOdd();
+        assertThat(table.shard(0).version()).isEven();
+    }
+
+    /**
+     * Forty keys that stay, between them forty that are never there, and before them forty that come and go: all with
+     * one home, so that every search passes them and every change moves those that stay. A reader that believes what it
+     * read during one soon says something wrong.
+     */
+    @Timeout(30)
+    @Test
+    void readers_are_right_about_what_stays_and_what_never_was_whatever_moves_around_it() throws Exception {
+        var random = new Random(1);
+        long[] staying = LongStream.range(0, 40).map(i -> 1_000 + 2 * i).toArray();
+        long[] absent = LongStream.range(0, 40).map(i -> 1_001 + 2 * i).toArray();
+        for (long key : staying) {
+            table.add(key, 7);
+            table.add(key, 70);
+        }
+        var quiet = new AtomicBoolean();
+        try (var threads = Executors.newFixedThreadPool(2)) {
+            Future<Long> sets = threads.submit(() -> wrongSets(staying, absent, quiet));
+            Future<Long> singles = threads.submit(() -> wrongSingles(staying, absent, quiet));
+            long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+            while (System.nanoTime() < end) {
+                long key = random.nextInt(40);
+                table.add(key, random.nextInt(4));
+                table.add(key, random.nextInt(4));
+                long other = random.nextInt(40);
+                for (int ordinal = 0; ordinal < 4; ordinal++) {
+                    table.remove(other, ordinal);
+                }
+            }
+            quiet.set(true);
+            assertThat(sets.get()).isZero();
+            assertThat(singles.get()).isZero();
+        }
+        table.checkIntegrity(new WorkerKeys.Totals[ORDINALS]);
+    }
+
+    private long wrongSets(long[] staying, long[] absent, AtomicBoolean quiet) {
+        long wrong = 0;
+        long[] found = new long[40 * WORDS];
+        while (!quiet.get()) {
+            table.holders(staying, 40, found, WORDS);
+            for (int i = 0; i < found.length; i += WORDS) {
+                wrong += found[i] == 1L << 7 && found[i + 1] == 1L << 70 && found[i + 2] == 0 ? 0 : 1;
+            }
+            table.holders(absent, 40, found, WORDS);
+            for (long word : found) {
+                wrong += word == 0 ? 0 : 1;
+            }
+        }
+        return wrong;
+    }
+
+    private long wrongSingles(long[] staying, long[] absent, AtomicBoolean quiet) {
+        long wrong = 0;
+        long[] anyOfFour = {0b1111};
+        long[] seventh = {1L << 7};
+        while (!quiet.get()) {
+            for (int i = 0; i < 40; i++) {
+                wrong += table.isHeldBy(staying[i], 7) && table.isHeldBy(staying[i], seventh) ? 0 : 1;
+                wrong += table.isHeldBy(staying[i], 3) || table.isHeldBy(absent[i], anyOfFour) ? 1 : 0;
+            }
+        }
+        return wrong;
+    }
+
     /** Few homes, so that runs are long; both ends of shards; keys with one, few and many workers. */
     @Test
     void random_changes_and_sweeps_leave_what_an_obvious_model_holds() {
@@ -100,6 +192,7 @@ class KeyTableTest {
             if (round % 4 == 3) {
                 sweep(random);
             }
+            table.checkIntegrity(new WorkerKeys.Totals[ORDINALS]);
             model.forEach((key, ordinals) -> assertThat(holders(key)).isEqualTo(ordinals));
             assertThat(table.size()).isEqualTo(model.size());
             assertThat(table.holderSets()).isEqualTo((int) model.values().stream()

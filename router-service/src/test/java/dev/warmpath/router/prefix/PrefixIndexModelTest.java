@@ -122,8 +122,12 @@ class PrefixIndexModelTest {
             if (step % 20 == 0) {
                 compare(random, "seed " + seed + ", step " + step);
             }
+            if (step % 200 == 0) {
+                index.checkIntegrity();
+            }
         }
         index.sweep();
+        index.checkIntegrity();
         compare(random, "seed " + seed);
         PrefixIndex.Stats stats = index.stats();
         assertThat(stats.retired()).isZero();
@@ -131,6 +135,7 @@ class PrefixIndexModelTest {
         assertThat(stats.keys()).isEqualTo(workers.stream().flatMap(worker -> worker.held.stream()).distinct().count());
         List.copyOf(workers).forEach(this::remove);
         index.sweep();
+        index.checkIntegrity();
         assertThat(index.stats()).usingRecursiveComparison().ignoringFields("bytes")
                 .isEqualTo(new PrefixIndex.Stats(0, 0, 0, 0, 0, 0));
     }

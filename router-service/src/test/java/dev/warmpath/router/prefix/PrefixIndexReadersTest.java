@@ -87,6 +87,7 @@ class PrefixIndexReadersTest {
                 held[i] = ends.get(i).get();
             }
             quiet.set(true);
+            index.checkIntegrity();
             for (Future<Long> reader : readers) {
                 assertThat(reader.get()).isPositive();
             }
