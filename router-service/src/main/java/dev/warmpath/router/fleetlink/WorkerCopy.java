@@ -63,7 +63,11 @@ final class WorkerCopy {
                 || batch.snapshot() && source == ReloadSource.CHECKPOINT && !isEmpty()) {
             return;
         }
-        switch (worker.events().apply(batch)) {
+        ApplyOutcome outcome = worker.events().apply(batch);
+        if (worker.isGone()) {                                     // its keys were taken away while the batch came in
+            return;
+        }
+        switch (outcome) {
             case ApplyOutcome.Applied(var _) -> applied(batch, source);
             case ApplyOutcome.Repeated(var _) -> { }
             case ApplyOutcome.Gap gap -> {
@@ -90,7 +94,7 @@ final class WorkerCopy {
         if (batch.snapshot()) {
             metrics.reloaded(source);
             fleet.indexed(worker);
-            worker.markInStep(nanoTime.getAsLong());               // the time of waiting for it is no lag
+            worker.markInStep();                                   // the time of waiting for it is no lag
         }
     }
 
@@ -120,7 +124,7 @@ final class WorkerCopy {
         return switch (worker.events().compare(
                 heartbeat.lastSequence(), heartbeat.setSize(), heartbeat.setDigest())) {
             case Standing.InStep() -> {
-                worker.markInStep(now);
+                worker.markInStep();
                 yield State.SOUND;
             }
             case Standing.Behind(long batches) -> {

@@ -199,7 +199,7 @@ class RequestRouterTest {
         assertThat(explain(after).matchedBlocks()).isZero();
         assertThat(terms("b").candidate().grade()).isEqualTo(IndexGrade.EXACT);
 
-        a.markInStep(now);
+        a.markInStep();
         assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.EXACT);
         assertThat(explain(before).matchedBlocks()).isEqualTo(6);
         assertThat(explain(after).matchedBlocks()).isZero();       // the worker does not announce it: it was evicted
