@@ -242,6 +242,32 @@ class RequestRouterTest {
         assertThat(explain(prompts.get(50)).matchedBlocks()).isEqualTo(10);
     }
 
+    /** 6 generations' worth of one prompt: nothing new after the first time, so nothing makes the other one give way. */
+    @Test
+    void a_prompt_that_comes_again_and_again_takes_its_place_in_the_history_once() {
+        a.markBehind(now, 1);
+        int[] other = randomTokens(161);
+        int[] popular = randomTokens(161);
+        finish(place(other, Set.of("b")));
+        for (int i = 0; i < 300; i++) {
+            finish(place(popular, Set.of("b")));
+        }
+        now += 2_000_000_001L;
+
+        assertThat(explain(other).matchedBlocks()).isEqualTo(10);
+        assertThat(explain(popular).matchedBlocks()).isEqualTo(10);
+    }
+
+    @Test
+    void the_history_keeps_of_a_prompt_longer_than_a_generation_the_blocks_that_fit() {
+        a.markBehind(now, 1);
+        int[] longer = randomTokens(16 * 700 + 1);
+        finish(place(longer, Set.of("b")));
+        now += 2_000_000_001L;
+
+        assertThat(explain(longer).matchedBlocks()).isEqualTo(500);
+    }
+
     @Test
     void a_request_that_ended_before_its_first_token_leaves_nothing_behind() {
         int[] tokens = randomTokens(100);
