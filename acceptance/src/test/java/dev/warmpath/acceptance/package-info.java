@@ -4,8 +4,8 @@
  * the router as any HTTP client would. {@link dev.warmpath.acceptance.RedisProcess} is a real Redis, and
  * {@link dev.warmpath.acceptance.FaultProxy} what can go wrong on the way to it.
  *
- * <p>One needs no process: {@link dev.warmpath.acceptance.IndexWorld} joins the workers' publishers to the router's
- * index by a wire that loses, doubles and reorders.
+ * <p>One needs no process and lies in the router's package {@code fleetlink}: it joins the workers' publishers to the
+ * router's index by a wire that loses, doubles and reorders.
  */
 @NullMarked
 package dev.warmpath.acceptance;

@@ -16,7 +16,7 @@ final class ChangeStream {
     static final int CHANGES_PER_BATCH = 128;
 
     private static final int KEYS = CHANGES_PER_BATCH / 2;
-    private static final int FIRST = PrefixWorld.BLOCKS_PER_WORKER * 4 / 5;
+    private static final int FIRST = PrefixWorld.LASTING_BLOCKS;
     private static final int BATCHES_PER_TURN = 32;
     static final int CHANGES_PER_TURN = BATCHES_PER_TURN * CHANGES_PER_BATCH;
 
@@ -26,6 +26,7 @@ final class ChangeStream {
     private int worker;
     private int place = FIRST;
     private volatile boolean stopped;
+    private double achievedRate;
 
     ChangeStream(PrefixWorld world, Member[] members) {
         this.world = world;
@@ -37,6 +38,11 @@ final class ChangeStream {
         void apply() {
             batches.forEach(member::apply);
         }
+    }
+
+    /** Whose turn {@link #next} was last. */
+    int worker() {
+        return worker;
     }
 
     Turn next() {
@@ -53,9 +59,18 @@ final class ChangeStream {
     }
 
     void applyUntilStopped() {
+        long start = System.nanoTime();
+        long keys = 0;
         while (!stopped) {
             next().apply();
+            keys += CHANGES_PER_TURN;
         }
+        achievedRate = keys * 1e9 / (System.nanoTime() - start);
+    }
+
+    /** Keys a second that were stored or removed, their making included; to be asked for once it has ended. */
+    double achievedRate() {
+        return achievedRate;
     }
 
     void stop() {

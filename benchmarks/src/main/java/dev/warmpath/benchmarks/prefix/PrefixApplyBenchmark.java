@@ -2,6 +2,8 @@ package dev.warmpath.benchmarks.prefix;
 
 import dev.warmpath.benchmarks.prefix.PrefixWorld.Member;
 import dev.warmpath.router.prefix.PrefixIndex;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -19,11 +21,12 @@ import org.openjdk.jmh.annotations.Param;
 import org.openjdk.jmh.annotations.Scope;
 import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * Nanoseconds a key for what comes from workers, with size and digest checked after each batch: 100 ns is 10 million
- * keys a second, 250 ns are 4 million.
+ * keys a second, 250 ns are 4 million. Beside the time on the wall, the processor time is printed at the end.
  * <pre>
  *   java -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
  *        org.openjdk.jmh.Main prefix.PrefixApplyBenchmark
@@ -31,12 +34,14 @@ import org.openjdk.jmh.annotations.Warmup;
  */
 @BenchmarkMode(Mode.SingleShotTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 6)
-@Measurement(iterations = 10)
+@Warmup(iterations = PrefixApplyBenchmark.WARMUPS)
+@Measurement(iterations = 5)
 @Fork(value = 1, jvmArgsAppend = {"-Xms4g", "-Xmx4g"})
 public class PrefixApplyBenchmark {
 
-    private static final int CHANGES = 32 * 1_024 * ChangeStream.CHANGES_PER_BATCH;
+    static final int WARMUPS = 3;
+    private static final int FOLLOWERS = 4;
+    private static final int CHANGES = 16 * 1_024 * ChangeStream.CHANGES_PER_BATCH;
     private static final int PAIRS = PrefixWorld.WORKERS * PrefixWorld.BLOCKS_PER_WORKER;
 
     /** A full index and batches for it. */
@@ -46,19 +51,33 @@ public class PrefixApplyBenchmark {
         public Distribution distribution = Distribution.DISTINCT;
         private @Nullable ChangeStream stream;
         private final List<ChangeStream.Turn> turns = new ArrayList<>();
+        /** The same turns; all of one worker are in one share. */
+        private final List<List<ChangeStream.Turn>> shares = new ArrayList<>();
+        private final ProcessorTime processor = new ProcessorTime(CHANGES);
 
         @Setup
         public void fill() {
-            var world = new PrefixWorld(distribution, false);
+            var world = new PrefixWorld(distribution);
             stream = new ChangeStream(world, world.load(new PrefixIndex()));
         }
 
         @Setup(Level.Invocation)
         public void prepare() {
             turns.clear();
-            for (int changes = 0; changes < CHANGES; changes += ChangeStream.CHANGES_PER_TURN) {
-                turns.add(Objects.requireNonNull(stream).next());
+            shares.clear();
+            for (int i = 0; i < FOLLOWERS; i++) {
+                shares.add(new ArrayList<>());
             }
+            ChangeStream changes = Objects.requireNonNull(stream);
+            for (int i = 0; i < CHANGES; i += ChangeStream.CHANGES_PER_TURN) {
+                turns.add(changes.next());
+                shares.get(changes.worker() % FOLLOWERS).add(turns.getLast());
+            }
+        }
+
+        @TearDown
+        public void report() {
+            processor.report();
         }
     }
 
@@ -69,10 +88,11 @@ public class PrefixApplyBenchmark {
         public Distribution distribution = Distribution.DISTINCT;
         private @Nullable PrefixWorld world;
         private final List<ChangeStream.Turn> snapshots = new ArrayList<>();
+        private final ProcessorTime processor = new ProcessorTime(PAIRS);
 
         @Setup
         public void make() {
-            world = new PrefixWorld(distribution, false);
+            world = new PrefixWorld(distribution);
         }
 
         @Setup(Level.Invocation)
@@ -85,19 +105,62 @@ public class PrefixApplyBenchmark {
             }
             System.gc();                                           // the last index goes before the clock starts
         }
+
+        @TearDown
+        public void report() {
+            processor.report();
+        }
+    }
+
+    /** What the benchmark's thread itself used, which does not run on while others have the core. */
+    private static final class ProcessorTime {
+        private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        private final int keys;
+        private final List<Double> nanosPerKey = new ArrayList<>();
+
+        ProcessorTime(int keys) {
+            this.keys = keys;
+        }
+
+        void measure(Runnable work) {
+            long before = threads.getCurrentThreadCpuTime();
+            work.run();
+            nanosPerKey.add((double) (threads.getCurrentThreadCpuTime() - before) / keys);
+        }
+
+        void report() {
+            List<Double> measured = nanosPerKey.stream().skip(WARMUPS).sorted().toList();
+            if (!measured.isEmpty()) {
+                System.out.printf("%nprocessor time: %.0f ns a key, the median of %d%n",
+                        measured.get(measured.size() / 2), measured.size());
+            }
+        }
     }
 
     /** A key stored or removed, half of each. */
     @Benchmark
     @OperationsPerInvocation(CHANGES)
     public void mixedChanges(Full index) {
-        index.turns.forEach(ChangeStream.Turn::apply);
+        index.processor.measure(() -> index.turns.forEach(ChangeStream.Turn::apply));
+    }
+
+    /** The same by four followers at once, who wait for each other: a key's share of the time until all are done. */
+    @Benchmark
+    @OperationsPerInvocation(CHANGES)
+    public void mixedChangesOfFourFollowers(Full index) throws InterruptedException {
+        List<Thread> followers = new ArrayList<>();
+        for (List<ChangeStream.Turn> share : index.shares) {
+            followers.add(Thread.ofPlatform().start(() -> share.forEach(ChangeStream.Turn::apply)));
+        }
+        for (Thread follower : followers) {
+            follower.join();
+        }
     }
 
     /** A key of a snapshot. */
     @Benchmark
     @OperationsPerInvocation(PAIRS)
     public void snapshots(Empty index) {
-        index.snapshots.forEach(ChangeStream.Turn::apply);
+        index.processor.measure(() -> index.snapshots.forEach(ChangeStream.Turn::apply));
     }
 }

@@ -21,63 +21,74 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Single matches among 100 workers of 100,000 blocks, idle and beside a thread that applies batches as fast as it can.
- * Each match is timed by itself ({@code SampleTime}; some 25 ns of each are the clock's) and gets a chain drawn at
- * random, whose own hashes were read just before, as a router has just computed them.
+ * Single matches among 100 workers of 100,000 blocks, idle, beside a thread that applies batches as fast as it can, and
+ * with cold caches. Each match is timed by itself ({@code SampleTime}; some 25 ns of each are the clock's) and gets a
+ * chain drawn at random, whose own hashes were read just before, as a router has just computed them. There are as many
+ * chains as fit into four fifths of the keys, or into what popular prefixes leave of that: 31,250 short ones, 640 of
+ * four depths, but only 25 of a hundred, which ask for the same lines again and again.
  * <pre>
  *   java -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
  *        org.openjdk.jmh.Main prefix.PrefixMatchBenchmark
+ *   java -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
+ *        org.openjdk.jmh.Main prefix.PrefixMatchBenchmark -p beside=COLD_CACHES -p held=WHOLE,PARTLY
  * </pre>
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.SampleTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
-@Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
+@Warmup(iterations = 2, time = 1)
+@Measurement(iterations = 2, time = 1)
 @Fork(value = 1, jvmArgsAppend = {"-Xms3g", "-Xmx3g"})
 public class PrefixMatchBenchmark {
 
-    /** What the chains are like. */
-    public enum Held {
-        /** 256 blocks, one worker holds them all. */
-        WHOLE,
-        /** 256 blocks, one worker holds them up to a random one. */
-        PARTLY,
-        /** 6,250 blocks, four workers at random depths. */
-        FOUR_DEPTHS,
-        /** 6,250 blocks, a hundred workers at random depths. */
-        HUNDRED_DEPTHS
+    /** What goes on beside the matches. */
+    public enum Beside {
+        NOTHING,
+        /** Batches are applied as fast as a thread can make them; their rate is printed at the end. */
+        WRITER,
+        /** Before each match everything else is driven from the caches, by reading {@value #EVICTING_BYTES} bytes. */
+        COLD_CACHES
     }
+
+    private static final int EVICTING_BYTES = 64 << 20;
+    private static final int CACHE_LINE = 64;
+    /** With cold caches there are too few to a second. */
+    private static final int MATCHES_UNTIL_COMPILED = 50_000;
 
     @Param
     public Held held = Held.WHOLE;
     @Param
     public Distribution distribution = Distribution.DISTINCT;
-    @Param({"false", "true"})
-    public boolean writer;
+    @Param({"NOTHING", "WRITER"})
+    public Beside beside = Beside.NOTHING;
 
     private final PrefixIndex index = new PrefixIndex();
     private final SplittableRandom random = new SplittableRandom(1);
     private BlockHashChain[] chains = {};
     private @Nullable BlockHashChain next;
+    private byte[] evicting = {};
     private long seen;
     private @Nullable ChangeStream changes;
     private @Nullable Thread writing;
 
     @Setup
     public void fill() {
-        var world = new PrefixWorld(distribution, true);
+        var world = new PrefixWorld(distribution, held);
         var members = world.load(index);
-        chains = switch (held) {
-            case WHOLE -> world.whole;
-            case PARTLY -> world.partial;
-            case FOUR_DEPTHS -> world.fourDepths;
-            case HUNDRED_DEPTHS -> world.hundredDepths;
-        };
-        if (writer) {
-            var stream = new ChangeStream(world, members);
-            changes = stream;
-            writing = Thread.ofPlatform().daemon().start(stream::applyUntilStopped);
+        chains = world.chains;
+        switch (beside) {
+            case NOTHING -> { }
+            case WRITER -> {
+                var stream = new ChangeStream(world, members);
+                changes = stream;
+                writing = Thread.ofPlatform().daemon().start(stream::applyUntilStopped);
+            }
+            case COLD_CACHES -> {
+                for (int i = 0; i < MATCHES_UNTIL_COMPILED; i++) {
+                    seen += index.match(chains[random.nextInt(chains.length)], Integer.MAX_VALUE).hashCode();
+                }
+                evicting = new byte[EVICTING_BYTES];
+            }
         }
     }
 
@@ -86,11 +97,15 @@ public class PrefixMatchBenchmark {
         if (changes != null && writing != null) {
             changes.stop();
             writing.join();
+            System.out.printf("%nwriter: %.2f million keys a second%n", changes.achievedRate() / 1e6);
         }
     }
 
     @Setup(Level.Invocation)
     public void drawChain() {
+        for (int i = 0; i < evicting.length; i += CACHE_LINE) {
+            seen += evicting[i];
+        }
         next = chains[random.nextInt(chains.length)];
         for (int block = 0; block < next.blockCount(); block++) {
             seen += next.key(block);

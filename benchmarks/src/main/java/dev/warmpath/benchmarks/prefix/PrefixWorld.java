@@ -20,42 +20,50 @@ final class PrefixWorld {
 
     static final int WORKERS = 100;
     static final int BLOCKS_PER_WORKER = 100_000;
-    static final int SHORT_CHAIN = 256;
-    static final int LONG_CHAIN = 6_250;
+    /** Of each worker's blocks, the first are of chains and popular prefixes; the others come and go. */
+    static final int LASTING_BLOCKS = BLOCKS_PER_WORKER * 4 / 5;
 
-    private static final int SHORT_CHAINS = 4_096;
-    private static final int FOUR_DEPTH_CHAINS = 32;
-    private static final int HUNDRED_DEPTH_CHAINS = 4;
     private static final int POPULAR_PREFIXES = 10_000;
     private static final int POPULAR_BLOCKS = 100;
 
-    final SplittableRandom random = new SplittableRandom(20261121);
-    /** Whole at one worker. */
-    final BlockHashChain[] whole = new BlockHashChain[SHORT_CHAINS];
-    /** Each up to a random block at one worker. */
-    final BlockHashChain[] partial = new BlockHashChain[SHORT_CHAINS];
-    /** Of 6,250 blocks, four workers at random depths. */
-    final BlockHashChain[] fourDepths = new BlockHashChain[FOUR_DEPTH_CHAINS];
-    /** Of 6,250 blocks, every worker at a random depth. */
-    final BlockHashChain[] hundredDepths = new BlockHashChain[HUNDRED_DEPTH_CHAINS];
+    private final SplittableRandom random = new SplittableRandom(20261121);
+    final BlockHashChain[] chains;
     /** [worker][block] */
     final long[][] keys = new long[WORKERS][BLOCKS_PER_WORKER];
 
     private final int[] count = new int[WORKERS];
 
-    /** @param chains whether the chains' blocks are among the keys */
-    PrefixWorld(Distribution distribution, boolean chains) {
-        if (chains) {
-            addChains();
-        }
+    /** Without chains. */
+    PrefixWorld(Distribution distribution) {
+        this(distribution, Held.WHOLE, 0);
+    }
+
+    /** With as many chains as there is room for: no two matches in a row find their lines in the cache. */
+    PrefixWorld(Distribution distribution, Held held) {
+        this(distribution, held, WORKERS * (LASTING_BLOCKS - popularBlocks(distribution)) / held.pairs());
+    }
+
+    private PrefixWorld(Distribution distribution, Held held, int chainCount) {
         if (distribution == Distribution.ZIPF) {
             addPopular();
+        }
+        chains = new BlockHashChain[chainCount];
+        Arrays.parallelSetAll(chains, i -> chain(new SplittableRandom(i), held.blocks));
+        for (int i = 0; i < chainCount; i++) {
+            for (int j = 0; j < held.holders; j++) {
+                hold((held.holders * i + j) % WORKERS, chains[i],
+                        held == Held.WHOLE ? held.blocks : random.nextInt(1, held.blocks));
+            }
         }
         for (int worker = 0; worker < WORKERS; worker++) {
             while (count[worker] < BLOCKS_PER_WORKER) {
                 keys[worker][count[worker]++] = random.nextLong();
             }
         }
+    }
+
+    private static int popularBlocks(Distribution distribution) {
+        return distribution == Distribution.ZIPF ? BLOCKS_PER_WORKER / 2 : 0;
     }
 
     /** One worker in an index, with its set after the last batch. */
@@ -110,34 +118,14 @@ final class PrefixWorld {
         return members;
     }
 
-    private void addChains() {
-        for (int i = 0; i < SHORT_CHAINS; i++) {
-            whole[i] = chain(SHORT_CHAIN);
-            hold(i % WORKERS, whole[i], SHORT_CHAIN);
-            partial[i] = chain(SHORT_CHAIN);
-            hold(i % WORKERS, partial[i], random.nextInt(1, SHORT_CHAIN));
-        }
-        for (int i = 0; i < FOUR_DEPTH_CHAINS; i++) {
-            fourDepths[i] = chain(LONG_CHAIN);
-            for (int j = 0; j < 4; j++) {
-                hold((4 * i + j) % WORKERS, fourDepths[i], random.nextInt(1, LONG_CHAIN));
-            }
-        }
-        for (int i = 0; i < HUNDRED_DEPTH_CHAINS; i++) {
-            hundredDepths[i] = chain(LONG_CHAIN);
-            for (int worker = 0; worker < WORKERS; worker++) {
-                hold(worker, hundredDepths[i], random.nextInt(1, LONG_CHAIN));
-            }
-        }
-    }
-
-    private BlockHashChain chain(int blocks) {
+    private static BlockHashChain chain(SplittableRandom random, int blocks) {
         return BlockHashChain.of(HashSettings.ofBlockSize(4), ExtraKeys.NONE,
                 random.ints(4L * blocks, 0, 1 << 20).toArray());
     }
 
+    /** Fewer where the worker is full. */
     private void hold(int worker, BlockHashChain chain, int blocks) {
-        for (int block = 0; block < blocks; block++) {
+        for (int block = 0; block < blocks && count[worker] < LASTING_BLOCKS; block++) {
             keys[worker][count[worker]++] = chain.key(block);
         }
     }
@@ -151,7 +139,7 @@ final class PrefixWorld {
         }
         for (int worker = 0; worker < WORKERS; worker++) {
             boolean[] held = new boolean[POPULAR_PREFIXES];
-            for (int prefixes = 0; prefixes < BLOCKS_PER_WORKER / 2 / POPULAR_BLOCKS; prefixes++) {
+            for (int prefixes = 0; prefixes < popularBlocks(Distribution.ZIPF) / POPULAR_BLOCKS; prefixes++) {
                 int rank;
                 do {
                     int place = Arrays.binarySearch(odds, random.nextDouble(sum));

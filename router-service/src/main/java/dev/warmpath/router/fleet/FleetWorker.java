@@ -85,7 +85,7 @@ public final class FleetWorker {
     }
 
     /** The index's copy agrees with the worker's last heartbeat, or is ahead of it. Said by the follower only. */
-    public void markInStep(long nowNanos) {
+    public void markInStep() {
         lag = Lag.NONE;
     }
 

@@ -62,7 +62,11 @@ final class WorkerCopy {
                 || batch.snapshot() && source == ReloadSource.CHECKPOINT && !isEmpty()) {
             return;
         }
-        switch (worker.events().apply(batch)) {
+        ApplyOutcome outcome = worker.events().apply(batch);
+        if (worker.isGone()) {                                     // its keys were taken away while the batch came in
+            return;
+        }
+        switch (outcome) {
             case ApplyOutcome.Applied(var _) -> applied(batch, source);
             case ApplyOutcome.Repeated(var _) -> { }
             case ApplyOutcome.Gap gap -> {
@@ -89,7 +93,7 @@ final class WorkerCopy {
         if (batch.snapshot()) {
             metrics.reloaded(source);
             fleet.indexed(worker);
-            worker.markInStep(nanoTime.getAsLong());               // the time of waiting for it is no lag
+            worker.markInStep();                                   // the time of waiting for it is no lag
         }
     }
 
@@ -107,7 +111,7 @@ final class WorkerCopy {
         return switch (worker.events().compare(
                 heartbeat.lastSequence(), heartbeat.setSize(), heartbeat.setDigest())) {
             case Standing.InStep() -> {
-                worker.markInStep(now);
+                worker.markInStep();
                 yield State.SOUND;
             }
             case Standing.Behind(long batches) -> {

@@ -13,6 +13,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -22,6 +24,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 final class WorkerLinks implements AutoCloseable {
 
+    private static final Logger log = LoggerFactory.getLogger(WorkerLinks.class);
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
     /** What they hold, connections to Redis above all, is closed by them, or after them. */
@@ -44,8 +47,8 @@ final class WorkerLinks implements AutoCloseable {
         this.http = http;
         this.metrics = metrics;
         this.nanoTime = nanoTime;
-        start("fleet-leases", this::watchLeases);
-        start("index-sweep", this::sweepIndex);
+        start("fleet-leases", () -> repeat(fleet::expireLeases, LEASE_CHECK_INTERVAL));
+        start("index-sweep", () -> repeat(index::sweep, SWEEP_INTERVAL));
     }
 
     /** Begins to read the log in Redis, whenever it can be reached. */
@@ -100,17 +103,15 @@ final class WorkerLinks implements AutoCloseable {
         void run() throws InterruptedException;
     }
 
-    private void watchLeases() throws InterruptedException {
+    /** One failure says so and is over: nobody else would do the chore. */
+    private void repeat(Runnable chore, Duration pause) throws InterruptedException {
         while (!closed) {
-            fleet.expireLeases();
-            Thread.sleep(LEASE_CHECK_INTERVAL);
-        }
-    }
-
-    private void sweepIndex() throws InterruptedException {
-        while (!closed) {
-            index.sweep();
-            Thread.sleep(SWEEP_INTERVAL);
+            try {
+                chore.run();
+            } catch (RuntimeException e) {
+                log.error("{} failed in the router", Thread.currentThread().getName(), e);
+            }
+            Thread.sleep(pause);
         }
     }
 

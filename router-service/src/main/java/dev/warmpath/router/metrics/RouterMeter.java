@@ -36,7 +36,7 @@ public enum RouterMeter {
     /** Gauge by grade. */
     INDEX_WORKERS("warmpath.index.workers", "Workers in the index, by how far it can be relied on", "workers"),
     /** Counters of what came from workers, by whichever way. */
-    INDEX_CHANGES("warmpath.index.changes", "Keys stored and removed in the index", "keys"),
+    INDEX_CHANGES("warmpath.index.changes", "Keys that workers announced as stored or removed, known ones too", "keys"),
     INDEX_GAPS("warmpath.index.gaps", "Batches that came without the one before", "gaps"),
     INDEX_DRIFT("warmpath.index.drift", "Copies found to differ from what the worker says it holds", "copies"),
     /** Counter by source: checkpoint in Redis, the worker's snapshot, the beginning of its stream. */

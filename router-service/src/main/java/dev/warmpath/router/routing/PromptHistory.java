@@ -8,8 +8,8 @@ import dev.warmpath.protocol.event.KeySet;
  * cannot tell.
  *
  * <p>Two generations, each of at most half the worker's pool: what was not sent again while one generation filled up
- * goes with it, as it would from the worker's cache. A prompt's keys go in together, so each generation holds unbroken
- * runs of any chain.
+ * goes with it, as it would from the worker's cache. A prompt's keys go in together and from its beginning, so each
+ * generation holds unbroken runs of any chain; of a prompt longer than a generation, the blocks that fit.
  */
 final class PromptHistory {
 
@@ -22,12 +22,14 @@ final class PromptHistory {
     }
 
     void add(long[] keys) {
-        if (recent.size() + keys.length > keysPerGeneration) {
+        int count = Math.min(keys.length, keysPerGeneration);
+        int known = LeadingBlocks.count(count, block -> recent.contains(keys[block]));
+        if (recent.size() + count - known > keysPerGeneration) {
             older = recent;
             recent = new KeySet();
         }
-        for (long key : keys) {
-            recent.add(key);
+        for (int block = 0; block < count; block++) {
+            recent.add(keys[block]);
         }
     }
 

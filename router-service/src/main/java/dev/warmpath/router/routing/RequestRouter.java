@@ -28,8 +28,9 @@ import java.util.function.LongSupplier;
  * <p>An index that has fallen behind a worker is relied on by degrees, see {@link IndexGrade}: first it counts together
  * with what this router has sent there since, then not at all.
  *
- * <p>Safe for use by several threads: one lock around the books, held for a few microseconds a decision. The index is
- * asked before, without it; what it learns in between is missed by that one decision.
+ * <p>Safe for use by several threads: one lock around the books, held for a few microseconds a decision. The prompt is
+ * matched before, without it; what the index learns in between is missed by that one decision. Under the lock the index
+ * is asked only whether prompts that were computed a moment ago have arrived, one key for each.
  */
 public final class RequestRouter {
 
@@ -105,8 +106,8 @@ public final class RequestRouter {
 
     private Candidate candidate(Prompt prompt, FleetWorker worker, int indexedBlocks, long now) {
         WorkerLedger ledger = ledger(worker);
-        ledger.settle(isInStep(worker), now, key -> index.holds(worker.keys(), key));
         IndexGrade grade = worker.indexGrade(now);
+        ledger.settle(isInStep(worker), grade, now, key -> index.holds(worker.keys(), key));
         WorkerLedger.Load own = ledger.booked();
         WorkerLedger.Load others = ledger.loadOfOthers();
         return new Candidate(
@@ -145,7 +146,8 @@ public final class RequestRouter {
         WorkerLedger ledger = ledgers.get(worker);
         if (ledger != null) {
             ledger.hear(worker.heartbeat());
-            ledger.close(entry, isInStep(worker), nanoTime.getAsLong());
+            long now = nanoTime.getAsLong();
+            ledger.close(entry, isInStep(worker), worker.indexGrade(now), now);
         }
     }
 

@@ -2,6 +2,7 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.router.fleet.IndexGrade;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntToLongFunction;
@@ -16,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * first token, its blocks may never have been computed and count no more.
  *
  * <p>While the index is not in step with the worker, its word does not count here: what this router has sent there is
- * held, running or ended, and after the two seconds it goes into a history, which ends when the index is in step again.
+ * held, running or ended, and after the two seconds it goes into a history. That ends when the index is in step again,
+ * or when nothing but load counts ({@link IndexGrade#LOAD}) and nobody would read it.
  *
  * <p>Requests that share a prefix hold its blocks once. Keys are chained, so the prompts form a trie: a request adds
  * what it has beyond the longest prefix that another one holds, and takes away the same, reckoned anew when it leaves.
@@ -108,8 +110,11 @@ final class WorkerLedger {
         }
     }
 
-    /** @param inStep whether the index is, with this worker, now */
-    void close(Entry entry, boolean inStep, long nowNanos) {
+    /**
+     * @param inStep whether the index is, with this worker, now
+     * @param grade  how far the index can be relied on
+     */
+    void close(Entry entry, boolean inStep, IndexGrade grade, long nowNanos) {
         if (entry.closed) {
             return;
         }
@@ -121,34 +126,43 @@ final class WorkerLedger {
         if (entry.hasFirstToken && !known && entry.keys.length > 0) {
             ended.add(entry);
             if (ended.size() > MAX_ENDED) {
-                forgetOldest(inStep);
+                forgetOldest(isHistoryRead(inStep, grade));
             }
         }
     }
 
     /**
-     * Leaves to the index what it knows by now, if it is to be trusted.
+     * Leaves to the index what it knows by now, if it is to be trusted. Asks it for one key of each prompt that was
+     * computed a moment ago.
      *
      * @param inStep whether the index is, with this worker, now
+     * @param grade  how far the index can be relied on
      * @param index  whether this worker announces a key
      */
-    void settle(boolean inStep, long nowNanos, LongPredicate index) {
+    void settle(boolean inStep, IndexGrade grade, long nowNanos, LongPredicate index) {
         indexInStep = inStep;
+        boolean keepsHistory = isHistoryRead(inStep, grade);
         while (!ended.isEmpty() && nowNanos - ended.getFirst().closedNanos > LONGEST_EVENT_DELAY_NANOS) {
-            forgetOldest(inStep);
+            forgetOldest(keepsHistory);
+        }
+        if (!keepsHistory) {
+            history.clear();
         }
         if (inStep) {
-            history.clear();
             ended.removeIf(entry -> isIndexed(entry, index));
             for (Entry entry : running) {
-                entry.indexed = entry.indexed || isIndexed(entry, index);
+                entry.indexed = entry.indexed || entry.hasFirstToken && isIndexed(entry, index);
             }
         }
     }
 
-    private void forgetOldest(boolean inStep) {
+    private static boolean isHistoryRead(boolean inStep, IndexGrade grade) {
+        return !inStep && grade != IndexGrade.LOAD;
+    }
+
+    private void forgetOldest(boolean intoHistory) {
         Entry oldest = ended.removeFirst();
-        if (!inStep) {
+        if (intoHistory) {
             history.add(oldest.keys);
         }
     }

@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
@@ -109,6 +110,25 @@ class WorkerLinksTest {
             fragile.follow(worker);
 
             await(() -> fake.streams.get() == 2 && worker.isIndexed());
+        }
+    }
+
+    @Test
+    void a_failure_while_leases_are_looked_at_does_not_end_the_watch_over_them() {
+        var failures = new AtomicInteger();
+        var fragile = new Fleet(index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, () -> {
+            if (Thread.currentThread().getName().equals("fleet-leases") && failures.getAndIncrement() < 2) {
+                throw new IllegalStateException("a bug");
+            }
+            return clock.get();
+        }, new ConnectProbe());
+        FleetWorker worker = ((Accepted) fragile.register(fake.registration())).worker();
+        try (var _ = new WorkerLinks(fragile, index, new EventLog(false, clock::get),
+                new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), clock::get)) {
+            clock.addAndGet(TimeUnit.SECONDS.toNanos(5));
+
+            await(worker::isGone);
+            assertThat(failures.get()).isGreaterThan(2);
         }
     }
 

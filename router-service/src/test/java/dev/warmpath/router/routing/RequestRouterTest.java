@@ -199,7 +199,7 @@ class RequestRouterTest {
         assertThat(explain(after).matchedBlocks()).isZero();
         assertThat(terms("b").candidate().grade()).isEqualTo(IndexGrade.EXACT);
 
-        a.markInStep(now);
+        a.markInStep();
         assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.EXACT);
         assertThat(explain(before).matchedBlocks()).isEqualTo(6);
         assertThat(explain(after).matchedBlocks()).isZero();       // the worker does not announce it: it was evicted
@@ -240,6 +240,32 @@ class RequestRouterTest {
         assertThat(prompts.stream().filter(prompt -> explain(prompt).matchedBlocks() == 10)).hasSize(100);
         assertThat(explain(prompts.get(49)).matchedBlocks()).isZero();
         assertThat(explain(prompts.get(50)).matchedBlocks()).isEqualTo(10);
+    }
+
+    /** 6 generations' worth of one prompt: nothing new after the first time, so nothing makes the other one give way. */
+    @Test
+    void a_prompt_that_comes_again_and_again_takes_its_place_in_the_history_once() {
+        a.markBehind(now, 1);
+        int[] other = randomTokens(161);
+        int[] popular = randomTokens(161);
+        finish(place(other, Set.of("b")));
+        for (int i = 0; i < 300; i++) {
+            finish(place(popular, Set.of("b")));
+        }
+        now += 2_000_000_001L;
+
+        assertThat(explain(other).matchedBlocks()).isEqualTo(10);
+        assertThat(explain(popular).matchedBlocks()).isEqualTo(10);
+    }
+
+    @Test
+    void the_history_keeps_of_a_prompt_longer_than_a_generation_the_blocks_that_fit() {
+        a.markBehind(now, 1);
+        int[] longer = randomTokens(16 * 700 + 1);
+        finish(place(longer, Set.of("b")));
+        now += 2_000_000_001L;
+
+        assertThat(explain(longer).matchedBlocks()).isEqualTo(500);
     }
 
     @Test

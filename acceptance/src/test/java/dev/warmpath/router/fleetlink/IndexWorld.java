@@ -1,4 +1,4 @@
-package dev.warmpath.acceptance;
+package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
@@ -8,13 +8,25 @@ import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.KvEventCodec;
 import dev.warmpath.protocol.event.Medium;
-import dev.warmpath.router.prefix.ApplyOutcome;
-import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.RegistrationCheck;
+import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.PrefixMatch;
-import dev.warmpath.router.prefix.Standing;
 import dev.warmpath.router.prefix.WorkerKeys;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.net.URI;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -28,9 +40,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Three workers, a wire that can do anything but invent keys, and one router's index; 20 to 60 random events, then
- * quiet. The workers' publishers, the encoding, the appliers and the index are the real ones. What the router does with
- * outcomes is what its follower does: skips what comes for an empty copy or from strangers, fetches a snapshot from the
- * worker when the copy is unsound, and looks at heartbeats.
+ * quiet. The workers' publishers, the encoding, the router's fleet, the log's inboxes, the copies and the index are the
+ * real ones. This class only does what {@link EventFollower} does between them, and not in time: it takes batches out
+ * of the log's inbox or off the worker's own stream, asks the copy how it stands, and fetches what that calls for.
  *
  * <p>The blocks are the prefixes of 32 prompts of five blocks, a binary tree of 62, and two keys that no prompt asks
  * for, 0 and -1. Two workers announce a block only while they announce its parent; the third does as it likes.
@@ -52,12 +64,24 @@ final class IndexWorld {
     /** How often what is hard to reach was reached; over all worlds that share it. */
     static final class Reached {
         final Map<Event, Long> events = new EnumMap<>(Event.class);
-        long repeated;
-        long gaps;
-        long drifts;
+        private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+        private final RouterMetrics metrics = new RouterMetrics(meters);
+        long ignoredCheckpoints;
         long strangers;
         long overdue;
+
+        /** What the router counted itself. */
+        long counted(String meter, String... tags) {
+            return (long) meters.get(meter).tags(tags).counter().count();
+        }
     }
+
+    private static final RegistrationCheck CHECK = new RegistrationCheck(false, () -> Instant.EPOCH);
+    private static final RevisionParts PARTS =
+            new RevisionParts("", "", /* tokenizer */ "a".repeat(64), "", "", "sha256_cbor", "0", /* blockSize */ 1);
+    private static final ModelDescription MODEL = new ModelDescription("tiny", PARTS.revision(), PARTS, 0, 64, 32);
+    private static final long LONGER_THAN_ANY_LAG_NANOS = 2_000_000_001L;
+    private static final long LONGEST_PAUSE_NANOS = 500_000_000L;
 
     private static final int DEPTH = 5;
     private static final int PROMPTS = 1 << DEPTH;
@@ -83,20 +107,29 @@ final class IndexWorld {
 
     private final Random random;
     private final Reached reached;
+    private long now;
     private PrefixIndex index = new PrefixIndex();
-    private final List<Worker> workers = List.of(new Worker("a", true), new Worker("b", true), new Worker("c", false));
+    private Fleet fleet = fleet();
+    private EventLog events = new EventLog(/* awaited */ true, () -> now);
+    private final List<Worker> workers;
 
     IndexWorld(long seed, Reached reached) {
         this.random = new Random(seed * 0x9E3779B97F4A7C15L);      // seeds in a row would begin alike
         this.reached = reached;
+        this.workers = List.of(new Worker("a", true), new Worker("b", true), new Worker("c", false));
     }
 
-    void run() {
-        workers.forEach(Worker::start);
+    private Fleet fleet() {
+        return new Fleet(index, CHECK, Duration.ofDays(1), 3, () -> now, _ -> false);
+    }
+
+    void run() throws InterruptedException {
         for (int i = 20 + random.nextInt(41); i > 0; i--) {
             happen(event(), workers.get(random.nextInt(workers.size())));
         }
-        workers.forEach(Worker::settle);
+        for (Worker worker : workers) {
+            worker.settle();
+        }
         check();
     }
 
@@ -111,7 +144,8 @@ final class IndexWorld {
         throw new AssertionError("the weights do not add up");
     }
 
-    private void happen(Event event, Worker worker) {
+    private void happen(Event event, Worker worker) throws InterruptedException {
+        now += random.nextLong(LONGEST_PAUSE_NANOS);
         reached.events.merge(event, 1L, Long::sum);
         List<byte[]> wire = worker.wire;
         int at = wire.isEmpty() ? 0 : random.nextInt(wire.size());
@@ -137,18 +171,20 @@ final class IndexWorld {
                 }
             }
             case LOSE_TAIL -> wire.subList(at, wire.size()).clear();
-            case NEW_STREAM -> {
-                wire.clear();
-                wire.add(worker.snapshot());
-            }
+            case NEW_STREAM -> worker.openStream();
             case CHECKPOINT -> worker.writeCheckpoint();
             case LOAD_CHECKPOINT -> worker.loadCheckpoint();
             case NEW_ROUTER -> {
                 index = new PrefixIndex();
+                fleet = fleet();
+                events = new EventLog(/* awaited */ true, () -> now);
                 workers.forEach(Worker::join);
                 workers.forEach(Worker::loadCheckpoint);
             }
-            case HEARTBEAT -> worker.compare();
+            case HEARTBEAT -> {
+                worker.beat();
+                worker.follow(worker.copy.state());
+            }
             case RESTART -> worker.start();
             case SWEEP -> index.sweep();
         }
@@ -168,28 +204,27 @@ final class IndexWorld {
 
     private void check() {
         while (random.nextBoolean() && index.sweep()) { }          // swept or not, nobody may see a difference
-        int entries = 0;
         for (int block = 0; block < KEYS; block++) {
             Set<WorkerKeys> holders = new HashSet<>();
             for (Worker worker : workers) {
-                expect(index.holds(worker.keys, KEY[block]), worker.held[block], "block", block, worker);
+                expect(index.holds(worker.joined.keys(), KEY[block]), worker.held[block], "block", block, worker);
                 if (worker.held[block]) {
-                    holders.add(worker.keys);
+                    holders.add(worker.joined.keys());
                 }
             }
-            entries += holders.size();
             expect(Set.copyOf(index.holders(KEY[block])), holders, "holders of block", block, null);
         }
-        expect(index.stats().entries(), (long) entries, "entries", 0, null);
         for (Worker worker : workers) {
-            expect(worker.keys.size(), worker.publisher.state().setSize(), "size", 0, worker);
-            expect(worker.keys.digest(), worker.publisher.state().setDigest(), "digest", 0, worker);
+            expect(worker.joined.keys().size(), worker.publisher.state().setSize(), "size", 0, worker);
+            expect(worker.joined.keys().digest(), worker.publisher.state().setDigest(), "digest", 0, worker);
+            expect(worker.joined.isIndexed(), true, "is in the index", 0, worker);
+            expect(worker.joined.behindBatches(), 0L, "missing batches", 0, worker);
         }
         int maxBlocks = 1 + random.nextInt(DEPTH + 1);
         for (int prompt = 0; prompt < PROMPTS; prompt++) {
             PrefixMatch match = index.match(CHAINS[prompt], maxBlocks);
             for (Worker worker : workers) {
-                expect(match.blocks(worker.keys), Math.min(maxBlocks, worker.leadingBlocks(prompt)),
+                expect(match.blocks(worker.joined.keys()), Math.min(maxBlocks, worker.leadingBlocks(prompt)),
                         "leading blocks of prompt", prompt, worker);
             }
         }
@@ -216,22 +251,23 @@ final class IndexWorld {
         private int logAtCheckpoint;
         /** On its way to the router. */
         private final List<byte[]> wire = new ArrayList<>();
-        private WorkerKeys keys;
-        private KvEventApplier copy;
+        /** Whether that way is the worker's own stream, not the log. */
+        private boolean direct;
+        private FleetWorker joined;
+        private WorkerCopy copy;
+        private LogInbox inbox;
 
         Worker(String id, boolean prefixClosed) {
             this.id = id;
             this.prefixClosed = prefixClosed;
-            this.publisher = new KvEventPublisher(id, 0);
-            this.keys = index.add(KEYS, prefixClosed);
-            this.copy = new KvEventApplier(id, 0, keys);
+            this.publisher = new KvEventPublisher(id, /* epoch */ 0);
+            start();
         }
 
         /** A new life, which the router is told of at once; what the last one sent may still be on its way. */
         void start() {
             Arrays.fill(held, false);
             publisher = new KvEventPublisher(id, publisher.epoch() + 1);
-            index.remove(keys);
             join();
             publisher.subscribe(frame -> {
                 byte[] batch = payload(frame);
@@ -243,8 +279,14 @@ final class IndexWorld {
         }
 
         void join() {
-            keys = index.add(KEYS, prefixClosed);
-            copy = new KvEventApplier(id, publisher.epoch(), keys);
+            var registration = new Registration(Protocol.VERSION, id, publisher.epoch(),
+                    URI.create("http://127.0.0.1:9"), MODEL, KEYS, /* maxSequences */ 8, prefixClosed);
+            if (joined != null) {
+                events.close(joined, inbox);
+            }
+            joined = ((RegistrationOutcome.Accepted) fleet.register(registration)).worker();
+            inbox = events.open(joined);
+            copy = new WorkerCopy(fleet, joined, reached.metrics, () -> now);
         }
 
         void publish() {
@@ -292,8 +334,9 @@ final class IndexWorld {
             logAtCheckpoint = log.size();
         }
 
-        /** And the log after it, over whatever the copy holds by now. */
+        /** And the log after it, whatever the copy holds by now: the router has found Redis again. */
         void loadCheckpoint() {
+            direct = false;
             wire.clear();
             if (checkpoint != null) {
                 wire.add(checkpoint);
@@ -301,64 +344,89 @@ final class IndexWorld {
             }
         }
 
-        void deliver(int count) {
+        void openStream() {
+            direct = true;
+            wire.clear();
+            wire.add(snapshot());
+        }
+
+        void deliver(int count) throws InterruptedException {
+            if (direct) {
+                for (int i = 0; i < count && !wire.isEmpty(); i++) {
+                    apply(KvEventCodec.decode(wire.removeFirst()), ReloadSource.STREAM);
+                }
+                return;
+            }
             for (int i = 0; i < count && !wire.isEmpty(); i++) {
-                apply(KvEventCodec.decode(wire.removeFirst()));
-                if (isEmpty() && random.nextBoolean()) {
-                    reload();
+                KvEventBatch batch = KvEventCodec.decode(wire.removeFirst());
+                LogInbox addressed = events.inbox(batch.workerId(), batch.epoch());
+                if (addressed != null) {
+                    addressed.put(batch);
                 }
             }
-        }
-
-        private boolean isEmpty() {
-            return copy.position().sequence() == KvEventApplier.NO_SEQUENCE;
-        }
-
-        private void apply(KvEventBatch batch) {
-            boolean stranger = !batch.workerId().equals(id) || batch.epoch() != publisher.epoch();
-            if (stranger && random.nextInt(4) > 0 || !stranger && !batch.snapshot() && isEmpty()) {
-                return;                                            // as the log's reader and the follower do
-            }
-            switch (copy.apply(batch)) {
-                case ApplyOutcome.Applied _ -> { }
-                case ApplyOutcome.Repeated _ -> reached.repeated++;
-                case ApplyOutcome.Gap _ -> reached.gaps++;
-                case ApplyOutcome.Drift _ -> reached.drifts++;
-                case ApplyOutcome.TooManyKeys tooMany -> throw new AssertionError(tooMany);
-                case ApplyOutcome.WrongSender _ -> {               // the worker is removed and registers again
-                    reached.strangers++;
-                    index.remove(keys);
-                    join();
-                }
+            for (KvEventBatch next = inbox.poll(Duration.ZERO); next != null; next = inbox.poll(Duration.ZERO)) {
+                reached.ignoredCheckpoints += next.snapshot() && !copy.isEmpty() ? 1 : 0;
+                apply(next, ReloadSource.CHECKPOINT);
             }
         }
 
-        private void reload() {
-            ApplyOutcome outcome = copy.apply(KvEventCodec.decode(snapshot()));
-            if (!(outcome instanceof ApplyOutcome.Applied)) {
-                throw new AssertionError("snapshot of " + id + ": " + outcome);
+        private void apply(KvEventBatch batch, ReloadSource source) {
+            copy.apply(batch, source);
+            if (joined.isGone()) {                                 // it registers again when its heartbeat is refused
+                reached.strangers++;
+                join();
+            }
+            follow(copy.state());
+        }
+
+        /** Now or, as the follower pauses between attempts, at some later batch or heartbeat. */
+        void follow(WorkerCopy.State state) {
+            if (state == WorkerCopy.State.UNSOUND && !copy.isEmpty()) {
+                throw new AssertionError("the copy of " + id + " went wrong unseen");
+            }
+            if (state == WorkerCopy.State.LATE) {
+                reached.overdue++;
+                openStream();
+            } else if (state == WorkerCopy.State.UNSOUND && random.nextBoolean()) {
+                recover();
             }
         }
 
-        /** With the heartbeat of this moment. Batches that are behind it and not on the wire are overdue. */
-        void compare() {
-            KvEventPublisher.State now = publisher.state();
-            switch (copy.compare(now.lastSequence(), now.setSize(), now.setDigest())) {
-                case Standing.InStep _ -> { }
-                case Standing.Behind _ -> {
-                    if (wire.isEmpty()) {
-                        reached.overdue++;
-                        reload();
-                    }
-                }
-                case Standing.Drift drift -> throw new AssertionError("the copy went wrong unseen: " + drift);
+        private void recover() {
+            if (direct) {
+                openStream();
+            } else {
+                copy.apply(KvEventCodec.decode(snapshot()), ReloadSource.WORKER);
             }
         }
 
-        /** All that is on its way arrives, and one heartbeat after it. */
-        void settle() {
+        void beat() {
+            KvEventPublisher.State state = publisher.state();
+            fleet.heartbeat(new Heartbeat(id, publisher.epoch(), 0, 0, KEYS, 0,
+                    state.lastSequence(), state.setSize(), state.setDigest()));
+        }
+
+        /** All that is on its way arrives, and heartbeats after it; two snapshots at most make good what was lost. */
+        void settle() throws InterruptedException {
             deliver(Integer.MAX_VALUE);
-            compare();
+            for (int attempt = 0; attempt < 3; attempt++) {
+                beat();
+                if (copy.state() == WorkerCopy.State.SOUND) {
+                    now += LONGER_THAN_ANY_LAG_NANOS;              // what is late by now will not come
+                }
+                switch (copy.state()) {
+                    case SOUND -> {
+                        return;
+                    }
+                    case LATE -> {
+                        reached.overdue++;
+                        openStream();
+                    }
+                    case UNSOUND -> recover();
+                }
+                deliver(Integer.MAX_VALUE);
+            }
+            throw new AssertionError("the copy of " + id + " is " + copy.state() + " after three heartbeats");
         }
 
         int leadingBlocks(int prompt) {
