@@ -30,12 +30,13 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,14 +62,14 @@ final class IndexWorld {
         }
     }
 
-    /** How often what is hard to reach was reached; over all worlds that share it. */
+    /** How often what is hard to reach was reached; over all worlds that share it, on several threads. */
     static final class Reached {
-        final Map<Event, Long> events = new EnumMap<>(Event.class);
+        final Map<Event, LongAdder> events = new ConcurrentHashMap<>();
         private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
         private final RouterMetrics metrics = new RouterMetrics(meters);
-        long ignoredCheckpoints;
-        long strangers;
-        long overdue;
+        final LongAdder ignoredCheckpoints = new LongAdder();
+        final LongAdder strangers = new LongAdder();
+        final LongAdder overdue = new LongAdder();
 
         /** What the router counted itself. */
         long counted(String meter, String... tags) {
@@ -146,7 +147,7 @@ final class IndexWorld {
 
     private void happen(Event event, Worker worker) throws InterruptedException {
         now += random.nextLong(LONGEST_PAUSE_NANOS);
-        reached.events.merge(event, 1L, Long::sum);
+        reached.events.computeIfAbsent(event, _ -> new LongAdder()).increment();
         List<byte[]> wire = worker.wire;
         int at = wire.isEmpty() ? 0 : random.nextInt(wire.size());
         switch (event) {
@@ -365,7 +366,9 @@ final class IndexWorld {
                 }
             }
             for (KvEventBatch next = inbox.poll(Duration.ZERO); next != null; next = inbox.poll(Duration.ZERO)) {
-                reached.ignoredCheckpoints += next.snapshot() && !copy.isEmpty() ? 1 : 0;
+                if (next.snapshot() && !copy.isEmpty()) {
+                    reached.ignoredCheckpoints.increment();
+                }
                 apply(next, ReloadSource.CHECKPOINT);
             }
         }
@@ -373,7 +376,7 @@ final class IndexWorld {
         private void apply(KvEventBatch batch, ReloadSource source) {
             copy.apply(batch, source);
             if (joined.isGone()) {                                 // it registers again when its heartbeat is refused
-                reached.strangers++;
+                reached.strangers.increment();
                 join();
             }
             follow(copy.state());
@@ -385,7 +388,7 @@ final class IndexWorld {
                 throw new AssertionError("the copy of " + id + " went wrong unseen");
             }
             if (state == WorkerCopy.State.LATE) {
-                reached.overdue++;
+                reached.overdue.increment();
                 openStream();
             } else if (state == WorkerCopy.State.UNSOUND && random.nextBoolean()) {
                 recover();
@@ -419,7 +422,7 @@ final class IndexWorld {
                         return;
                     }
                     case LATE -> {
-                        reached.overdue++;
+                        reached.overdue.increment();
                         openStream();
                     }
                     case UNSOUND -> recover();

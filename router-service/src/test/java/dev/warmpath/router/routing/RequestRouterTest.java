@@ -242,7 +242,7 @@ class RequestRouterTest {
         assertThat(explain(prompts.get(50)).matchedBlocks()).isEqualTo(10);
     }
 
-    /** 6 generations' worth of one prompt: nothing new after the first time, so nothing makes the other one give way. */
+    /** Six generations' worth of one prompt, all known after the first time: the other one need not give way. */
     @Test
     void a_prompt_that_comes_again_and_again_takes_its_place_in_the_history_once() {
         a.markBehind(now, 1);
