@@ -150,7 +150,7 @@ class RedisLinkTest {
 
     /** A command that waits at all would wait for long. */
     private static RedisProperties patient(String uri) {
-        return new RedisProperties(uri, false, null, null, null, SHORT, Duration.ofSeconds(20), 10_000);
+        return new RedisProperties(uri, false, null, null, null, SHORT, Duration.ofSeconds(5), 10_000);
     }
 
     static byte[] bytes(String text) {
