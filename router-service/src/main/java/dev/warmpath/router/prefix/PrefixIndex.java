@@ -31,6 +31,9 @@ public final class PrefixIndex {
     /** Enough misses to overlap, and a few microseconds for whoever waits to write. */
     private static final int KEYS_PER_LOCK = 128;
 
+    /** Several for each shard. */
+    private static final int WORTH_SORTING = 8 * KeyTable.SHARDS;
+
     /**
      * Retired copies that may wait for the sweep: whoever reloads or clears faster than it comes round sweeps himself.
      * They make the sets of ordinals longer, and with them every match.
@@ -76,7 +79,7 @@ public final class PrefixIndex {
                 search.searchClosed(now.closed(), limit);
                 search.walk(now.walked(), limit);
             }
-            if (now == copies.visible()) {                                  // else an ordinal may have been given away meanwhile
+            if (now == copies.visible()) {                         // else an ordinal may have been given away meanwhile
                 return new PrefixMatch(now, search.blocks());
             }
         }
@@ -153,6 +156,11 @@ public final class PrefixIndex {
             sweep();
         }
         return copies.newCopy();
+    }
+
+    /** Adds keys to a copy that no match sees, in any order; stops once the copy has more than {@code limit}. */
+    void load(Copy copy, long[] keys, int limit) {
+        add(copy, keys.length < WORTH_SORTING ? keys : KeyTable.byShard(keys), limit);
     }
 
     /** Adds keys in their order; stops once the copy has more than {@code limit}. */

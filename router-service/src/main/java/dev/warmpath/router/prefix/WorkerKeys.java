@@ -50,7 +50,7 @@ public final class WorkerKeys {
 
     /**
      * Takes a batch over. If the set then is not what the batch says, or larger than the worker's pool, the copy is
-     * gone; in the second case the first key too many was the last one looked at.
+     * gone; in the second case the first key too many was the last one that was added.
      */
     Totals apply(KvEventBatch batch) {
         Copy before = visible;
@@ -60,7 +60,7 @@ public final class WorkerKeys {
         boolean sound = false;
         try {
             // what was before a clearing leaves no trace: however many there are, they cost one copy
-            change(copy, batch.changes().subList(lastClear + 1, batch.changes().size()));
+            change(copy, anew, batch.changes().subList(lastClear + 1, batch.changes().size()));
             var totals = new Totals(copy.size(), copy.digest());
             sound = totals.equals(new Totals(batch.setSize(), batch.setDigest()));
             return totals;
@@ -73,10 +73,11 @@ public final class WorkerKeys {
         }
     }
 
-    /** Ends with the first change that leaves too many keys. */
-    private void change(Copy copy, List<BlockChange> changes) {
+    /** Ends with the first change that leaves too many keys. @param unseen whether their order matters to nobody */
+    private void change(Copy copy, boolean unseen, List<BlockChange> changes) {
         for (BlockChange change : changes) {
             switch (change) {
+                case BlockChange.Stored(var _, var keys) when unseen -> index.load(copy, keys, blockCount);
                 case BlockChange.Stored(var _, var keys) -> index.add(copy, keys, blockCount);
                 case BlockChange.Removed(var _, var keys) -> index.remove(copy, keys);
                 case BlockChange.Cleared() -> throw new IllegalArgumentException("to be left out with all before it");
