@@ -1,9 +1,6 @@
 package dev.warmpath.router.prefix;
 
-import dev.warmpath.protocol.event.KeySetDigest;
-import java.util.Arrays;
-import java.util.BitSet;
-import org.jspecify.annotations.Nullable;
+import java.util.Objects;
 
 /**
  * Who holds a key, in one {@code int}: most keys have one holder, and those of popular prefixes share few sets.
@@ -13,11 +10,7 @@ import org.jspecify.annotations.Nullable;
  *   o + 1    the worker with ordinal o alone
  *   ~id      the set with that id, of two workers or more
  * </pre>
- * A set is a bit per ordinal, never written after it is made. Equal sets have one id; whoever stores a holder owns one
- * reference to it, and an id without references is used again.
- *
- * <p>The tables by id stay as long as they once were, 16 to 24 bytes for each set of the fullest moment: there are far
- * fewer sets than keys, and what has been needed will be needed again.
+ * A set is a bit per ordinal, kept once in {@link InternedSets}; whoever stores a holder owns one reference to it.
  *
  * <p>One thread writes; any number ask.
  */
@@ -25,20 +18,9 @@ final class HolderSets {
 
     static final int NONE = 0;
     private static final int WORD_SHIFT = 6;
-    private static final int NO_ID = -1;
     private static final long[] NOBODY = {};
-    private static final int ARRAY_HEADER_BYTES = 16;
 
-    /** By id; null where the id is free. Replaced when it grows. */
-    private volatile long[][] sets = new long[16][];
-    /** References to each id; for a free one, the next free one. */
-    private int[] references = new int[16];
-    private int usedIds;
-    private int firstFree = NO_ID;
-    private int count;
-    private long setBytes;
-    /** Open addressing: id + 1 at the place of the set's hash, at most half full. */
-    private int[] ids = new int[64];
+    private final InternedSets sets = new InternedSets();
     /** The set being looked up. */
     private long[] scratch = new long[1];
     private int scratchWords;
@@ -58,7 +40,7 @@ final class HolderSets {
             }
             return true;
         }
-        long[] set = setOf(holder);
+        long[] set = sets.get(~holder);
         for (int i = 0; set != null && i < words; i++) {
             target[at + i] = i < set.length ? set[i] : 0;
         }
@@ -70,7 +52,7 @@ final class HolderSets {
         if (holder >= 0) {
             return holder > 0 && isIn(ordinals, holder - 1);
         }
-        long[] set = setOf(holder);
+        long[] set = sets.get(~holder);
         long common = 0;
         for (int i = 0; set != null && i < Math.min(set.length, ordinals.length); i++) {
             common |= set[i] & ordinals[i];
@@ -83,14 +65,8 @@ final class HolderSets {
         if (holder >= 0) {
             return holder == ordinal + 1;
         }
-        long[] set = setOf(holder);
+        long[] set = sets.get(~holder);
         return set != null && isIn(set, ordinal);
-    }
-
-    /** Null if there is none. */
-    private long @Nullable [] setOf(int holder) {
-        long[][] all = sets;
-        return ~holder < all.length ? all[~holder] : null;
     }
 
     private static boolean isIn(long[] set, int ordinal) {
@@ -120,7 +96,7 @@ final class HolderSets {
         if (holder > 0) {
             return isIn(ordinals, holder - 1) ? holder - 1 : -1;
         }
-        long[] set = holder < 0 ? sets[~holder] : NOBODY;
+        long[] set = holder < 0 ? Objects.requireNonNull(sets.get(~holder)) : NOBODY;
         for (int i = 0; i < Math.min(set.length, ordinals.length); i++) {
             if ((set[i] & ordinals[i]) != 0) {
                 return i * Long.SIZE + Long.numberOfTrailingZeros(set[i] & ordinals[i]);
@@ -131,47 +107,28 @@ final class HolderSets {
 
     /** Gives one reference back. */
     void release(int holder) {
-        if (holder < 0 && --references[~holder] == 0) {
-            free(~holder);
+        if (holder < 0) {
+            sets.release(~holder);
         }
     }
 
     /** Number of sets in use. */
     int count() {
-        return count;
+        return sets.count();
     }
 
     long bytes() {
-        return setBytes + (long) sets.length * Integer.BYTES + (references.length + ids.length) * (long) Integer.BYTES;
-    }
-
-    /**
-     * @param used how often each id is stored; longer than any id
-     * @throws IllegalStateException unless sets have those references, are found by their content and of two at least
-     */
-    void checkIntegrity(int[] used) {
-        int found = 0;
-        for (int id = 0; id < sets.length; id++) {
-            long[] set = sets[id];
-            if (set == null ? used[id] != 0 : used[id] != references[id] || used[id] == 0) {
-                throw new IllegalStateException("set " + id + " is used " + used[id] + " times, not as counted");
-            }
-            if (set != null) {
-                found++;
-                if (ids[placeOf(set, set.length)] != id + 1 || BitSet.valueOf(set).cardinality() < 2
-                        || set[set.length - 1] == 0) {
-                    throw new IllegalStateException("set " + id + " is not where or what it should be");
-                }
-            }
-        }
-        if (found != count) {
-            throw new IllegalStateException(found + " sets are there, " + count + " counted");
-        }
+        return sets.bytes();
     }
 
     /** One more than any id. */
     int idLimit() {
-        return sets.length;
+        return sets.limit();
+    }
+
+    /** @param used how often each id is stored; longer than any id */
+    void checkIntegrity(int[] used) {
+        sets.checkIntegrity(used);
     }
 
     // ---- details
@@ -183,11 +140,11 @@ final class HolderSets {
             scratchWords--;
         }
         int single = onlyOrdinal();
-        return single >= 0 ? single + 1 : intern();
+        return single >= 0 ? single + 1 : ~sets.idOf(scratch, scratchWords);
     }
 
     private void load(int holder, int atLeastWords) {
-        long[] set = holder < 0 ? sets[~holder] : null;
+        long[] set = holder < 0 ? sets.get(~holder) : null;
         int words = set != null ? set.length : (holder - 1) / Long.SIZE + 1;
         scratchWords = Math.max(words, atLeastWords);
         scratch = scratch.length < scratchWords ? new long[scratchWords] : scratch;
@@ -201,102 +158,5 @@ final class HolderSets {
             members += Long.bitCount(scratch[i]);
         }
         return members == 1 ? scratchWords * Long.SIZE - 1 - Long.numberOfLeadingZeros(scratch[scratchWords - 1]) : -1;
-    }
-
-    private int intern() {
-        int place = placeOf(scratch, scratchWords);
-        if (ids[place] != 0) {
-            int id = ids[place] - 1;
-            references[id]++;
-            return ~id;
-        }
-        int id = newId();
-        sets[id] = Arrays.copyOf(scratch, scratchWords);
-        references[id] = 1;
-        setBytes += sizeOf(sets[id]);
-        ids[place] = id + 1;
-        count++;
-        if (count * 2 > ids.length) {
-            rehash(ids.length * 2);
-        }
-        return ~id;
-    }
-
-    private int newId() {
-        if (firstFree != NO_ID) {
-            int id = firstFree;
-            firstFree = references[id];
-            return id;
-        }
-        if (usedIds == references.length) {
-            references = Arrays.copyOf(references, usedIds + usedIds / 4);
-            sets = Arrays.copyOf(sets, references.length);
-        }
-        return usedIds++;
-    }
-
-    private void free(int id) {
-        long[] set = sets[id];
-        closeHole(placeOf(set, set.length));
-        sets[id] = null;
-        references[id] = firstFree;
-        firstFree = id;
-        setBytes -= sizeOf(set);
-        count--;
-    }
-
-    /** Where the set's id is, or the free place where it would go. */
-    private int placeOf(long[] set, int words) {
-        int place = homeOf(set, words);
-        while (ids[place] != 0) {
-            long[] other = sets[ids[place] - 1];
-            if (Arrays.equals(other, 0, other.length, set, 0, words)) {
-                return place;
-            }
-            place = next(place);
-        }
-        return place;
-    }
-
-    /** Linear probing without tombstones (Knuth, 6.4 R); {@code KeySet} closes holes likewise, among keys. */
-    private void closeHole(int hole) {
-        int free = hole;
-        for (int place = next(hole); ids[place] != 0; place = next(place)) {
-            long[] set = sets[ids[place] - 1];
-            int home = homeOf(set, set.length);
-            boolean homeLiesBehindTheHole = free <= place ? free < home && home <= place : free < home || home <= place;
-            if (!homeLiesBehindTheHole) {
-                ids[free] = ids[place];
-                free = place;
-            }
-        }
-        ids[free] = 0;
-    }
-
-    private void rehash(int capacity) {
-        int[] old = ids;
-        ids = new int[capacity];
-        for (int idAndOne : old) {
-            if (idAndOne != 0) {
-                long[] set = sets[idAndOne - 1];
-                ids[placeOf(set, set.length)] = idAndOne;
-            }
-        }
-    }
-
-    private int homeOf(long[] set, int words) {
-        long hash = 0;
-        for (int i = 0; i < words; i++) {
-            hash = KeySetDigest.mix(hash + set[i]);
-        }
-        return (int) hash & (ids.length - 1);
-    }
-
-    private int next(int place) {
-        return (place + 1) & (ids.length - 1);
-    }
-
-    private static int sizeOf(long[] set) {
-        return ARRAY_HEADER_BYTES + set.length * Long.BYTES;
     }
 }
