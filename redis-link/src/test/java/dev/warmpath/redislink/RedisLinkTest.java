@@ -97,6 +97,18 @@ class RedisLinkTest {
     }
 
     @Test
+    void a_reconnect_by_own_wish_that_works_is_no_news(CapturedOutput output) {
+        try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(properties(redis.uri()))) {
+            await("connected", link::isConnected);
+            for (int i = 0; i < 3; i++) {
+                link.reconnect();
+                await("connected again", link::isConnected);
+            }
+            assertThat(output).containsOnlyOnce("connected to Redis at");
+        }
+    }
+
+    @Test
     void a_blocking_read_waits_on_a_connection_of_its_own() {
         try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(properties(redis.uri()))) {
             await("connected", link::isConnected);
