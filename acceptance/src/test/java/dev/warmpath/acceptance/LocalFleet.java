@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 
 /**
  * Routers and workers as processes of their own on this machine. Ports are laid out as {@code ./warmpath up} does it:
- * routers on P, P + 100 …, workers on P + 1 …, management on each + 1000. Numbers start at 1. Closing ends every process
- * that was started.
+ * routers on P, P + 100 …, workers on P + 1 …, management on each + 1000. Numbers start at 1. Closing ends every
+ * process that was started.
  */
 final class LocalFleet implements AutoCloseable {
 

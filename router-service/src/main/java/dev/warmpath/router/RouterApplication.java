@@ -8,14 +8,15 @@ import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 import org.springframework.boot.logging.LoggingSystem;
 
-/** Entry point of the router: the HTTP gateway of the fleet, or with {@code index} first, a look at what Redis holds. */
+/** Entry point of the router: the fleet's HTTP gateway or, with {@code index} first, a look at what Redis holds. */
 @SpringBootApplication
 @ConfigurationPropertiesScan
 public class RouterApplication {
 
     public static void main(String[] args) {
         if (args.length > 0 && args[0].equals(IndexCommand.NAME)) {
-            LoggingSystem.get(RouterApplication.class.getClassLoader()).beforeInitialize();   // silent: for the report only
+            // silent: what is printed is the report
+            LoggingSystem.get(RouterApplication.class.getClassLoader()).beforeInitialize();
             List<String> arguments = Arrays.asList(args).subList(1, args.length);
             System.exit(IndexCommand.run(arguments, System.out, System.err));
         }
