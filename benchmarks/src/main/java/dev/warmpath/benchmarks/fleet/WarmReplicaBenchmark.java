@@ -77,14 +77,13 @@ public final class WarmReplicaBenchmark {
         while (link.get() == null) {
             RouterWithRedis.pause();
         }
-        RouterWithRedis.awaitConnected(link.get());
-        long connected = System.nanoTime();
+        long begun = System.nanoTime();
         long cpuBefore = processCpuNanos();
         while (index.get() == null || index.get().stats().entries() < pairs) {
             RouterWithRedis.pause();
         }
-        System.out.printf("%,d pairs in the index %.2f s after Redis was connected; %.2f s of processor time%n", pairs,
-                (System.nanoTime() - connected) / 1e9, (processCpuNanos() - cpuBefore) / 1e9);
+        System.out.printf("%,d pairs in the index %.2f s after it began to connect; %.2f s of processor time%n", pairs,
+                (System.nanoTime() - begun) / 1e9, (processCpuNanos() - cpuBefore) / 1e9);
     }
 
     /** What a busy machine does not stretch. Includes the start of the rest of the router, which goes on meanwhile. */
