@@ -22,9 +22,9 @@ import org.springframework.context.ConfigurableApplicationContext;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * How long a new router is cold: the time from its connection to Redis to the moment when every key of every worker is
- * in its index. A whole router is started in this process, cold code and all, beside a real Redis on loopback with a
- * lease and a checkpoint for each worker.
+ * How long a new router is cold: the time from when it begins to connect to Redis to the moment when every key of every
+ * worker is in its index. A whole router is started in this process, cold code and all, beside a real Redis on loopback
+ * with a lease and a checkpoint for each worker.
  *
  * <p>{@code distinct}: random keys. {@code shared}: half of each worker's keys are drawn from {@link #SHARED_KEYS}
  * common ones with the frequencies of Zipf's law (exponent 1), the others random.
