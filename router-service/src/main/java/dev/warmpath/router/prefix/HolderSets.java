@@ -47,19 +47,6 @@ final class HolderSets {
         return set != null;
     }
 
-    /** Whether some of the ordinals are in; false, too, for a holder that was read in the middle of a change. */
-    boolean anyOf(long[] ordinals, int holder) {
-        if (holder >= 0) {
-            return holder > 0 && isIn(ordinals, holder - 1);
-        }
-        long[] set = sets.get(~holder);
-        long common = 0;
-        for (int i = 0; set != null && i < Math.min(set.length, ordinals.length); i++) {
-            common |= set[i] & ordinals[i];
-        }
-        return common != 0;
-    }
-
     /** Whether the ordinal is in; false, too, for a holder that was read in the middle of a change. */
     boolean contains(int holder, int ordinal) {
         if (holder >= 0) {

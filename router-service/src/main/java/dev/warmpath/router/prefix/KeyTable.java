@@ -63,21 +63,6 @@ final class KeyTable {
         }
     }
 
-    /** Whether any of some ordinals holds a mixed key. */
-    boolean isHeldBy(long key, long[] ordinals) {
-        while (true) {
-            Shard shard = shard(shardOf(key));
-            int version = shard.version();
-            if ((version & 1) == 0) {
-                boolean held = sets.anyOf(ordinals, shard.holderAt(shard.placeOf(key), key));
-                if (shard.isStill(version)) {
-                    return held;
-                }
-            }
-            Thread.yield();
-        }
-    }
-
     /** Whether the ordinal holds a mixed key. */
     boolean isHeldBy(long key, int ordinal) {
         while (true) {

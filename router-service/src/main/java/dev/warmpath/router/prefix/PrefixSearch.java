@@ -75,7 +75,7 @@ final class PrefixSearch {
             unresolved += Long.bitCount(found[i]);
         }
         if (unresolved == 1) {
-            searchOne(found, limit - 1);
+            searchOne(first(found), limit - 1);
         } else if (unresolved > 1) {
             var stretches = new Stretches(unresolved, words);
             add(stretches, 0, limit - 1, found, 0);
@@ -87,7 +87,7 @@ final class PrefixSearch {
      * The commonest search: one worker holds block 0 and not block {@code last}. By halving, whose next three questions
      * are touched together: 8 look-ups in 3 rounds find a depth in 256 blocks.
      */
-    private void searchOne(long[] worker, int last) {
+    private void searchOne(int ordinal, int last) {
         int from = 0;
         int to = last;
         long[] keys = new long[PIECES - 1];
@@ -102,7 +102,7 @@ final class PrefixSearch {
             int high = pieces;
             while (high - low > 1) {
                 int middle = (low + high) >>> 1;
-                if (table.isHeldBy(keys[middle - 1], worker)) {
+                if (table.isHeldBy(keys[middle - 1], ordinal)) {
                     low = middle;
                 } else {
                     high = middle;
@@ -111,9 +111,16 @@ final class PrefixSearch {
             to = from + length * high / pieces;
             from += length * low / pieces;
         }
-        for (int i = 0; i < words; i++) {
-            settle(i, worker[i], to);
+        blocks[ordinal] = to;
+    }
+
+    /** The lowest ordinal of a set that is not empty. */
+    private static int first(long[] ordinals) {
+        int word = 0;
+        while (ordinals[word] == 0) {
+            word++;
         }
+        return word * Long.SIZE + Long.numberOfTrailingZeros(ordinals[word]);
     }
 
     private void narrow(Stretches first, int most) {
