@@ -31,6 +31,7 @@ final class FaultProxy implements AutoCloseable {
     private final int port;
     private final Set<Link> links = ConcurrentHashMap.newKeySet();
     private volatile ServerSocket listener;
+    private volatile Thread acceptor;
     private volatile long delayNanos;
     private volatile boolean silent;
     private volatile boolean closed;
@@ -85,18 +86,22 @@ final class FaultProxy implements AutoCloseable {
     private ServerSocket listen() {
         try {
             var socket = new ServerSocket(port, /* backlog */ 64, InetAddress.getLoopbackAddress());
-            Thread.ofVirtual().name("fault-proxy-" + port).start(() -> accept(socket));
+            acceptor = Thread.ofVirtual().name("fault-proxy-" + port).start(() -> accept(socket));
             return socket;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
     }
 
+    /** The port refuses only once the accepting thread has let go of it: until then the kernel completes handshakes. */
     private void closeListener() {
         try {
             listener.close();
+            acceptor.join();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
