@@ -214,7 +214,7 @@ class SharedIndexFullTest {
     @Test
     @Order(13)
     void a_cluster_of_three_shards_carries_the_log_and_may_lose_one() throws IOException {
-        int base = LocalFleet.freePortRange(1, 3);
+        int base = LocalFleet.freePortRange(1, 3) - 10_000;       // the cluster's own talk is 10,000 above
         List<RedisProcess> shards = IntStream.range(0, 3).mapToObj(i -> clusterNode(base + i)).toList();
         try {
             joinCluster(shards);

@@ -34,7 +34,8 @@ class RedisClusterLinkTest {
         RedisServerBuilder server = RedisServer.newRedisServer().bind("127.0.0.1")
                 .setting("save \"\"").setting("appendonly no");
         cluster = RedisShardedCluster.newRedisCluster().withServerBuilder(server)
-                .serverPorts(List.of(TestRedis.freePort(), TestRedis.freePort(), TestRedis.freePort()))
+                .serverPorts(List.of(TestRedis.freeClusterPort(), TestRedis.freeClusterPort(),
+                        TestRedis.freeClusterPort()))
                 .shard("a", 0).shard("b", 0).shard("c", 0).build();
         cluster.start();
     }

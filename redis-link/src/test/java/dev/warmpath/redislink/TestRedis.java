@@ -47,13 +47,27 @@ public final class TestRedis implements AutoCloseable {
 
     /** Not the system's choice: it gives such ports to clients, too, and one may take it while the server is down. */
     public static int freePort() {
-        while (true) {
-            int port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
-            try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-                return port;
-            } catch (IOException _) {
-                // taken
-            }
+        int port;
+        do {
+            port = ThreadLocalRandom.current().nextInt(20_000, 30_000);
+        } while (!isFree(port));
+        return port;
+    }
+
+    /** A port whose partner for the cluster's own talk, 10,000 above, is free and not the system's to give, too. */
+    static int freeClusterPort() {
+        int port;
+        do {
+            port = ThreadLocalRandom.current().nextInt(10_000, 20_000);
+        } while (!isFree(port) || !isFree(port + 10_000));
+        return port;
+    }
+
+    private static boolean isFree(int port) {
+        try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            return true;
+        } catch (IOException _) {
+            return false;
         }
     }
 
