@@ -218,14 +218,15 @@ class WorkerFailuresTest extends RunningRouter {
     }
 
     @Test
-    void a_connection_is_used_again_after_an_answer_that_ended_well() {
+    void connections_are_used_again_after_an_answer_that_ended_well() {
         FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
 
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 20; i++) {
             post("/v1/completions", WHOLE);
         }
 
-        assertThat(worker.openConnections()).isEqualTo(1);
+        // the client has its answer a moment before the connection is back in the pool: the next may find none
+        assertThat(worker.openConnections()).isBetween(1, 4);
     }
 
     private String rawAnswer(String body) throws IOException {
