@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute;
 
 import java.lang.foreign.MemorySegment;
+import java.util.OptionalLong;
 
 /**
  * A device that computes steps of a model. This is the whole seam: everything above it is plain bookkeeping, everything
@@ -25,7 +26,8 @@ import java.lang.foreign.MemorySegment;
  *
  * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. What the
  * device finds out is {@link ComputeException}, at the call or at {@link #await}; it belongs to that step alone, the
- * others that are outstanding can be awaited as before. One thread uses a backend at a time.
+ * others that are outstanding can be awaited as before. A device that is gone is {@link DeviceLostException}, from any
+ * call from then on. One thread uses a backend at a time.
  */
 public interface ComputeBackend extends AutoCloseable {
 
@@ -63,6 +65,15 @@ public interface ComputeBackend extends AutoCloseable {
 
     /** Device memory that one block takes, keys and values of all layers. */
     long bytesPerBlock(CacheShape shape);
+
+    /** Element type of the keys and values in this backend's caches. */
+    CacheType cacheType();
+
+    /** The one size of cache blocks, in tokens, that the kernels of this backend are built for; 0 if they take any. */
+    int kernelBlockSize();
+
+    /** Bytes of device memory that nobody holds now; empty if a cache lies on the heap of this JVM. */
+    OptionalLong freeMemory();
 
     /**
      * Enqueues a write of the leading elements of {@code target}.

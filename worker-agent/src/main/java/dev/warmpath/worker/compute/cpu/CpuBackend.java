@@ -2,6 +2,7 @@ package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.Completion;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeException;
@@ -16,6 +17,7 @@ import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
+import java.util.OptionalLong;
 
 /**
  * What processors have in common: everything that is not a hot loop. Operations run when they are enqueued, in the
@@ -72,7 +74,22 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final long bytesPerBlock(CacheShape shape) {
-        return 2L * shape.layerCount() * shape.blockElements() * Float.BYTES;
+        return 2L * shape.layerCount() * shape.blockElements() * cacheType().bytes();
+    }
+
+    @Override
+    public final CacheType cacheType() {
+        return CacheType.F32;
+    }
+
+    @Override
+    public final int kernelBlockSize() {
+        return 0;
+    }
+
+    @Override
+    public final OptionalLong freeMemory() {
+        return OptionalLong.empty();
     }
 
     @Override
