@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Compiles kernels.cu into one fatbin for the class path: machine code of sm_80 and sm_90, and PTX of compute_90 that
+# drivers compile for later cards.
+#
+#   build.sh [TARGET]        TARGET: worker-agent/target unless given
+#
+# Leaves TARGET/classes/dev/warmpath/worker/compute/cuda/kernels.fatbin and, for the tests, TARGET/cuda/: report.txt
+# (registers, stack and spills of each kernel), compute_80.ptx, compute_90.ptx. Compiles only if a source, this script
+# or the compiler changed. The compiler is $WARMPATH_NVCC if set (`none`: leave the kernels out), else nvcc on the PATH,
+# in $CUDA_HOME/bin, in /usr/local/cuda/bin. Without one there is no fatbin afterwards, an older one neither, and the
+# script succeeds: a worker then computes on its processor.
+set -euo pipefail
+
+sources=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+target=${1:-$sources/../../../target}
+package=$target/classes/dev/warmpath/worker/compute/cuda
+fatbin=$package/kernels.fatbin
+reports=$target/cuda
+stamp=$reports/built-from
+
+find_nvcc() {
+  if [ -n "${WARMPATH_NVCC:-}" ]; then
+    [ "$WARMPATH_NVCC" = none ] || echo "$WARMPATH_NVCC"
+    return
+  fi
+  local candidate
+  for candidate in "$(command -v nvcc || true)" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+    if [ -x "$candidate" ]; then
+      echo "$candidate"
+      return
+    fi
+  done
+}
+
+inputs() {
+  "$nvcc" --version
+  cat "$sources"/*.cu* "$sources/build.sh" | cksum
+}
+
+nvcc=$(find_nvcc)
+if [ -z "$nvcc" ]; then
+  rm -rf "$fatbin" "$reports"
+  echo "CUDA KERNELS LEFT OUT: no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda; the worker runs on processors only" >&2
+  exit 0
+fi
+built_from=$(inputs)
+if [ -f "$fatbin" ] && [ "$built_from" = "$(cat "$stamp" 2>/dev/null)" ]; then
+  exit 0
+fi
+
+rm -rf "$fatbin" "$reports"
+mkdir -p "$package" "$reports/kept"
+if ! "$nvcc" -std=c++17 -O3 -Werror all-warnings -Xptxas -v --threads 2 --keep --keep-dir "$reports/kept" \
+    -gencode arch=compute_80,code=sm_80 -gencode "arch=compute_90,code=[sm_90,compute_90]" \
+    -fatbin -o "$reports/kernels.fatbin" "$sources/kernels.cu" >"$reports/report.txt" 2>&1; then
+  cat "$reports/report.txt"
+  exit 1
+fi
+mv "$reports/kept/kernels.compute_80.ptx" "$reports/compute_80.ptx"
+mv "$reports/kept/kernels.compute_90.ptx" "$reports/compute_90.ptx"
+rm -rf "$reports/kept"
+mv "$reports/kernels.fatbin" "$fatbin"
+echo "$built_from" >"$stamp"
+version=$("$nvcc" --version | sed -n 's/.*release \([^,]*\).*/\1/p')
+echo "CUDA kernels: $(wc -c <"$fatbin") bytes in $SECONDS s by nvcc $version"
