@@ -12,12 +12,14 @@ import org.jspecify.annotations.Nullable;
  * thread-safe.
  * <pre>
  *   tokens, sources, positions, slots   int32 [maxTokens]
- *   blockTables   int32 [maxSequences, blockTableStride], tail of a row: leftovers
+ *   blockTables   int32 [sequences, blockTableStride], tail of a row: leftovers
  *   queryStarts   int32 [maxSequences + 1], contextLengths int32 [maxSequences]
  *   sampledRows, counters, topKs, logprobs int32; seeds int64; temperatures, topPs float32 [maxSequences]
  * </pre>
  * Blocks come as the block manager counts them. If the device's are smaller, r in one, block b is written into the
  * tables as b·r up to b·r + r − 1; slots are the same either way: b · blockSize + offset.
+ * <p>A row of the tables is as wide as the longest context of this batch wants, not of the model: it crosses to the
+ * device in every step. Widths are powers of two from {@value #LEAST_STRIDE} on, because a recorded step holds for one.
  */
 public final class InputBatch {
 
@@ -26,6 +28,8 @@ public final class InputBatch {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
     /** The source of a token that is known. */
     private static final int NO_SOURCE = -1;
+    /** Narrowest row of the block tables, unless no sequence can have as many blocks. */
+    private static final int LEAST_STRIDE = 16;
 
     private final int maxTokens;
     private final int maxSequences;
@@ -53,6 +57,7 @@ public final class InputBatch {
     private int largestBlock;
     private int largestToken;
     private int largestSource;
+    private int blockTableStride;
 
     /** Sizes are upper limits, included. Blocks are those of the device. */
     public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize) {
@@ -79,7 +84,7 @@ public final class InputBatch {
         sources = arena.allocate(INT, maxTokens);
         positions = arena.allocate(INT, maxTokens);
         slots = arena.allocate(INT, maxTokens);
-        blockTables = arena.allocate(INT, (long) maxSequences * blockTableStride());
+        blockTables = arena.allocate(INT, (long) maxSequences * maxBlockTableStride());
         queryStarts = arena.allocate(INT, maxSequences + 1L);
         contextLengths = arena.allocate(INT, maxSequences);
         sampledRows = arena.allocate(INT, maxSequences);
@@ -100,6 +105,7 @@ public final class InputBatch {
         largestBlock = -1;
         largestToken = -1;
         largestSource = NO_SOURCE;
+        blockTableStride = Math.min(LEAST_STRIDE, maxBlockTableStride());
     }
 
     /**
@@ -118,7 +124,7 @@ public final class InputBatch {
         requireCovered(from, count, blockCount);
         requireRealBlocks(blockTable, blockCount);
         requireTokens(sequenceTokens, from, count);
-        addBlocks(blockTable, blockCount);
+        addBlocks(blockTable, Math.ceilDiv(from + count, blockSize));
         for (int position = from; position < from + count; position++) {
             addToken(sequenceTokens[position], NO_SOURCE, position, blockTable[position / blockSize]);
         }
@@ -142,7 +148,7 @@ public final class InputBatch {
         if (sourceRow < 0) {
             throw new IllegalArgumentException("no step draws a row " + sourceRow);
         }
-        addBlocks(blockTable, blockCount);
+        addBlocks(blockTable, Math.ceilDiv(position + 1, blockSize));
         addToken(0, sourceRow, position, blockTable[position / blockSize]);
         addSequence(position, 1, sampling);
     }
@@ -195,7 +201,8 @@ public final class InputBatch {
     }
 
     private void addBlocks(int[] blockTable, int blockCount) {
-        long entry = (long) sequenceCount * blockTableStride();
+        widenBlockTables(blockCount * kernelBlocksPerBlock);
+        long entry = (long) sequenceCount * blockTableStride;
         for (int block = 0; block < blockCount; block++) {
             int first = blockTable[block] * kernelBlocksPerBlock;
             for (int part = 0; part < kernelBlocksPerBlock; part++) {
@@ -203,6 +210,19 @@ public final class InputBatch {
             }
             largestBlock = Math.max(largestBlock, blockTable[block]);
         }
+    }
+
+    /** Moves the rows that are there apart, the last one first: each goes to where only later ones were. */
+    private void widenBlockTables(int columns) {
+        if (columns <= blockTableStride) {
+            return;
+        }
+        int wider = Math.min(Integer.highestOneBit(columns - 1) << 1, maxBlockTableStride());
+        for (int row = sequenceCount - 1; row > 0; row--) {
+            MemorySegment.copy(blockTables, (long) row * blockTableStride * Integer.BYTES, blockTables,
+                    (long) row * wider * Integer.BYTES, (long) blockTableStride * Integer.BYTES);
+        }
+        blockTableStride = wider;
     }
 
     private void addToken(int token, int source, int position, int blockId) {
@@ -247,8 +267,13 @@ public final class InputBatch {
         return maxBlocksPerSequence;
     }
 
-    /** Entries of a sequence's row in the block tables, in blocks of the device. */
+    /** Entries of a sequence's row in this batch's block tables, in blocks of the device. */
     int blockTableStride() {
+        return blockTableStride;
+    }
+
+    /** Entries of the row of a sequence that has as many blocks as one may. */
+    private int maxBlockTableStride() {
         return maxBlocksPerSequence * kernelBlocksPerBlock;
     }
 
@@ -297,7 +322,7 @@ public final class InputBatch {
     }
 
     MemorySegment blockTables() {
-        return filled(blockTables, INT, (long) sequenceCount * blockTableStride());
+        return filled(blockTables, INT, (long) sequenceCount * blockTableStride);
     }
 
     MemorySegment queryStarts() {

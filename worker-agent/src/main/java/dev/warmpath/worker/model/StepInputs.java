@@ -34,12 +34,15 @@ final class StepInputs {
         return backend.allocate(DataType.I32, rows, 1);
     }
 
-    /** Enqueues the writes of a batch. @param drawn by the step before @return where its tokens stand */
+    /**
+     * Enqueues the writes of a batch, all of them before the first operation: a device then takes them in one copy.
+     * @param drawn by the step before
+     * @return where the batch's tokens stand
+     */
     PagedBatch write(InputBatch batch, SampledTokens drawn) {
         backend.write(tokens, batch.tokens());
         if (batch.isFed()) {
             backend.write(sources, batch.sources());
-            backend.feedTokens(drawn, sources, tokens, batch.tokenCount());
         }
         backend.write(largest.positions(), batch.positions());
         backend.write(largest.slotMapping(), batch.slots());
@@ -53,6 +56,9 @@ final class StepInputs {
         backend.write(sampling.topKs(), batch.topKs());
         backend.write(sampling.topPs(), batch.topPs());
         backend.write(sampling.logprobs(), batch.logprobs());
+        if (batch.isFed()) {
+            backend.feedTokens(drawn, sources, tokens, batch.tokenCount());
+        }
         return new PagedBatch(largest.positions(), largest.slotMapping(), largest.blockTables(), largest.queryStarts(),
                 largest.contextLengths(), batch.tokenCount(), batch.sequenceCount(), batch.blockTableStride());
     }

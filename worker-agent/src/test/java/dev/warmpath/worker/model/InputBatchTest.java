@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.warmpath.worker.compute.Sampling;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -64,11 +65,38 @@ class InputBatchTest {
             assertThat(batch.blockSize()).isEqualTo(32);
         }
         assertThat(ints(kernels.blockTables())).startsWith(4, 5, 10, 11, 18, 19).hasSize(8);
-        assertThat(kernels.blockTableStride()).isEqualTo(4);
+        assertThat(kernels.blockTableStride()).as("as many as there can be").isEqualTo(4);
         assertThat(kernels.largestBlock()).isEqualTo(9);
         assertThat(ints(whole.blockTables())).startsWith(2, 5, 9);
         assertThatIllegalArgumentException().isThrownBy(() -> new InputBatch(2, 2, 2, 32, 12))
                 .withMessage("kernel block size 12 does not divide block size 32");
+    }
+
+    @Test
+    void block_tables_are_as_wide_as_the_longest_context_of_the_batch_wants_in_powers_of_two() {
+        var wide = new InputBatch(4, 4, /* blocks */ 100, /* blockSize */ 4, /* kernelBlockSize */ 2);
+        int[] table = new int[100];
+        Arrays.setAll(table, block -> block + 1);
+        wide.add(new int[400], 0, 1, table, 100, null);
+        assertThat(ints(wide.blockTables())).as("of 100 blocks the context wants 1").startsWith(2, 3).hasSize(16);
+        wide.add(new int[400], 31, 1, table, 8, null);
+        assertThat(wide.blockTableStride()).as("8 blocks of 2 each").isEqualTo(16);
+
+        wide.add(new int[400], 67, 1, table, 17, null);
+        assertThat(wide.blockTableStride()).as("17 blocks of 2 each, rounded up").isEqualTo(64);
+        int[] rows = ints(wide.blockTables());
+        assertThat(rows).hasSize(3 * 64).startsWith(2, 3);
+        assertThat(Arrays.copyOfRange(rows, 64, 80)).containsExactly(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+                17);
+        assertThat(rows[128]).isEqualTo(2);
+        assertThat(rows[161]).isEqualTo(35);
+
+        wide.addFed(0, 399, table, 100, null);
+        assertThat(wide.blockTableStride()).as("never more than there can be").isEqualTo(200);
+        assertThat(ints(wide.blockTables())).hasSize(800).endsWith(200, 201);
+        assertThat(ints(wide.blockTables())[400 + 33]).isEqualTo(35);
+        wide.clear();
+        assertThat(wide.blockTableStride()).isEqualTo(16);
     }
 
     @Test
