@@ -1,0 +1,12 @@
+/**
+ * The body of the compute seam for NVIDIA cards: the driver API and cuBLASLt bound by hand, nothing linked.
+ * <p>The binding, from the ground up: {@code CudaLibraries} finds the shared libraries; {@code CudaDriver} and
+ * {@code CublasLt} are their functions, one handle each; {@code CudaDevice} is an open card, and everything made on it
+ * is a {@code DeviceObject} that the card frees at the latest. A machine without CUDA loads these classes and nothing
+ * else: no library is touched before {@code CudaDevice.open}, whose refusal is one sentence.
+ * <p>Uses {@code compute}. Used by whoever wires a worker.
+ */
+@NullMarked
+package dev.warmpath.worker.compute.cuda;
+
+import org.jspecify.annotations.NullMarked;
