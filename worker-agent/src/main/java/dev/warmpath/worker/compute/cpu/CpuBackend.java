@@ -12,6 +12,7 @@ import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
+import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.MemorySegment;
@@ -54,16 +55,13 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
-        Shapes.require(type == DataType.F32 || type == DataType.BF16, "weights are F32 or BF16, not " + type);
-        Shapes.require(firstRow >= 0 && firstRow + rowCount <= weight.rows(), "upload of rows past the weight's end");
-        long bytes = (long) rowCount * weight.columns() * type.bytes();
-        Shapes.require(values.byteSize() == bytes, "upload of another size");
-        Shapes.weight(weight).upload(firstRow, rowCount, type, values);
+        Shapes.upload(weight, firstRow, rowCount, type, values);
+        Handles.weight(weight).upload(firstRow, rowCount, type, values);
     }
 
     @Override
     public final KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount) {
-        Shapes.require(blockCount >= 1 && hostBlockCount >= 0, "a cache has at least the null block");
+        Shapes.cache(blockCount, hostBlockCount);
         long most = Math.max(blockCount, hostBlockCount);
         if (shape.blockElements() * most > Integer.MAX_VALUE - CpuKvCache.SLACK) {
             throw new ComputeException(
@@ -94,22 +92,21 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void write(Tensor target, MemorySegment values) {
-        Shapes.require(values.byteSize() <= (long) target.rows() * target.columns() * target.type().bytes(),
-                "write past the tensor's end");
-        Shapes.tensor(target).write(values);
+        Shapes.write(target, values);
+        Handles.tensor(target).write(values);
     }
 
     @Override
     public final void read(Tensor source, int rowCount, MemorySegment values) {
         Shapes.rows(source, rowCount);
-        Shapes.tensor(source).read(rowCount, values);
+        Handles.tensor(source).read(rowCount, values);
     }
 
     @Override
     public final void feedTokens(SampledTokens drawn, Tensor sources, Tensor tokens, int rowCount) {
-        int[] rows = Shapes.ints(sources, rowCount);
-        int[] target = Shapes.ints(tokens, rowCount);
-        int[] source = Shapes.ints(drawn.tokens(), 0);
+        int[] rows = Handles.ints(sources, rowCount);
+        int[] target = Handles.ints(tokens, rowCount);
+        int[] source = Handles.ints(drawn.tokens(), 0);
         for (int row = 0; row < rowCount; row++) {
             if (rows[row] >= 0) {
                 int token = source[rows[row]];
@@ -120,10 +117,10 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void embed(Tensor tokens, Tensor table, Tensor hidden, int rowCount) {
-        var weight = Shapes.weight(table);
-        Shapes.require(hidden.columns() == table.columns(), "embedding and hidden state differ in width");
-        int[] ids = Shapes.ints(tokens, rowCount);
-        float[] target = Shapes.floats(hidden, rowCount);
+        var weight = Handles.weight(table);
+        Shapes.embed(table, hidden);
+        int[] ids = Handles.ints(tokens, rowCount);
+        float[] target = Handles.floats(hidden, rowCount);
         for (int row = 0; row < rowCount; row++) {
             int start = weight.rowStart(ids[row]);
             for (int column = 0; column < table.columns(); column++) {
@@ -138,10 +135,10 @@ abstract class CpuBackend implements ComputeBackend {
         int headSize = cache.shape().headSize();
         int kvHeads = cache.shape().kvHeadCount();
         int turnedHeads = Shapes.queryHeads(qkv, cache.shape()) + kvHeads;
-        float[] source = Shapes.floats(qkv, batch.tokenCount());
-        float[] angles = Shapes.floats(rotary, 0);
-        int[] positions = Shapes.ints(batch.positions(), batch.tokenCount());
-        int[] slots = Shapes.ints(batch.slotMapping(), batch.tokenCount());
+        float[] source = Handles.floats(qkv, batch.tokenCount());
+        float[] angles = Handles.floats(rotary, 0);
+        int[] positions = Handles.ints(batch.positions(), batch.tokenCount());
+        int[] slots = Handles.ints(batch.slotMapping(), batch.tokenCount());
         for (int token = 0; token < batch.tokenCount(); token++) {
             int start = token * qkv.columns();
             for (int head = 0; head < turnedHeads; head++) {
@@ -168,10 +165,10 @@ abstract class CpuBackend implements ComputeBackend {
     @Override
     public final void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
         int columns = input.columns();
-        Shapes.require(output.columns() == columns, "gathered rows differ in width");
-        int[] indexes = Shapes.ints(rowIndexes, rowCount);
-        float[] source = Shapes.floats(input, 0);
-        float[] target = Shapes.floats(output, rowCount);
+        Shapes.gather(input, output);
+        int[] indexes = Handles.ints(rowIndexes, rowCount);
+        float[] source = Handles.floats(input, 0);
+        float[] target = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
             System.arraycopy(source, indexes[row] * columns, target, row * columns, columns);
         }
@@ -179,15 +176,15 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
-        float[] values = Shapes.floats(logits, rowCount);
-        long[] seeds = Shapes.longs(inputs.seeds(), rowCount);
-        int[] counters = Shapes.ints(inputs.counters(), rowCount);
-        float[] temperatures = Shapes.floats(inputs.temperatures(), rowCount);
-        int[] topKs = Shapes.ints(inputs.topKs(), rowCount);
-        float[] topPs = Shapes.floats(inputs.topPs(), rowCount);
-        int[] wanted = Shapes.ints(inputs.logprobs(), rowCount);
-        int[] tokens = Shapes.ints(output.tokens(), rowCount);
-        float[] logprobs = Shapes.floats(output.logprobs(), rowCount);
+        float[] values = Handles.floats(logits, rowCount);
+        long[] seeds = Handles.longs(inputs.seeds(), rowCount);
+        int[] counters = Handles.ints(inputs.counters(), rowCount);
+        float[] temperatures = Handles.floats(inputs.temperatures(), rowCount);
+        int[] topKs = Handles.ints(inputs.topKs(), rowCount);
+        float[] topPs = Handles.floats(inputs.topPs(), rowCount);
+        int[] wanted = Handles.ints(inputs.logprobs(), rowCount);
+        int[] tokens = Handles.ints(output.tokens(), rowCount);
+        float[] logprobs = Handles.floats(output.logprobs(), rowCount);
         int size = logits.columns();
         for (int row = 0; row < rowCount; row++) {
             int token = sampler.draw(values, row * size, size, temperatures[row], topKs[row], topPs[row],
@@ -200,24 +197,9 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
-        if (direction != CopyDirection.DEVICE_TO_DEVICE && cache.hostBlockCount() == 0) {
-            throw new ComputeException("the cache has no host tier to copy blocks " + direction);
-        }
-        int sources = direction == CopyDirection.HOST_TO_DEVICE ? cache.hostBlockCount() : cache.blockCount();
-        int targets = direction == CopyDirection.DEVICE_TO_HOST ? cache.hostBlockCount() : cache.blockCount();
-        for (int pair = 0; pair < mapping.count(); pair++) {
-            requireBlock(mapping.source(pair), sources, "source", direction);
-            requireBlock(mapping.target(pair), targets, "target", direction);
-        }
+        Shapes.copyBlocks(cache, mapping, direction);
         for (int pair = 0; pair < mapping.count(); pair++) {
             ((CpuKvCache) cache).copyBlock(mapping.source(pair), mapping.target(pair), direction);
-        }
-    }
-
-    private static void requireBlock(int block, int count, String what, CopyDirection direction) {
-        if (block < 0 || block >= count) {
-            throw new IllegalArgumentException("copy %s: %s block %d, takes 0 to %d"
-                    .formatted(direction, what, block, count - 1));
         }
     }
 
@@ -249,13 +231,13 @@ abstract class CpuBackend implements ComputeBackend {
         }
         outstanding.removeFirst();
         output.filled(0);
-        int[] tokens = Shapes.ints(step.sampled().tokens(), rowCount);
+        int[] tokens = Handles.ints(step.sampled().tokens(), rowCount);
         for (int row = 0; row < rowCount; row++) {
             if (tokens[row] == SampledTokens.NO_TOKEN) {
                 throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
             }
         }
-        float[] logprobs = Shapes.floats(step.sampled().logprobs(), rowCount);
+        float[] logprobs = Handles.floats(step.sampled().logprobs(), rowCount);
         MemorySegment.copy(tokens, 0, output.tokens(), ValueLayout.JAVA_INT, 0, rowCount);
         MemorySegment.copy(logprobs, 0, output.logprobs(), ValueLayout.JAVA_FLOAT, 0, rowCount);
         output.filled(rowCount);

@@ -2,6 +2,7 @@ package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
 
 /**
@@ -27,9 +28,9 @@ public final class ScalarBackend extends CpuBackend {
     public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
         Shapes.norm(input, weight, output);
         int columns = input.columns();
-        float[] x = Shapes.floats(input, rowCount);
-        float[] w = Shapes.floats(weight, 1);
-        float[] y = Shapes.floats(output, rowCount);
+        float[] x = Handles.floats(input, rowCount);
+        float[] w = Handles.floats(weight, 1);
+        float[] y = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
             int start = row * columns;
             float squares = 0;
@@ -46,8 +47,8 @@ public final class ScalarBackend extends CpuBackend {
     @Override
     public void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount) {
         Shapes.norm(addend, weight, output);
-        float[] x = Shapes.floats(residual, rowCount);
-        float[] a = Shapes.floats(addend, rowCount);
+        float[] x = Handles.floats(residual, rowCount);
+        float[] a = Handles.floats(addend, rowCount);
         for (int i = 0; i < rowCount * residual.columns(); i++) {
             x[i] += a[i];
         }
@@ -57,9 +58,9 @@ public final class ScalarBackend extends CpuBackend {
     @Override
     public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
         Shapes.matmul(input, weight, output);
-        float[] x = Shapes.floats(input, rowCount);
-        float[] y = Shapes.floats(output, rowCount);
-        var w = Shapes.weight(weight);
+        float[] x = Handles.floats(input, rowCount);
+        float[] y = Handles.floats(output, rowCount);
+        var w = Handles.weight(weight);
         for (int first = 0; first < weight.rows(); first += PANEL_WIDTH) {
             int width = Math.min(PANEL_WIDTH, weight.rows() - first);
             for (int row = 0; row < rowCount; row++) {
@@ -87,17 +88,17 @@ public final class ScalarBackend extends CpuBackend {
     public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
         int queryHeads = Shapes.queryHeads(qkv, cache.shape());
         int headSize = cache.shape().headSize();
-        Shapes.require(output.columns() == queryHeads * headSize, "attention output differs in width");
-        int[] starts = Shapes.ints(batch.queryStarts(), batch.sequenceCount() + 1);
-        int[] positions = Shapes.ints(batch.positions(), batch.tokenCount());
-        float[] queries = Shapes.floats(qkv, batch.tokenCount());
-        float[] outputs = Shapes.floats(output, batch.tokenCount());
+        Shapes.attention(queryHeads, cache.shape(), output);
+        int[] starts = Handles.ints(batch.queryStarts(), batch.sequenceCount() + 1);
+        int[] positions = Handles.ints(batch.positions(), batch.tokenCount());
+        float[] queries = Handles.floats(qkv, batch.tokenCount());
+        float[] outputs = Handles.floats(output, batch.tokenCount());
         for (int sequence = 0; sequence < batch.sequenceCount(); sequence++) {
             for (int token = starts[sequence]; token < starts[sequence + 1]; token++) {
                 for (int head = 0; head < queryHeads; head++) {
                     attend(queries, token * qkv.columns() + head * headSize, positions[token] + 1,
                             (CpuKvCache) cache, layer, head / (queryHeads / cache.shape().kvHeadCount()),
-                            Shapes.ints(batch.blockTables(), 0), sequence * batch.blockTableStride(),
+                            Handles.ints(batch.blockTables(), 0), sequence * batch.blockTableStride(),
                             outputs, token * output.columns() + head * headSize);
                 }
             }
@@ -157,8 +158,8 @@ public final class ScalarBackend extends CpuBackend {
     public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
         Shapes.siluMul(gateUp, output);
         int columns = output.columns();
-        float[] x = Shapes.floats(gateUp, rowCount);
-        float[] y = Shapes.floats(output, rowCount);
+        float[] x = Handles.floats(gateUp, rowCount);
+        float[] y = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
             for (int i = 0; i < columns; i++) {
                 float gate = x[row * 2 * columns + i];

@@ -61,9 +61,9 @@ final class VectorAttention implements ThreadTeam.Task {
         outputs = output.floats;
         keys = cache.keys[layer];
         values = cache.values[layer];
-        queryStarts = Shapes.ints(batch.queryStarts(), batch.sequenceCount() + 1);
-        positions = Shapes.ints(batch.positions(), batch.tokenCount());
-        blockTables = Shapes.ints(batch.blockTables(), 0);
+        queryStarts = Handles.ints(batch.queryStarts(), batch.sequenceCount() + 1);
+        positions = Handles.ints(batch.positions(), batch.tokenCount());
+        blockTables = Handles.ints(batch.blockTables(), 0);
         tableStride = batch.blockTableStride();
         sequenceCount = batch.sequenceCount();
         queryStride = qkv.columns();

@@ -5,6 +5,7 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
 import jdk.incubator.vector.FloatVector;
 
@@ -35,9 +36,9 @@ public final class VectorBackend extends CpuBackend {
     @Override
     public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
         Shapes.norm(input, weight, output);
-        float[] x = Shapes.floats(input, rowCount);
-        float[] w = Shapes.floats(weight, 1);
-        float[] y = Shapes.floats(output, rowCount);
+        float[] x = Handles.floats(input, rowCount);
+        float[] w = Handles.floats(weight, 1);
+        float[] y = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
             normRow(x, row * input.columns(), w, epsilon, y, input.columns());
         }
@@ -48,10 +49,10 @@ public final class VectorBackend extends CpuBackend {
         Shapes.norm(addend, weight, output);
         Shapes.norm(residual, weight, output);
         int columns = residual.columns();
-        float[] x = Shapes.floats(residual, rowCount);
-        float[] a = Shapes.floats(addend, rowCount);
-        float[] w = Shapes.floats(weight, 1);
-        float[] y = Shapes.floats(output, rowCount);
+        float[] x = Handles.floats(residual, rowCount);
+        float[] a = Handles.floats(addend, rowCount);
+        float[] w = Handles.floats(weight, 1);
+        float[] y = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
             addRow(x, a, row * columns, columns);
             normRow(x, row * columns, w, epsilon, y, columns);
@@ -92,26 +93,26 @@ public final class VectorBackend extends CpuBackend {
     @Override
     public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
         Shapes.matmul(input, weight, output);
-        float[] x = Shapes.floats(input, rowCount);
-        float[] y = Shapes.floats(output, rowCount);
-        matmul.multiply(x, Shapes.weight(weight), y, rowCount);
+        float[] x = Handles.floats(input, rowCount);
+        float[] y = Handles.floats(output, rowCount);
+        matmul.multiply(x, Handles.weight(weight), y, rowCount);
     }
 
     @Override
     public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
         int queryHeads = Shapes.queryHeads(qkv, cache.shape());
-        Shapes.require(output.columns() == queryHeads * cache.shape().headSize(), "attention output differs in width");
+        Shapes.attention(queryHeads, cache.shape(), output);
         Shapes.rows(qkv, batch.tokenCount());
         Shapes.rows(output, batch.tokenCount());
-        attention.attend(Shapes.tensor(qkv), batch, (CpuKvCache) cache, layer, Shapes.tensor(output));
+        attention.attend(Handles.tensor(qkv), batch, (CpuKvCache) cache, layer, Handles.tensor(output));
     }
 
     @Override
     public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
         Shapes.siluMul(gateUp, output);
         int columns = output.columns();
-        float[] x = Shapes.floats(gateUp, rowCount);
-        float[] y = Shapes.floats(output, rowCount);
+        float[] x = Handles.floats(gateUp, rowCount);
+        float[] y = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
             int gate = 2 * row * columns;
             for (int i = 0; i < columns; i += LANES) {

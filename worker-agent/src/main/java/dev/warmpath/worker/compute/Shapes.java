@@ -1,0 +1,107 @@
+package dev.warmpath.worker.compute;
+
+import java.lang.foreign.MemorySegment;
+
+/**
+ * What the contract of {@link ComputeBackend} asks of shapes, types and ids, for every backend alike. What is violated
+ * is an {@link IllegalArgumentException}.
+ */
+public final class Shapes {
+
+    private Shapes() {
+    }
+
+    /** For constant sentences: one that is formatted would be formatted on every call. */
+    public static void require(boolean condition, String violation) {
+        if (!condition) {
+            throw new IllegalArgumentException(violation);
+        }
+    }
+
+    public static void rows(Tensor tensor, int rowCount) {
+        if (rowCount < 0 || rowCount > tensor.rows()) {
+            throw new IllegalArgumentException("%d rows asked of a tensor of %d".formatted(rowCount, tensor.rows()));
+        }
+    }
+
+    public static void typed(Tensor tensor, DataType type, int rowCount) {
+        rows(tensor, rowCount);
+        if (tensor.type() != type) {
+            throw new IllegalArgumentException("tensor is %s, takes %s".formatted(tensor.type(), type));
+        }
+    }
+
+    public static void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
+        require(type == DataType.F32 || type == DataType.BF16, "weights are F32 or BF16, not " + type);
+        require(firstRow >= 0 && rowCount >= 0 && firstRow + rowCount <= weight.rows(),
+                "upload of rows past the weight's end");
+        require(values.byteSize() == (long) rowCount * weight.columns() * type.bytes(), "upload of another size");
+    }
+
+    public static void write(Tensor target, MemorySegment values) {
+        require(values.byteSize() <= (long) target.rows() * target.columns() * target.type().bytes(),
+                "write past the tensor's end");
+    }
+
+    public static void embed(Tensor table, Tensor hidden) {
+        require(hidden.columns() == table.columns(), "embedding and hidden state differ in width");
+    }
+
+    /** Query heads in a fused projection [tokens, (queryHeads + 2 · kvHeads) · headSize]. */
+    public static int queryHeads(Tensor qkv, CacheShape shape) {
+        int queryHeads = qkv.columns() / shape.headSize() - 2 * shape.kvHeadCount();
+        if (qkv.columns() % shape.headSize() != 0 || queryHeads < shape.kvHeadCount()
+                || queryHeads % shape.kvHeadCount() != 0) {
+            throw new IllegalArgumentException("no query heads fit %d columns and %s".formatted(qkv.columns(), shape));
+        }
+        return queryHeads;
+    }
+
+    public static void attention(int queryHeads, CacheShape shape, Tensor output) {
+        require(output.columns() == queryHeads * shape.headSize(), "attention output differs in width");
+    }
+
+    public static void matmul(Tensor input, Tensor weight, Tensor output) {
+        if (input.columns() != weight.columns() || output.columns() != weight.rows() || input == output) {
+            throw new IllegalArgumentException("no product of [%d, %d] and [%d, %d]ᵀ into [%d, %d]".formatted(
+                    input.rows(), input.columns(), weight.rows(), weight.columns(), output.rows(), output.columns()));
+        }
+    }
+
+    public static void norm(Tensor input, Tensor weight, Tensor output) {
+        require(input.columns() == weight.columns() && output.columns() == weight.columns() && weight.rows() == 1,
+                "norm over different widths");
+    }
+
+    public static void siluMul(Tensor gateUp, Tensor output) {
+        require(gateUp.columns() == 2 * output.columns(), "gate and up are not twice the output's width");
+    }
+
+    public static void gather(Tensor input, Tensor output) {
+        require(output.columns() == input.columns(), "gathered rows differ in width");
+    }
+
+    public static void cache(int blockCount, int hostBlockCount) {
+        require(blockCount >= 1 && hostBlockCount >= 0, "a cache has at least the null block");
+    }
+
+    /** @throws ComputeException if the direction needs a host tier and the cache has none */
+    public static void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
+        if (direction != CopyDirection.DEVICE_TO_DEVICE && cache.hostBlockCount() == 0) {
+            throw new ComputeException("the cache has no host tier to copy blocks " + direction);
+        }
+        int sources = direction == CopyDirection.HOST_TO_DEVICE ? cache.hostBlockCount() : cache.blockCount();
+        int targets = direction == CopyDirection.DEVICE_TO_HOST ? cache.hostBlockCount() : cache.blockCount();
+        for (int pair = 0; pair < mapping.count(); pair++) {
+            requireBlock(mapping.source(pair), sources, "source", direction);
+            requireBlock(mapping.target(pair), targets, "target", direction);
+        }
+    }
+
+    private static void requireBlock(int block, int count, String what, CopyDirection direction) {
+        if (block < 0 || block >= count) {
+            throw new IllegalArgumentException("copy %s: %s block %d, takes 0 to %d"
+                    .formatted(direction, what, block, count - 1));
+        }
+    }
+}
