@@ -1,5 +1,6 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.Bf16;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.Tensor;
@@ -32,6 +33,11 @@ record LlamaWeights(Tensor embedding, List<Layer> layers, Tensor finalNorm, Tens
     }
 
     private record Loader(WeightFiles files, ModelConfig config, ComputeBackend backend) {
+
+        private static final ValueLayout.OfShort SHORT =
+                ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+        private static final ValueLayout.OfFloat FLOAT =
+                ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
         LlamaWeights load() {
             int hidden = config.hiddenSize();
@@ -83,7 +89,7 @@ record LlamaWeights(Tensor embedding, List<Layer> layers, Tensor finalNorm, Tens
             return weight;
         }
 
-        /** Norm weights are few and plain tensors: widened here, then written in the activations' type. */
+        /** Norm weights are few and plain tensors: turned into the activations' type here. */
         private Tensor norm(String name) {
             WeightTensor source = files.take(name, List.of(config.hiddenSize()));
             Tensor norm = backend.allocate(backend.activationType(), 1, config.hiddenSize());
@@ -94,20 +100,29 @@ record LlamaWeights(Tensor embedding, List<Layer> layers, Tensor finalNorm, Tens
         }
 
         private static MemorySegment converted(WeightTensor source, DataType wanted, Arena arena) {
-            if (source.type() == wanted) {
-                return source.values();
-            }
-            if (source.type() != DataType.BF16 || wanted != DataType.F32) {
-                throw new UnsupportedModelException("%s is %s, the device wants %s"
-                        .formatted(source.name(), source.type(), wanted));
-            }
-            var bits = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-            long count = source.values().byteSize() / DataType.BF16.bytes();
+            return source.type() == wanted ? source.values() : switch (wanted) {
+                case F32 -> widened(source.values(), arena);
+                case BF16 -> narrowed(source.values(), arena);
+                case I32, I64 -> throw new IllegalArgumentException("no norm weights are " + wanted);
+            };
+        }
+
+        private static MemorySegment widened(MemorySegment bf16, Arena arena) {
+            long count = bf16.byteSize() / DataType.BF16.bytes();
             var floats = arena.allocate(ValueLayout.JAVA_FLOAT, count);
             for (long i = 0; i < count; i++) {
-                floats.setAtIndex(ValueLayout.JAVA_INT, i, source.values().getAtIndex(bits, i) << 16);
+                floats.setAtIndex(ValueLayout.JAVA_FLOAT, i, Bf16.toFloat(bf16.getAtIndex(SHORT, i)));
             }
             return floats;
+        }
+
+        private static MemorySegment narrowed(MemorySegment floats, Arena arena) {
+            long count = floats.byteSize() / DataType.F32.bytes();
+            var bf16 = arena.allocate(ValueLayout.JAVA_SHORT, count);
+            for (long i = 0; i < count; i++) {
+                bf16.setAtIndex(ValueLayout.JAVA_SHORT, i, Bf16.of(floats.getAtIndex(FLOAT, i)));
+            }
+            return bf16;
         }
     }
 }
