@@ -7,11 +7,13 @@ import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.util.Locale;
+import java.util.OptionalLong;
 import org.springframework.util.unit.DataSize;
 
 /**
  * What the cache's settings come to with this model on this device. Settings that contradict each other, the model or
- * the machine stop the start here, before the weights are loaded.
+ * the machine stop the start here. A device of its own is asked for its free memory: made before the weights are loaded,
+ * the plan finds the contradictions; made after, it says what fits.
  *
  * @param size  the pool's arithmetic
  * @param cache the pool as the engine takes it
@@ -20,15 +22,19 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
 
     /** The null block, which holds no tokens. */
     private static final int NULL_BLOCKS = 1;
+    /** What the heap keeps on a block, tokens not counted: hash, key, queues, counts, what was announced. */
+    private static final int HEAP_BYTES_PER_BLOCK = 192;
 
     /**
-     * @param backend asked what a block takes
+     * @param backend asked what a block takes, and what memory of its own is free
      * @param heap    most that this JVM's heap can grow to, in bytes; the cache of processors lies there
      * @throws SettingsException if the settings contradict each other
      */
     static CachePlan of(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerSettings scheduler,
             long heap) {
-        BlockPoolSize size = size(model.cacheShape(kv.blockSize()), backend, kv);
+        requireKernels(model, backend, kv);
+        OptionalLong free = backend.freeMemory();
+        BlockPoolSize size = size(model.cacheShape(kv.blockSize()), backend, kv, free, heap);
         KvCacheSettings cache = KvCacheSettings.of(blockCount(size), kv.blockSize())
                 .withMaxLength(model.contextLength())
                 .withPrefixCaching(kv.prefixCaching())
@@ -38,17 +44,39 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
                 .withHostBlockCount(hostBlockCount(size, kv.swapSpace()));
         requireUse(kv, scheduler);
         requireWholePrompts(scheduler, model.contextLength());
-        requireHeap(size, cache, heap);
-        requireRoomForOne(size, cache, scheduler.mostTokensInFlight(), kv);
+        if (free.isPresent()) {
+            requireDeviceMemory(size, free.getAsLong());
+        } else {
+            requireHeap(size, cache, heap);
+        }
+        requireRoomForOne(size, cache, scheduler.mostTokensInFlight(), kv, free);
         return new CachePlan(size, cache);
     }
 
-    private static BlockPoolSize size(CacheShape shape, ComputeBackend backend, KvProperties kv) {
-        long elements = 2L * shape.layerCount() * shape.blockElements();
-        int elementBytes = Math.toIntExact(backend.bytesPerBlock(shape) / elements);
-        var size = new BlockPoolSize(shape.blockSize(), shape.kvHeadCount(), shape.headSize(), elementBytes,
-                shape.layerCount(), kv.memoryOrDefault().toBytes(), kv.memoryUtilizationOrDefault());
-        return kv.blockCount() == null ? size : size.withBlockCount(kv.blockCount());
+    private static void requireKernels(ModelConfig model, ComputeBackend backend, KvProperties kv) {
+        String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(), model.hiddenSize(),
+                model.intermediateSize());
+        if (lack != null) {
+            throw new SettingsException("the model's " + lack, "Compute it on processors by "
+                    + "warmpath.compute.backend=vector");
+        }
+    }
+
+    private static BlockPoolSize size(CacheShape shape, ComputeBackend backend, KvProperties kv, OptionalLong free,
+            long heap) {
+        long memory = kv.memory() != null ? kv.memory().toBytes() : free.orElse(KvProperties.DEFAULT_MEMORY.toBytes());
+        var size = new BlockPoolSize(shape.blockSize(), shape.kvHeadCount(), shape.headSize(),
+                backend.cacheType().bytes(), shape.layerCount(), memory, kv.memoryUtilizationOrDefault());
+        if (kv.blockCount() != null) {
+            return size.withBlockCount(kv.blockCount());
+        }
+        return kv.memory() == null && free.isPresent() ? withinHeap(size, heap) : size;
+    }
+
+    /** The blocks of a small model on a large device would be more than the heap has room to keep books on. */
+    private static BlockPoolSize withinHeap(BlockPoolSize size, long heap) {
+        long most = heap / 4 / (HEAP_BYTES_PER_BLOCK + (long) Integer.BYTES * size.blockSize());
+        return size.blockCount() <= most ? size : size.withBlockCount((int) most);
     }
 
     private static int blockCount(BlockPoolSize size) {
@@ -91,6 +119,14 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
         }
     }
 
+    private static void requireDeviceMemory(BlockPoolSize size, long free) {
+        if (size.bytes() > free) {
+            throw new SettingsException(String.format(Locale.ROOT,
+                    "the KV cache (warmpath.kv.memory or .block-count) takes %,d bytes, but the device has %,d left",
+                    size.bytes(), free), "Lower it, or leave both unset to use what is left");
+        }
+    }
+
     private static void requireHeap(BlockPoolSize size, KvCacheSettings cache, long heap) {
         long swap = cache.hostBlockCount() * size.bytesPerBlock();
         if (size.bytes() + swap >= heap) {
@@ -104,20 +140,26 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
 
     /** Otherwise every request that leaves its length open would be refused, one by one. */
     private static void requireRoomForOne(BlockPoolSize size, KvCacheSettings cache, int tokensInFlight,
-            KvProperties kv) {
+            KvProperties kv, OptionalLong free) {
         int context = cache.maxLength();
         long needed = (long) cache.mostBlocks(context, tokensInFlight) + NULL_BLOCKS;
         if (cache.blockCount() < needed) {
-            long bytes = needed * size.bytesPerBlock();
             throw new SettingsException(String.format(Locale.ROOT,
                     "the pool has %,d blocks of %d tokens, but one sequence of the model's whole context of %,d tokens "
                             + "needs %,d, the null block included; about %,d tokens would fit",
                     cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, tokensInFlight)),
-                    "Give the cache " + (kv.blockCount() != null
-                            ? "warmpath.kv.block-count=" + needed
-                            : "warmpath.kv.memory=" + ceilMegabytes(bytes / kv.memoryUtilizationOrDefault())
-                                    + "MB or more"));
+                    remedy(kv, needed, needed * size.bytesPerBlock(), free.isPresent()));
         }
+    }
+
+    private static String remedy(KvProperties kv, long blocks, long bytes, boolean device) {
+        if (kv.blockCount() != null) {
+            return "Give the cache warmpath.kv.block-count=" + blocks;
+        }
+        long megabytes = ceilMegabytes(bytes / kv.memoryUtilizationOrDefault());
+        return kv.memory() != null || !device ? "Give the cache warmpath.kv.memory=" + megabytes + "MB or more"
+                : "The model must leave " + megabytes + "MB of the device's memory: end what else runs there, raise "
+                        + "warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8";
     }
 
     /** The longest sequence that the pool holds alone, found by halving: a longer one needs no fewer blocks. */

@@ -1,10 +1,13 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.protocol.block.HashSettings;
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import java.nio.file.Path;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
@@ -12,34 +15,65 @@ import org.springframework.validation.annotation.Validated;
 /**
  * What computes the model.
  *
- * @param backend         {@code vector}: the processor's vector unit; {@code scalar}: plain loops, slow, for comparison
- * @param threads         that compute, 0 = one per core
- * @param kernelBlockSize tokens of a block on the device, a divisor of {@code warmpath.kv.block-size}; 0 = the same
+ * @param backend         {@code auto}: a GPU if there is one, else the vector unit; {@code cuda}: a GPU or nothing;
+ *                        {@code vector}: the processor's vector unit; {@code scalar}: plain loops, slow, for comparison
+ * @param cuda            where the GPU and its libraries are found
+ * @param threads         that compute on processors, 0 = one per core
+ * @param kernelBlockSize tokens of a block on the device, a divisor of {@code warmpath.kv.block-size}; 0 = the same on
+ *                        processors, on a GPU what its kernels are built for
  * @param warmUp          how long made-up requests run at start, so that the first real one finds compiled code
  */
 @Validated
 @ConfigurationProperties("warmpath.compute")
 public record ComputeProperties(
         @DefaultValue("vector") Backend backend,
+        @DefaultValue @Valid Cuda cuda,
         @DefaultValue("0") @Min(0) @Max(1_024) int threads,
         @DefaultValue("0") @Min(0) @Max(HashSettings.MAX_BLOCK_SIZE) int kernelBlockSize,
         @DefaultValue("1s") @DurationMax(seconds = 60) Duration warmUp) {
 
     /** The kinds of backend. */
     public enum Backend {
+        AUTO,
+        CUDA,
         VECTOR,
         SCALAR
     }
 
-    /** @throws SettingsException if blocks cannot be cut into the device's */
-    int kernelBlockSize(int blockSize) {
+    /**
+     * Which GPU.
+     *
+     * @param device   ordinal among those that the driver shows, from 0
+     * @param driver   the driver's library; unset: {@code libcuda.so.1} where such libraries are
+     * @param cublasLt the library of products; unset: {@code libcublasLt.so} where such libraries are
+     */
+    public record Cuda(@DefaultValue("0") @Min(0) int device, @Nullable Path driver, @Nullable Path cublasLt) {}
+
+    /**
+     * Tokens in a block of the device.
+     *
+     * @param blockSize   of the cache
+     * @param builtFor    what the backend's kernels take, 0 = any
+     * @throws SettingsException if blocks cannot be cut into the device's
+     */
+    int kernelBlockSize(int blockSize, int builtFor) {
+        if (builtFor > 0 && kernelBlockSize > 0 && kernelBlockSize != builtFor) {
+            throw new SettingsException("warmpath.compute.kernel-block-size is " + kernelBlockSize
+                    + ", but the kernels of this device take blocks of " + builtFor + " tokens",
+                    "Leave it at 0, or compute on processors by warmpath.compute.backend=vector");
+        }
+        if (builtFor > 0 && blockSize % builtFor != 0) {
+            throw new SettingsException("warmpath.kv.block-size is " + blockSize
+                    + ", but the kernels of this device take blocks of " + builtFor + " tokens",
+                    "Give a multiple of " + builtFor + ", or compute on processors by warmpath.compute.backend=vector");
+        }
         if (kernelBlockSize > 0 && blockSize % kernelBlockSize != 0) {
             throw new SettingsException("warmpath.compute.kernel-block-size is " + kernelBlockSize
                     + ", but warmpath.kv.block-size is " + blockSize
                     + ": the cache's blocks cannot be cut into the device's",
                     "Give a divisor of the block size, or 0 for the same");
         }
-        return kernelBlockSize > 0 ? kernelBlockSize : blockSize;
+        return kernelBlockSize > 0 ? kernelBlockSize : builtFor > 0 ? builtFor : blockSize;
     }
 
     public int threadCount() {

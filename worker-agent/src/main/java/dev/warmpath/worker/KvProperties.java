@@ -13,10 +13,12 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The paged KV cache. Its size is given as memory, or as a number of blocks, not as both.
  *
- * @param memory            what the cache may take of the device's memory, by default 128 MB
+ * @param memory            what the cache may take of the device's memory; unset: 128 MB on processors, on a GPU all that
+ *                          the model leaves free
  * @param memoryUtilization share of it that is used, above 0, at most 1, by default 0.9
  * @param blockCount        blocks of the pool, the null block included; unset: as many as the memory holds
  * @param blockSize         tokens per block; a part of the model's revision
+ * @param cacheDtype        type of the keys and values
  * @param swapSpace         host memory for blocks of sequences that have to give way; 0: they are computed again
  * @param hashSeed          text that block hashes start from; a part of the model's revision
  * @param prefixCaching     false: nothing is ever reused
@@ -31,6 +33,7 @@ public record KvProperties(
         @Nullable Double memoryUtilization,
         @Nullable @Min(2) @Max(1 << 24) Integer blockCount,
         @DefaultValue("" + HashSettings.DEFAULT_BLOCK_SIZE) @Min(1) @Max(HashSettings.MAX_BLOCK_SIZE) int blockSize,
+        @DefaultValue("auto") CacheDtype cacheDtype,
         @DefaultValue("0B") DataSize swapSpace,
         @DefaultValue(HashSettings.DEFAULT_SEED) String hashSeed,
         @DefaultValue("true") boolean prefixCaching,
@@ -38,8 +41,16 @@ public record KvProperties(
         @DefaultValue("unkeyed-first") FreeOrder freeOrder,
         @DefaultValue("0") double watermark) {
 
+    /** How keys and values are kept; the name of the setting is vLLM's. */
+    public enum CacheDtype {
+        /** As the backend computes them. */
+        AUTO,
+        /** One byte, e4m3: half the memory and traffic of bfloat16, and coarser answers. Only on a GPU. */
+        FP8
+    }
+
     /** A laptop's share: with the model that ships, 2,457 blocks in a heap of 1 GiB. */
-    private static final DataSize DEFAULT_MEMORY = DataSize.ofMegabytes(128);
+    static final DataSize DEFAULT_MEMORY = DataSize.ofMegabytes(128);
     private static final double DEFAULT_MEMORY_UTILIZATION = 0.9;
 
     public KvProperties {
@@ -62,10 +73,6 @@ public record KvProperties(
             throw new SettingsException("warmpath.kv.watermark is " + watermark
                     + ", but it is the share of blocks to leave free", "Give a number from 0 to below 1");
         }
-    }
-
-    DataSize memoryOrDefault() {
-        return memory == null ? DEFAULT_MEMORY : memory;
     }
 
     double memoryUtilizationOrDefault() {

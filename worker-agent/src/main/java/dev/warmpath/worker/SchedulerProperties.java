@@ -7,6 +7,7 @@ import jakarta.validation.constraints.Min;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
@@ -21,7 +22,8 @@ import org.springframework.validation.annotation.Validated;
  * @param longPrefillTokenThreshold most tokens of one prompt in a step; 0 = no such limit
  * @param policy              {@code fcfs}: in the order of arrival; {@code priority}: the lower number first
  * @param schedulerSteps      steps per decision while everybody decodes and nobody waits
- * @param asyncScheduling     true: the next step is prepared while the last one is computed
+ * @param asyncScheduling     true: the next step is prepared while the last one is computed; unset: as it suits what
+ *                            computes
  * @param reserveWholeSequence true: a sequence is admitted when all its tokens find blocks; false: its first piece
  * @param cacheAwareWindow    of so many at the queue's head the longest cached prefix goes first; 0 = off;
  *                            each step that admits somebody looks all of them up
@@ -37,13 +39,16 @@ public record SchedulerProperties(
         @DefaultValue("0") @Min(0) int longPrefillTokenThreshold,
         @DefaultValue("fcfs") SchedulingPolicy policy,
         @DefaultValue("1") @Min(1) @Max(64) int schedulerSteps,
-        @DefaultValue("false") boolean asyncScheduling,
+        @Nullable Boolean asyncScheduling,
         @DefaultValue("true") boolean reserveWholeSequence,
         @DefaultValue("0") @Min(0) @Max(1_024) int cacheAwareWindow,
         @DefaultValue("1s") @DurationMin(nanos = 0) @DurationMax(hours = 1) Duration overtakeLimit) {
 
-    /** @throws SettingsException if they contradict each other */
-    SchedulerSettings toSettings() {
+    /**
+     * @param asyncByDefault what {@code asyncScheduling} is while the operator says nothing
+     * @throws SettingsException if they contradict each other
+     */
+    SchedulerSettings toSettings(boolean asyncByDefault) {
         if (maxNumBatchedTokens < maxNumSeqs) {
             throw new SettingsException("warmpath.scheduler.max-num-batched-tokens is " + maxNumBatchedTokens
                     + ", but warmpath.scheduler.max-num-seqs is " + maxNumSeqs
@@ -63,7 +68,8 @@ public record SchedulerProperties(
                     "Leave the window at 0, or let requests be overtaken for some time, such as 1s");
         }
         return new SchedulerSettings(maxNumBatchedTokens, maxNumSeqs, maxWaiting, chunkedPrefill,
-                longPrefillTokenThreshold, policy, schedulerSteps, asyncScheduling, reserveWholeSequence,
-                cacheAwareWindow, overtakeLimit.toNanos());
+                longPrefillTokenThreshold, policy, schedulerSteps,
+                asyncScheduling == null ? asyncByDefault : asyncScheduling, reserveWholeSequence, cacheAwareWindow,
+                overtakeLimit.toNanos());
     }
 }

@@ -6,8 +6,6 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.worker.compute.ComputeBackend;
-import dev.warmpath.worker.compute.cpu.ScalarBackend;
-import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineLoop;
 import dev.warmpath.worker.engine.EngineSnapshot;
@@ -16,9 +14,10 @@ import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.metrics.CacheDescription;
 import dev.warmpath.worker.model.EosTokens;
+import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
-import dev.warmpath.worker.model.RunnerSettings;
+import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.KvEventStream;
 import dev.warmpath.worker.routerlink.ModelFileServing;
@@ -68,18 +67,33 @@ class WorkerConfiguration {
     }
 
     @Bean
-    ComputeBackend computeBackend(ComputeProperties compute) {
-        return switch (compute.backend()) {
-            case VECTOR -> new VectorBackend(compute.threadCount());
-            case SCALAR -> new ScalarBackend();
-        };
+    ComputeBackend computeBackend(ComputeProperties compute, KvProperties kv) {
+        return new BackendChoice(compute, kv.cacheDtype()).open();
+    }
+
+    /** A device of its own computes while the next step is prepared, unless the operator says otherwise. */
+    @Bean
+    SchedulerSettings schedulerSettings(SchedulerProperties scheduler, ComputeBackend backend) {
+        return scheduler.toSettings(/* asyncByDefault */ backend.freeMemory().isPresent());
+    }
+
+    /**
+     * Weights and what steps need. The plan is made before, for what contradicts itself is told before weights are read,
+     * and once more after, when a device knows what it has left. Who may not listen need not load weights.
+     */
+    @Bean
+    @DependsOn("fleetToken")
+    LoadedModel loadedModel(ModelProperties model, KvProperties kv, SchedulerSettings scheduler,
+            ComputeProperties compute, ComputeBackend backend) throws IOException {
+        int kernelBlockSize = compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
+        plan(ModelConfig.read(model.directory().resolve("config.json")), backend, kv, scheduler);
+        return LoadedModel.load(model.directory(), backend, new StepSettings(kv.blockSize(), kernelBlockSize,
+                scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
     }
 
     @Bean
-    CachePlan cachePlan(ModelProperties model, KvProperties kv, SchedulerProperties scheduler, ComputeBackend backend)
-            throws IOException {
-        CachePlan plan = CachePlan.of(ModelConfig.read(model.directory().resolve("config.json")), backend, kv,
-                scheduler.toSettings(), Runtime.getRuntime().maxMemory());
+    CachePlan cachePlan(LoadedModel model, KvProperties kv, SchedulerSettings scheduler, ComputeBackend backend) {
+        CachePlan plan = plan(model.config(), backend, kv, scheduler);
         log.info("KV cache: {}", plan.size().arithmetic());
         if (plan.cache().hostBlockCount() > 0) {
             log.info("swap space: {} holds {} blocks", kv.swapSpace(), plan.cache().hostBlockCount());
@@ -87,16 +101,15 @@ class WorkerConfiguration {
         return plan;
     }
 
-    /** Closes the backend, and with it the device, when the context closes. Who may not listen need not load weights. */
+    private static CachePlan plan(ModelConfig model, ComputeBackend backend, KvProperties kv,
+            SchedulerSettings scheduler) {
+        return CachePlan.of(model, backend, kv, scheduler, Runtime.getRuntime().maxMemory());
+    }
+
+    /** Closes the backend, and with it the device, when the context closes. */
     @Bean
-    @DependsOn("fleetToken")
-    ModelRunner modelRunner(ModelProperties model, CachePlan plan, SchedulerProperties scheduler,
-            ComputeProperties compute, ComputeBackend backend) throws IOException {
-        KvCacheSettings cache = plan.cache();
-        SchedulerSettings settings = scheduler.toSettings();
-        return ModelRunner.load(model.directory(), backend, new RunnerSettings(cache.blockCount(),
-                cache.hostBlockCount(), cache.blockSize(), compute.kernelBlockSize(cache.blockSize()),
-                settings.maxBatchedTokens(), settings.maxSequences(), settings.maxStepsInFlight()));
+    ModelRunner modelRunner(LoadedModel model, CachePlan plan) {
+        return model.withCache(plan.cache().blockCount(), plan.cache().hostBlockCount());
     }
 
     @Bean
@@ -107,11 +120,10 @@ class WorkerConfiguration {
     }
 
     @Bean
-    Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerProperties scheduling,
+    Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerSettings settings,
             ModelRunner runner, KvEventPublisher publisher) throws IOException {
         ModelConfig config = runner.config();
         var cache = new KvCacheManager(plan.cache());
-        SchedulerSettings settings = scheduling.toSettings();
         var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), plan.cache(),
                 settings.mostTokensInFlight());
         var scheduler = new Scheduler(settings, limits, cache);
@@ -125,18 +137,9 @@ class WorkerConfiguration {
     CacheDescription cacheDescription(ModelProperties model, KvProperties kv, CachePlan plan, ComputeBackend backend) {
         KvCacheSettings cache = plan.cache();
         return new CacheDescription(model.servedName(), cache.blockSize(), cache.blockCount(), kv.blockCount(),
-                cache.hostBlockCount(), plan.size().bytesPerBlock(), elementType(backend),
+                cache.hostBlockCount(), plan.size().bytesPerBlock(), backend.cacheType().label(),
                 kv.memoryUtilizationOrDefault(), kv.swapSpace().toBytes(), cache.prefixCaching(),
                 kv.hashSettings().algorithm());
-    }
-
-    /** A backend keeps keys and values as it computes them. */
-    private static String elementType(ComputeBackend backend) {
-        return switch (backend.activationType()) {
-            case F32 -> "float32";
-            case BF16 -> "bfloat16";
-            case I32, I64 -> throw new IllegalStateException("no keys and values are integers");
-        };
     }
 
     /** An engine whose books are wrong must not answer anybody: whoever runs this process starts it anew. */

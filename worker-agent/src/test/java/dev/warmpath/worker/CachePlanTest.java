@@ -4,14 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.kvcache.FreeOrder;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.ModelConfig;
+import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -111,6 +116,47 @@ class CachePlanTest {
     }
 
     @Test
+    void a_device_of_its_own_gives_nine_tenths_of_what_it_has_left() {
+        CachePlan plan = plan(device(1 << 30));
+
+        assertThat(plan.size().arithmetic()).isEqualTo("2 (keys, values) x 16 tokens x 2 heads x 32 elements x 2 bytes "
+                + "x 6 layers = 24,576 bytes a block; 1,073,741,824 bytes x 0.9 hold 39,321 blocks = 629,136 tokens");
+        assertThat(plan(device(1 << 30), "kv.memory=12MB").cache().blockCount()).isEqualTo(460);
+        assertThat(plan(device(1 << 30), "kv.block-count=200").cache().blockCount()).isEqualTo(200);
+    }
+
+    @Test
+    void a_pool_taken_from_a_large_device_leaves_the_heap_room_for_its_books() {
+        // a quarter of the heap, 192 + 16 * 4 bytes a block
+        assertThat(plan(device(140L << 30)).cache().blockCount()).isEqualTo(1 << 20);
+    }
+
+    @Test
+    void more_than_the_device_has_left_is_refused_and_the_heap_is_not_asked() {
+        assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=2GB")).hasMessage(
+                "the KV cache (warmpath.kv.memory or .block-count) takes 1,932,730,368 bytes, but the device has "
+                        + "1,073,741,824 left. Lower it, or leave both unset to use what is left");
+        assertThat(plan(device(4L << 30), "kv.memory=2GB").size().bytes()).isGreaterThan(GIBIBYTE);
+    }
+
+    @Test
+    void a_device_without_room_for_one_request_is_told_from_a_setting_that_is_too_low() {
+        assertThatThrownBy(() -> plan(device(3 << 20))).hasMessageContaining("the pool has 115 blocks").hasMessageEndingWith(
+                "The model must leave 4MB of the device's memory: end what else runs there, raise "
+                        + "warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8");
+        assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=3MB"))
+                .hasMessageEndingWith("Give the cache warmpath.kv.memory=4MB or more");
+    }
+
+    @Test
+    void a_model_that_the_device_has_no_kernels_for_is_refused_with_the_backend_that_takes_it() {
+        ComputeBackend picky = device(1 << 30, "heads have 96 elements, kernels take 32, 64 or 128");
+        assertThatThrownBy(() -> plan(picky)).isInstanceOf(SettingsException.class)
+                .hasMessage("the model's heads have 96 elements, kernels take 32, 64 or 128. "
+                        + "Compute it on processors by warmpath.compute.backend=vector");
+    }
+
+    @Test
     void a_cache_aware_order_needs_prefix_caching() {
         assertThatThrownBy(() -> plan("kv.prefix-caching=false", "scheduler.cache-aware-window=8"))
                 .hasMessageContaining(
@@ -119,13 +165,36 @@ class CachePlanTest {
 
     @Test
     void the_devices_blocks_divide_the_caches() {
-        assertThat(bind("compute", ComputeProperties.class).kernelBlockSize(16)).isEqualTo(16);
+        assertThat(bind("compute", ComputeProperties.class).kernelBlockSize(16, /* builtFor */ 0)).isEqualTo(16);
         ComputeProperties compute = bind("compute", ComputeProperties.class, "compute.kernel-block-size=8");
 
-        assertThat(compute.kernelBlockSize(16)).isEqualTo(8);
-        assertThatThrownBy(() -> compute.kernelBlockSize(12)).hasMessage(
+        assertThat(compute.kernelBlockSize(16, 0)).isEqualTo(8);
+        assertThatThrownBy(() -> compute.kernelBlockSize(12, 0)).hasMessage(
                 "warmpath.compute.kernel-block-size is 8, but warmpath.kv.block-size is 12: the cache's blocks cannot "
                         + "be cut into the device's. Give a divisor of the block size, or 0 for the same");
+    }
+
+    @Test
+    void kernels_that_are_built_for_blocks_of_16_take_multiples_of_them_and_nothing_else() {
+        ComputeProperties compute = bind("compute", ComputeProperties.class);
+        ComputeProperties eights = bind("compute", ComputeProperties.class, "compute.kernel-block-size=8");
+
+        assertThat(compute.kernelBlockSize(64, /* builtFor */ 16)).isEqualTo(16);
+        assertThatThrownBy(() -> compute.kernelBlockSize(8, 16)).hasMessage(
+                "warmpath.kv.block-size is 8, but the kernels of this device take blocks of 16 tokens. "
+                        + "Give a multiple of 16, or compute on processors by warmpath.compute.backend=vector");
+        assertThatThrownBy(() -> eights.kernelBlockSize(16, 16)).hasMessage(
+                "warmpath.compute.kernel-block-size is 8, but the kernels of this device take blocks of 16 tokens. "
+                        + "Leave it at 0, or compute on processors by warmpath.compute.backend=vector");
+    }
+
+    @Test
+    void the_next_step_is_prepared_ahead_where_it_suits_the_device_unless_the_operator_says() {
+        SchedulerProperties unset = bind("scheduler", SchedulerProperties.class);
+        assertThat(unset.toSettings(/* asyncByDefault */ true).asyncScheduling()).isTrue();
+        assertThat(unset.toSettings(false).asyncScheduling()).isFalse();
+        SchedulerProperties off = bind("scheduler", SchedulerProperties.class, "scheduler.async-scheduling=false");
+        assertThat(off.toSettings(true).asyncScheduling()).isFalse();
     }
 
     @Test
@@ -180,9 +249,28 @@ class CachePlanTest {
 
     private static CachePlan plan(String... settings) {
         try (var backend = new ScalarBackend()) {
-            return CachePlan.of(MODEL, backend, bind("kv", KvProperties.class, settings),
-                    bind("scheduler", SchedulerProperties.class, settings).toSettings(), GIBIBYTE);
+            return plan(backend, settings);
         }
+    }
+
+    private static CachePlan plan(ComputeBackend backend, String... settings) {
+        return CachePlan.of(MODEL, backend, bind("kv", KvProperties.class, settings),
+                bind("scheduler", SchedulerProperties.class, settings).toSettings(false), GIBIBYTE);
+    }
+
+    private static ComputeBackend device(long freeMemory) {
+        return device(freeMemory, null);
+    }
+
+    /** Answers what a plan asks of a device that keeps keys and values in two bytes each, and nothing else. */
+    private static ComputeBackend device(long freeMemory, @Nullable String lack) {
+        return (ComputeBackend) Proxy.newProxyInstance(CachePlanTest.class.getClassLoader(),
+                new Class<?>[] {ComputeBackend.class}, (_, method, _) -> switch (method.getName()) {
+                    case "freeMemory" -> OptionalLong.of(freeMemory);
+                    case "cacheType" -> CacheType.BF16;
+                    case "lack" -> lack;
+                    default -> throw new IllegalStateException(method.getName());
+                });
     }
 
     /** Reads {@code name=value} as Spring does. */

@@ -46,16 +46,25 @@ class DocumentedSettingsTest {
         Map<String, String> settings = new TreeMap<>();
         for (Class<?> type : records) {
             String capability = type.getAnnotation(ConfigurationProperties.class).value();
-            for (Parameter setting : type.getDeclaredConstructors()[0].getParameters()) {
-                String name = setting.getName().replaceAll("([A-Z])", "-$1").toLowerCase();
-                settings.put(capability + "." + name, defaultOf(setting));
-            }
+            putAll(capability, type, settings);
         }
         // these two are only defaults as long as no number of blocks is given
         var kv = new Binder().bindOrCreate("warmpath.kv", KvProperties.class);
-        settings.put("warmpath.kv.memory", kv.memoryOrDefault().toMegabytes() + "MB");
+        settings.put("warmpath.kv.memory", KvProperties.DEFAULT_MEMORY.toMegabytes() + "MB");
         settings.put("warmpath.kv.memory-utilization", Double.toString(kv.memoryUtilizationOrDefault()));
         return settings;
+    }
+
+    /** A setting that is a record has settings of its own. */
+    private static void putAll(String capability, Class<?> type, Map<String, String> settings) {
+        for (Parameter setting : type.getDeclaredConstructors()[0].getParameters()) {
+            String name = capability + "." + setting.getName().replaceAll("([A-Z])", "-$1").toLowerCase();
+            if (setting.getType().isRecord()) {
+                putAll(name, setting.getType(), settings);
+            } else {
+                settings.put(name, defaultOf(setting));
+            }
+        }
     }
 
     private static String defaultOf(Parameter setting) {

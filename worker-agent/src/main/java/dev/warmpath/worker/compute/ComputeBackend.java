@@ -2,6 +2,7 @@ package dev.warmpath.worker.compute;
 
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A device that computes steps of a model. This is the whole seam: everything above it is plain bookkeeping, everything
@@ -36,6 +37,14 @@ public interface ComputeBackend extends AutoCloseable {
 
     /** The type in which this backend wants the activations of a model; logits are always F32. */
     DataType activationType();
+
+    /**
+     * Tells a model that this backend has no kernels for, before its weights are read.
+     * @param queryHeadCount a multiple of the shape's KV heads
+     * @param widths         elements of the model's other rows: hidden state, feed-forward layer
+     * @return what is missing, a clause with the value and what kernels take; null if nothing is
+     */
+    @Nullable String lack(CacheShape shape, int queryHeadCount, int... widths);
 
     // ---- memory
 

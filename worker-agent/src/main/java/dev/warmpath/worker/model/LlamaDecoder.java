@@ -16,7 +16,6 @@ final class LlamaDecoder {
     private final ModelConfig config;
     private final LlamaWeights weights;
     private final ComputeBackend backend;
-    private final KvCache cache;
     private final Tensor rotary;
     /** The residual stream; each layer adds to it in place. */
     private final Tensor residual;
@@ -32,12 +31,10 @@ final class LlamaDecoder {
     private final Tensor sampledNormed;
     private final Tensor logits;
 
-    LlamaDecoder(ModelConfig config, LlamaWeights weights, ComputeBackend backend, KvCache cache,
-                 int maxTokens, int maxSequences) {
+    LlamaDecoder(ModelConfig config, LlamaWeights weights, ComputeBackend backend, int maxTokens, int maxSequences) {
         this.config = config;
         this.weights = weights;
         this.backend = backend;
-        this.cache = cache;
         this.rotary = RotaryTable.create(config, backend);
         int hidden = config.hiddenSize();
         this.residual = activations(maxTokens, hidden);
@@ -58,7 +55,7 @@ final class LlamaDecoder {
     }
 
     /** Enqueues the whole forward pass; afterwards {@link #logits} holds one row per sampled sequence. */
-    void enqueue(StepInputs inputs, PagedBatch batch, int sampledCount) {
+    void enqueue(StepInputs inputs, PagedBatch batch, KvCache cache, int sampledCount) {
         int rows = batch.tokenCount();
         backend.embed(inputs.tokens, weights.embedding(), residual, rows);
         for (int layer = 0; layer < config.layerCount(); layer++) {

@@ -4,7 +4,6 @@ import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.CopyDirection;
-import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
@@ -12,7 +11,6 @@ import dev.warmpath.worker.compute.StepOutput;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.Arrays;
 
 /**
  * A loaded model with its paged cache: batches in, drawn tokens out. Owns the backend and closes it. Used by one
@@ -24,13 +22,12 @@ public final class ModelRunner implements AutoCloseable {
     /** Pairs of device blocks handed over in one call where they are smaller than those of the caller. */
     private static final int COPIES_AT_ONCE = 256;
 
-    private final ModelConfig config;
+    private final LoadedModel model;
     private final ComputeBackend backend;
+    private final StepSettings settings;
+    private final int blockCount;
+    private final int hostBlockCount;
     private final KvCache cache;
-    private final RunnerSettings settings;
-    private final int maxBlocksPerSequence;
-    private final StepInputs inputs;
-    private final LlamaDecoder decoder;
     /** What the steps in flight drew, step n's at n modulo the length; the step before's is read by the next. */
     private final SampledTokens[] sampled;
     private final BlockMapping kernelMapping = new BlockMapping(COPIES_AT_ONCE);
@@ -38,49 +35,32 @@ public final class ModelRunner implements AutoCloseable {
     private long awaitedSteps;
     private int lastSampledCount;
 
-    private ModelRunner(ModelConfig config, LlamaWeights weights, ComputeBackend backend, RunnerSettings settings) {
+    ModelRunner(LoadedModel model, int blockCount, int hostBlockCount) {
+        this.model = model;
+        this.backend = model.backend;
+        this.settings = model.settings;
+        this.blockCount = blockCount;
+        this.hostBlockCount = hostBlockCount;
+        this.sampled = model.sampled;
         int ratio = settings.kernelBlocksPerBlock();
-        int maxTokens = settings.maxBatchTokens();
-        int maxSequences = settings.maxSequences();
-        this.config = config;
-        this.backend = backend;
-        this.settings = settings;
-        this.maxBlocksPerSequence = Math.ceilDiv(config.contextLength(), settings.blockSize());
-        this.cache = backend.allocateKvCache(config.cacheShape(settings.kernelBlockSize()),
-                Math.multiplyExact(settings.blockCount(), ratio), Math.multiplyExact(settings.hostBlockCount(), ratio));
-        this.inputs = new StepInputs(backend, maxTokens, maxSequences, maxBlocksPerSequence * ratio);
-        this.decoder = new LlamaDecoder(config, weights, backend, cache, maxTokens, maxSequences);
-        this.sampled = new SampledTokens[settings.maxStepsInFlight()];
-        Arrays.setAll(sampled, _ -> new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),
-                backend.allocate(DataType.F32, maxSequences, 1)));
+        this.cache = backend.allocateKvCache(model.config.cacheShape(settings.kernelBlockSize()),
+                Math.multiplyExact(blockCount, ratio), Math.multiplyExact(hostBlockCount, ratio));
     }
 
-    /**
-     * Reads {@code config.json} and {@code *.safetensors} and puts the weights on the device. The backend is closed if
-     * that fails.
-     * @throws IOException if a file cannot be read
-     * @throws UnsupportedModelException if it is not a model that this worker can serve
-     * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
-     */
+    /** Loads a model and gives it a cache whose size is known before; throws what the two stages throw. */
     public static ModelRunner load(Path modelDirectory, ComputeBackend backend, RunnerSettings settings)
             throws IOException {
-        try {
-            var config = ModelConfig.read(modelDirectory.resolve("config.json"));
-            var weights = LlamaWeights.load(modelDirectory, config, backend);
-            return new ModelRunner(config, weights, backend, settings);
-        } catch (IOException | RuntimeException e) {
-            backend.close();
-            throw e;
-        }
+        return LoadedModel.load(modelDirectory, backend, settings.steps())
+                .withCache(settings.blockCount(), settings.hostBlockCount());
     }
 
     public ModelConfig config() {
-        return config;
+        return model.config;
     }
 
     /** A batch that fits this runner's largest step and longest context. */
     public InputBatch newInputBatch() {
-        return new InputBatch(settings.maxBatchTokens(), settings.maxSequences(), maxBlocksPerSequence,
+        return new InputBatch(settings.maxBatchTokens(), settings.maxSequences(), model.maxBlocksPerSequence,
                 settings.blockSize(), settings.kernelBlockSize());
     }
 
@@ -98,9 +78,9 @@ public final class ModelRunner implements AutoCloseable {
         }
         SampledTokens drawn = drawnBy(submittedSteps);
         int sampledCount = batch.sampledCount();
-        PagedBatch paged = inputs.write(batch, drawnBy(Math.max(0, submittedSteps - 1)));
-        decoder.enqueue(inputs, paged, sampledCount);
-        backend.sample(decoder.logits(), inputs.sampling, drawn, sampledCount);
+        PagedBatch paged = model.inputs.write(batch, drawnBy(Math.max(0, submittedSteps - 1)));
+        model.decoder.enqueue(model.inputs, paged, cache, sampledCount);
+        backend.sample(model.decoder.logits(), model.inputs.sampling, drawn, sampledCount);
         var completion = backend.submit(drawn, sampledCount);
         submittedSteps++;
         lastSampledCount = sampledCount;
@@ -114,13 +94,13 @@ public final class ModelRunner implements AutoCloseable {
     private void requireFitting(InputBatch batch) {
         requireWithin("tokens in the batch", batch.tokenCount(), 1, settings.maxBatchTokens());
         requireWithin("sequences in the batch", batch.sequenceCount(), 1, settings.maxSequences());
-        requireWithin("blocks per sequence", batch.maxBlocksPerSequence(), 1, maxBlocksPerSequence);
+        requireWithin("blocks per sequence", batch.maxBlocksPerSequence(), 1, model.maxBlocksPerSequence);
         requireWithin("block size", batch.blockSize(), settings.blockSize(), settings.blockSize());
         requireWithin("kernel block size", batch.kernelBlockSize(), settings.kernelBlockSize(),
                 settings.kernelBlockSize());
-        requireWithin("largest block id", batch.largestBlock(), 1, settings.blockCount() - 1);
-        requireWithin("largest token id", batch.largestToken(), 0, config.vocabularySize() - 1);
-        requireWithin("largest position", batch.largestPosition(), 0, config.contextLength() - 1);
+        requireWithin("largest block id", batch.largestBlock(), 1, blockCount - 1);
+        requireWithin("largest token id", batch.largestToken(), 0, model.config.vocabularySize() - 1);
+        requireWithin("largest position", batch.largestPosition(), 0, model.config.contextLength() - 1);
         if (batch.isFed()) {
             requireWithin("largest row fed from the step before", batch.largestSource(), 0, lastSampledCount - 1);
         }
@@ -166,8 +146,8 @@ public final class ModelRunner implements AutoCloseable {
 
     /** All of them before the first is copied: the device sees them in portions. */
     private void requireBlocks(BlockMapping mapping, CopyDirection direction) {
-        int sources = direction == CopyDirection.HOST_TO_DEVICE ? settings.hostBlockCount() : settings.blockCount();
-        int targets = direction == CopyDirection.DEVICE_TO_HOST ? settings.hostBlockCount() : settings.blockCount();
+        int sources = direction == CopyDirection.HOST_TO_DEVICE ? hostBlockCount : blockCount;
+        int targets = direction == CopyDirection.DEVICE_TO_HOST ? hostBlockCount : blockCount;
         for (int pair = 0; pair < mapping.count(); pair++) {
             requireWithin("source block", mapping.source(pair), 0, sources - 1);
             requireWithin("target block", mapping.target(pair), 0, targets - 1);
@@ -198,7 +178,7 @@ public final class ModelRunner implements AutoCloseable {
      * @param logits float32 [sampledCount, vocabulary], native order
      */
     public void readLogits(int sampledCount, MemorySegment logits) {
-        backend.read(decoder.logits(), sampledCount, logits);
+        backend.read(model.decoder.logits(), sampledCount, logits);
     }
 
     @Override

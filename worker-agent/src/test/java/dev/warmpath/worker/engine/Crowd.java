@@ -11,6 +11,7 @@ import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.RunnerSettings;
+import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
@@ -69,8 +70,9 @@ final class Crowd implements AutoCloseable {
         backend = new WatchedBackend(mix.device().create(), this::compare);
         var settings = schedulerSettings();
         runner = ModelRunner.load(model, backend.watched(),
-                new RunnerSettings(mix.blockCount(), mix.hostBlockCount(), mix.blockSize(), mix.kernelBlockSize(),
-                        mix.maxBatchedTokens(), mix.maxSequences(), settings.maxStepsInFlight()));
+                new RunnerSettings(mix.blockCount(), mix.hostBlockCount(), new StepSettings(mix.blockSize(),
+                        mix.kernelBlockSize(), mix.maxBatchedTokens(), mix.maxSequences(),
+                        settings.maxStepsInFlight())));
         var config = runner.config();
         var cacheSettings = KvCacheSettings.of(mix.blockCount(), mix.blockSize()).withMaxLength(config.contextLength())
                 .withPrefixCaching(mix.prefixCaching()).withFreeOrder(mix.freeOrder()).withWatermark(mix.watermark())

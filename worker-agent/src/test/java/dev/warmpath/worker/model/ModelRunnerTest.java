@@ -262,7 +262,8 @@ class ModelRunnerTest {
     void settings_that_contradict_each_other_are_refused(int blocks, int hostBlocks, int blockSize,
             int kernelBlockSize, String message) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new RunnerSettings(blocks, hostBlocks, blockSize, kernelBlockSize, 32, 4, 1))
+                .isThrownBy(() -> new RunnerSettings(
+                        blocks, hostBlocks, new StepSettings(blockSize, kernelBlockSize, 32, 4, 1)))
                 .withMessage(message);
     }
 

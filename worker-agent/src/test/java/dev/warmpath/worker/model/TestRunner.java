@@ -30,9 +30,9 @@ final class TestRunner implements AutoCloseable {
 
     TestRunner(Path model, ComputeBackend backend, RunnerSettings settings) throws IOException {
         this.runner = ModelRunner.load(model, backend, settings);
-        this.blockSize = settings.blockSize();
+        this.blockSize = settings.steps().blockSize();
         this.batch = runner.newInputBatch();
-        this.output = new StepOutput(settings.maxSequences());
+        this.output = new StepOutput(settings.steps().maxSequences());
         this.freeBlocks = shuffledBlocks(settings.blockCount());
     }
 

@@ -19,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What processors have in common: everything that is not a hot loop. Operations run when they are enqueued, in the
@@ -41,6 +42,12 @@ abstract class CpuBackend implements ComputeBackend {
     @Override
     public final DataType activationType() {
         return DataType.F32;
+    }
+
+    /** Loops take any size. */
+    @Override
+    public final @Nullable String lack(CacheShape shape, int queryHeadCount, int... widths) {
+        return null;
     }
 
     @Override

@@ -15,6 +15,7 @@ import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** Steps on an NVIDIA card. */
 public final class CudaBackend implements ComputeBackend {
@@ -51,6 +52,11 @@ public final class CudaBackend implements ComputeBackend {
     @Override
     public DataType activationType() {
         throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public @Nullable String lack(CacheShape shape, int queryHeadCount, int... widths) {
+        return KernelSizes.lack(shape, queryHeadCount, widths);
     }
 
     @Override

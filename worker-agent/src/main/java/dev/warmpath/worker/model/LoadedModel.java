@@ -1,0 +1,77 @@
+package dev.warmpath.worker.model;
+
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.SampledTokens;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.Arrays;
+
+/**
+ * A model on the device, with everything that its steps need but the paged cache: how large that may be is known only
+ * now, from the memory that is left. {@link #withCache} makes the one runner out of it.
+ */
+public final class LoadedModel {
+
+    final ModelConfig config;
+    final ComputeBackend backend;
+    final StepSettings settings;
+    final int maxBlocksPerSequence;
+    final StepInputs inputs;
+    final LlamaDecoder decoder;
+    /** Where steps in flight leave what they drew, one for each. */
+    final SampledTokens[] sampled;
+
+    private LoadedModel(ModelConfig config, LlamaWeights weights, ComputeBackend backend, StepSettings settings) {
+        int maxTokens = settings.maxBatchTokens();
+        int maxSequences = settings.maxSequences();
+        this.config = config;
+        this.backend = backend;
+        this.settings = settings;
+        this.maxBlocksPerSequence = Math.ceilDiv(config.contextLength(), settings.blockSize());
+        this.inputs = new StepInputs(
+                backend, maxTokens, maxSequences, maxBlocksPerSequence * settings.kernelBlocksPerBlock());
+        this.decoder = new LlamaDecoder(config, weights, backend, maxTokens, maxSequences);
+        this.sampled = new SampledTokens[settings.maxStepsInFlight()];
+        Arrays.setAll(sampled, _ -> new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),
+                backend.allocate(DataType.F32, maxSequences, 1)));
+    }
+
+    /**
+     * Reads {@code config.json} and {@code *.safetensors} and puts weights and activations on the device. The backend
+     * is closed if that fails.
+     * @throws IOException if a file cannot be read
+     * @throws UnsupportedModelException if it is not a model that this worker can serve
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
+     */
+    public static LoadedModel load(Path modelDirectory, ComputeBackend backend, StepSettings settings)
+            throws IOException {
+        try {
+            var config = ModelConfig.read(modelDirectory.resolve("config.json"));
+            return new LoadedModel(config, LlamaWeights.load(modelDirectory, config, backend), backend, settings);
+        } catch (IOException | RuntimeException e) {
+            backend.close();
+            throw e;
+        }
+    }
+
+    public ModelConfig config() {
+        return config;
+    }
+
+    /**
+     * Allocates the paged cache. To be called once: steps and results have one place. The backend is closed if that
+     * fails.
+     * @param blockCount     blocks of the cache, the null block 0 included
+     * @param hostBlockCount blocks of swap space; 0 is none
+     * @throws dev.warmpath.worker.compute.ComputeException if the device or the host cannot hold them
+     */
+    public ModelRunner withCache(int blockCount, int hostBlockCount) {
+        try {
+            return new ModelRunner(this, blockCount, hostBlockCount);
+        } catch (RuntimeException e) {
+            backend.close();
+            throw e;
+        }
+    }
+}
