@@ -40,7 +40,7 @@ inputs() {
 nvcc=$(find_nvcc)
 if [ -z "$nvcc" ]; then
   rm -rf "$fatbin" "$reports"
-  echo "CUDA KERNELS LEFT OUT: no nvcc on PATH, in CUDA_HOME or in /usr/local/cuda; the worker runs on processors only" >&2
+  echo "CUDA KERNELS LEFT OUT: no nvcc on PATH, CUDA_HOME or /usr/local/cuda; the worker runs on processors only" >&2
   exit 0
 fi
 built_from=$(inputs)

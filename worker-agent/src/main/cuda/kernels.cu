@@ -1,3 +1,5 @@
-// Every kernel of the CUDA runner in one translation unit: build.sh makes the fatbin of it, the tests' emulator the same
-// kernels for the host. No header of a toolkit or of anybody else is included, so that every compiler of CUDA C++17,
-// NVRTC too, takes the sources.
+// Every kernel of the CUDA runner in one translation unit: build.sh makes the fatbin of it, the tests' emulator the
+// same kernels for the host. No header of a toolkit or of anybody else is included, so that every compiler of CUDA
+// C++17, NVRTC too, takes the sources.
+#include "elementwise.cuh"
+#include "matmul.cuh"
