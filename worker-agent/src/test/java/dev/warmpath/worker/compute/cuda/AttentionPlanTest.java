@@ -1,0 +1,223 @@
+package dev.warmpath.worker.compute.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import com.sun.management.ThreadMXBean;
+import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class AttentionPlanTest {
+
+    /** Of an H200; 2 thread blocks each make a wave of 264. */
+    private static final int MULTIPROCESSORS = 132;
+
+    private final AttentionPlan plan = new AttentionPlan(MULTIPROCESSORS);
+
+    private record Work(int sequence, int row, int firstBlock, int blockCount, int partial) {}
+
+    private record Reduce(int row, int firstPartial, int partialCount) {}
+
+    private record Tile(int sequence, int firstRow, int firstPosition, int rowCount) {}
+
+    private List<Work> works() {
+        int[] ints = plan.decode().toArray(ValueLayout.JAVA_INT);
+        List<Work> works = new ArrayList<>();
+        for (int at = 4; at < 4 + 8 * ints[0]; at += 8) {
+            works.add(new Work(ints[at], ints[at + 1], ints[at + 2], ints[at + 3], ints[at + 4]));
+            assertThat(Arrays.copyOfRange(ints, at + 5, at + 8)).containsOnly(0);
+        }
+        return works;
+    }
+
+    private List<Reduce> reduces() {
+        int[] ints = plan.decode().toArray(ValueLayout.JAVA_INT);
+        List<Reduce> reduces = new ArrayList<>();
+        for (int at = ints[2]; at < ints[2] + 4 * ints[1]; at += 4) {
+            reduces.add(new Reduce(ints[at], ints[at + 1], ints[at + 2]));
+        }
+        return reduces;
+    }
+
+    private List<Tile> tiles() {
+        int[] ints = plan.tiles().toArray(ValueLayout.JAVA_INT);
+        List<Tile> tiles = new ArrayList<>();
+        for (int at = 0; at < ints.length; at += 4) {
+            tiles.add(new Tile(ints[at], ints[at + 1], ints[at + 2], ints[at + 3]));
+        }
+        return tiles;
+    }
+
+    private void decode(int kvHeads, int... contextLengths) {
+        plan.arrange(starts(Math.max(1, contextLengths.length), 1), contextLengths, contextLengths.length, kvHeads);
+    }
+
+    private static int[] starts(int sequences, int tokens) {
+        int[] starts = new int[sequences + 1];
+        Arrays.setAll(starts, sequence -> sequence * tokens);
+        return starts;
+    }
+
+    private static int[] repeated(int count, int length) {
+        int[] lengths = new int[count];
+        Arrays.fill(lengths, length);
+        return lengths;
+    }
+
+    /** Batch, tokens, KV heads; expected: items, longest piece in blocks. */
+    @ParameterizedTest
+    @CsvSource({
+        "64, 4096, 8, 64, 256",        // 512 of 2 · 264 thread blocks: nothing to gain
+        "1, 32768, 8, 33, 63",         // 33 · 8 = 264: one full wave
+        "64, 512, 8, 64, 32",
+        "1, 4096, 8, 32, 8",
+        "1, 64, 8, 1, 4",              // a piece has 4 blocks at least
+        "8, 32768, 8, 32, 512",        // 32 · 8 = 256
+        "1, 131072, 2, 131, 63",       // 131 · 2 of 264
+        "256, 1024, 8, 256, 64",
+    })
+    void pieces_fill_whole_waves_of_the_card(int batch, int tokens, int kvHeads, int items, int longestPiece) {
+        decode(kvHeads, repeated(batch, tokens));
+        assertThat(plan.workCount()).isEqualTo(items);
+        assertThat(works().getFirst().blockCount()).isEqualTo(longestPiece);
+    }
+
+    /** The busiest place on the card, when each thread block goes to the place that is free first. */
+    private double balance(int kvHeads) {
+        long[] busy = new long[2 * MULTIPROCESSORS];
+        long total = 0;
+        for (Work work : works()) {
+            for (int head = 0; head < kvHeads; head++) {
+                Arrays.sort(busy);
+                busy[0] += work.blockCount();
+                total += work.blockCount();
+            }
+        }
+        Arrays.sort(busy);
+        return (double) total / busy.length / busy[busy.length - 1];
+    }
+
+    private static int[] ragged() {
+        int[] lengths = new int[64];
+        var random = new SplittableRandom(7);
+        Arrays.setAll(lengths, _ -> random.nextInt(128, 8193));
+        return lengths;
+    }
+
+    @Test
+    void the_cards_places_are_busy_for_nearly_all_of_the_time_with_the_issues_shapes() {
+        decode(8, repeated(64, 4096));
+        assertThat(balance(8)).isGreaterThan(0.96);
+        decode(8, 32768);
+        assertThat(balance(8)).isGreaterThan(0.98);
+        decode(8, repeated(64, 512));
+        assertThat(balance(8)).isGreaterThan(0.96);
+        decode(8, ragged());
+        assertThat(balance(8)).isGreaterThan(0.9);
+        assertThat(plan.reduceCount()).isPositive();
+    }
+
+    @Test
+    void longest_work_comes_first() {
+        decode(8, 16, 96, 40, 0, 1);
+        assertThat(works()).containsExactly(new Work(1, 1, 0, 6, -1), new Work(2, 2, 0, 3, -1),
+                new Work(0, 0, 0, 1, -1), new Work(4, 4, 0, 1, -1), new Work(3, 3, 0, 0, -1));
+        assertThat(reduces()).isEmpty();
+    }
+
+    @Test
+    void every_block_of_every_sequence_is_computed_once_and_partials_are_dense() {
+        var random = new SplittableRandom(3);
+        for (int run = 0; run < 200; run++) {
+            int kvHeads = random.nextInt(1, 17);
+            int sequences = random.nextInt(1, 300);
+            int longest = 1 << random.nextInt(18);
+            int[] lengths = new int[sequences];
+            Arrays.setAll(lengths, _ -> random.nextInt(longest + 1));
+            decode(kvHeads, lengths);
+            checkDecode(lengths, kvHeads);
+        }
+    }
+
+    private void checkDecode(int[] lengths, int kvHeads) {
+        int[] covered = new int[lengths.length];
+        List<Integer> partials = new ArrayList<>();
+        for (Work work : works()) {
+            assertThat(work.row()).isEqualTo(work.sequence());
+            assertThat(work.firstBlock()).as("pieces of a sequence follow each other")
+                    .isEqualTo(covered[work.sequence()]);
+            covered[work.sequence()] += work.blockCount();
+            if (work.partial() >= 0) {
+                partials.add(work.partial());
+            } else {
+                assertThat(work.blockCount()).isEqualTo(Math.ceilDiv(lengths[work.sequence()], 16));
+            }
+        }
+        for (int sequence = 0; sequence < lengths.length; sequence++) {
+            assertThat(covered[sequence]).isEqualTo(Math.ceilDiv(lengths[sequence], 16));
+        }
+        checkReduces(partials);
+        assertThat(plan.workCount()).isLessThanOrEqualTo(plan.workCapacity(lengths.length, kvHeads));
+        assertThat(plan.partialCount()).isLessThanOrEqualTo(plan.partialCapacity(kvHeads));
+        assertThat(plan.decode().byteSize()).isLessThanOrEqualTo(plan.decodeBytes(lengths.length, kvHeads));
+    }
+
+    private void checkReduces(List<Integer> partials) {
+        assertThat(partials).hasSize(plan.partialCount());
+        int next = 0;
+        List<Work> works = works();
+        for (Reduce reduce : reduces()) {
+            assertThat(reduce.firstPartial()).isEqualTo(next);
+            assertThat(reduce.partialCount()).isGreaterThanOrEqualTo(2);
+            for (int i = 0; i < reduce.partialCount(); i++) {
+                int partial = next++;
+                assertThat(works).anyMatch(work -> work.partial() == partial && work.row() == reduce.row());
+            }
+        }
+        assertThat(next).isEqualTo(partials.size());
+    }
+
+    @Test
+    void prompts_are_cut_into_tiles_of_128_rows_longest_context_first_beside_sequences_that_decode() {
+        // sequence 0: 300 new on 1,000 cached; 1: one token; 2: two new on nothing; 3: no token; 4: 128 new on 2,000
+        plan.arrange(new int[] {0, 300, 301, 303, 303, 431}, new int[] {1300, 50, 2, 9, 2128}, 5, 8);
+        assertThat(tiles()).containsExactly(new Tile(4, 303, 2000, 128), new Tile(0, 256, 1256, 44),
+                new Tile(0, 128, 1128, 128), new Tile(0, 0, 1000, 128), new Tile(2, 301, 0, 2));
+        assertThat(works()).containsExactly(new Work(1, 300, 0, 4, -1));
+        assertThat(plan.decodeCount()).isEqualTo(1);
+    }
+
+    @Test
+    void contexts_that_cannot_be_are_refused() {
+        assertThatIllegalArgumentException().isThrownBy(() -> plan.arrange(new int[] {0, 3}, new int[] {2}, 1, 8))
+                .withMessage("sequence 0 has 3 tokens in a context of 2 positions");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> plan.arrange(starts(16_385, 1), new int[16_385], 16_385, 8))
+                .withMessage("a step of 16385 sequences, takes 16384");
+    }
+
+    @Test
+    void arranging_a_step_again_allocates_nothing() {
+        int[] lengths = ragged();
+        int[] starts = starts(64, 1);
+        int[] promptStarts = starts(64, 100);
+        for (int i = 0; i < 20_000; i++) {
+            plan.arrange(starts, lengths, 64, 8);
+            plan.arrange(promptStarts, lengths, 64, 8);
+        }
+        var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long before = threads.getCurrentThreadAllocatedBytes();
+        for (int i = 0; i < 1000; i++) {
+            plan.arrange(starts, lengths, 64, 8);
+            plan.arrange(promptStarts, lengths, 64, 8);
+        }
+        assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(1);
+    }
+}
