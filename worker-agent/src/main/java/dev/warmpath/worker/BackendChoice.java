@@ -62,8 +62,8 @@ record BackendChoice(ComputeProperties compute, CacheDtype cacheDtype) {
     private ComputeBackend onProcessors(ComputeBackend backend, String reason) {
         if (cacheDtype == CacheDtype.FP8) {
             backend.close();
-            throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, which keep keys and "
-                    + "values as float32: " + reason, "Leave the type at auto, or compute on a GPU");
+            throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, which keep keys "
+                    + "and values as float32: " + reason, "Leave the type at auto, or compute on a GPU");
         }
         log.info("computing on processors ({}): {}", backend.name(), reason);
         return backend;

@@ -12,8 +12,8 @@ import org.springframework.util.unit.DataSize;
 
 /**
  * What the cache's settings come to with this model on this device. Settings that contradict each other, the model or
- * the machine stop the start here. A device of its own is asked for its free memory: made before the weights are loaded,
- * the plan finds the contradictions; made after, it says what fits.
+ * the machine stop the start here. A device of its own is asked for its free memory: made before the weights are
+ * loaded, the plan finds the contradictions; made after, it says what fits.
  *
  * @param size  the pool's arithmetic
  * @param cache the pool as the engine takes it

@@ -13,8 +13,8 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The paged KV cache. Its size is given as memory, or as a number of blocks, not as both.
  *
- * @param memory            what the cache may take of the device's memory; unset: 128 MB on processors, on a GPU all that
- *                          the model leaves free
+ * @param memory            what the cache may take of the device's memory; unset: 128 MB on processors, on a GPU all
+ *                          that the model leaves free
  * @param memoryUtilization share of it that is used, above 0, at most 1, by default 0.9
  * @param blockCount        blocks of the pool, the null block included; unset: as many as the memory holds
  * @param blockSize         tokens per block; a part of the model's revision

@@ -2,7 +2,8 @@ package dev.warmpath.worker;
 
 /**
  * Settings that cannot all be followed: with each other, with the model, or with this machine. Found before the weights
- * are loaded, except that a device has too little memory left beside them; {@link SettingsFailureAnalyzer} prints it instead of a stack trace.
+ * are loaded, except that a device has too little memory left beside them; {@link SettingsFailureAnalyzer} prints it
+ * instead of a stack trace.
  */
 final class SettingsException extends RuntimeException {
 

@@ -78,8 +78,8 @@ class WorkerConfiguration {
     }
 
     /**
-     * Weights and what steps need. The plan is made before, for what contradicts itself is told before weights are read,
-     * and once more after, when a device knows what it has left. Who may not listen need not load weights.
+     * Weights and what steps need. The plan is made before, for what contradicts itself is told before weights are
+     * read, and once more after, when a device knows what it has left. Who may not listen need not load weights.
      */
     @Bean
     @DependsOn("fleetToken")

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -18,44 +19,67 @@ public abstract class AttentionContract {
     private static final int KV_HEADS = 2;
 
     /** One layer; query, key and value rows of one sequence of {@code length} tokens, unrotated (angle 0). */
-    private record World(int length, int heads, int headSize, float[] qkv) {
+    private record World(DeviceData data, int length, int heads, int headSize, float[] qkv) {
 
-        static World create(int length, int heads, int headSize, double bound) {
-            return new World(length, heads, headSize,
-                    DeviceData.uniform(length * (heads + 2 * KV_HEADS) * headSize, length, bound));
+        /** @param headSize or the next larger one that the backend takes */
+        static World create(ComputeBackend backend, int length, int heads, int headSize, double bound) {
+            var data = new DeviceData(backend);
+            int taken = data.headSize(headSize);
+            return new World(data, length, heads, taken,
+                    data.rounded(DeviceData.uniform(length * (heads + 2 * KV_HEADS) * taken, length, bound)));
         }
 
         int columns() {
             return (heads + 2 * KV_HEADS) * headSize;
         }
 
+        World on(ComputeBackend other) {
+            return new World(new DeviceData(other), length, heads, headSize, qkv);
+        }
+
         /** Chunk by chunk into a cache whose blocks are handed out backwards; unused slots hold NaN. */
-        float[] attend(ComputeBackend backend, int blockSize, int chunk) {
-            try (var data = new DeviceData(backend)) {
+        float[] attend(int blockSize, int chunk) {
+            return attend(blockSize, chunk, 0);
+        }
+
+        /** As above, but only the tokens from {@code first} on attend, in one step. @return their rows */
+        float[] attend(int wantedBlockSize, int chunk, int first) {
+            try (data) {
+                ComputeBackend backend = data.backend();
+                int blockSize = data.blockSize(wantedBlockSize);
                 int blocks = Math.ceilDiv(length, blockSize);
                 var cache = backend.allocateKvCache(new CacheShape(1, KV_HEADS, headSize, blockSize), blocks + 1, 0);
-                poison(data, cache, blocks);
+                poison(cache, blocks);
                 float[] angles = new float[length * headSize];
                 for (int i = 0; i < angles.length; i++) {
                     angles[i] = i % headSize < headSize / 2 ? 1 : 0;
                 }
                 Tensor rotary = data.floats(length, headSize, angles);
-                float[] outputs = new float[length * heads * headSize];
+                float[] outputs = new float[(length - first) * heads * headSize];
                 for (int from = 0; from < length; from += chunk) {
                     int count = Math.min(chunk, length - from);
-                    Tensor rows = data.floats(count, columns(),
-                            Arrays.copyOfRange(qkv, from * columns(), (from + count) * columns()));
-                    Tensor output = backend.allocate(DataType.F32, count, heads * headSize);
-                    var batch = batch(data, from, count, blockSize, blocks);
-                    backend.rotateAndStoreKv(rows, rotary, batch, cache, 0);
-                    backend.pagedAttention(rows, batch, cache, 0, output);
-                    System.arraycopy(data.read(output), 0, outputs, from * heads * headSize, count * heads * headSize);
+                    Tensor rows = rows(from, count);
+                    backend.rotateAndStoreKv(rows, rotary, batch(from, count, blockSize, blocks), cache, 0);
+                    int attending = Math.max(from, first);
+                    int attendingCount = from + count - attending;
+                    if (attendingCount < count) {
+                        rows = rows(attending, attendingCount);
+                    }
+                    Tensor output = data.activations(attendingCount, heads * headSize);
+                    backend.pagedAttention(rows, batch(attending, attendingCount, blockSize, blocks), cache, 0, output);
+                    System.arraycopy(data.read(output), 0, outputs, (attending - first) * heads * headSize,
+                            attendingCount * heads * headSize);
                 }
                 return outputs;
             }
         }
 
-        private void poison(DeviceData data, KvCache cache, int blocks) {
+        private Tensor rows(int from, int count) {
+            return data.activations(count, columns(),
+                    Arrays.copyOfRange(qkv, from * columns(), (from + count) * columns()));
+        }
+
+        private void poison(KvCache cache, int blocks) {
             int size = cache.shape().blockSize() * (blocks + 1);
             float[] nan = new float[size * columns()];
             Arrays.fill(nan, Float.NaN);
@@ -63,11 +87,11 @@ public abstract class AttentionContract {
             Arrays.setAll(slots, slot -> slot);
             var batch = new PagedBatch(data.ints(new int[size]), data.ints(slots), data.ints(0), data.ints(0, size),
                     data.ints(1), size, 1, 1);
-            data.backend().rotateAndStoreKv(data.floats(size, columns(), nan),
+            data.backend().rotateAndStoreKv(data.activations(size, columns(), nan),
                     data.floats(1, headSize, new float[headSize]), batch, cache, 0);
         }
 
-        private PagedBatch batch(DeviceData data, int from, int count, int blockSize, int blocks) {
+        private PagedBatch batch(int from, int count, int blockSize, int blocks) {
             int[] table = new int[blocks];
             Arrays.setAll(table, block -> blocks - block);
             int[] positions = new int[count];
@@ -103,48 +127,77 @@ public abstract class AttentionContract {
         }
     }
 
+    /**
+     * What attention over values below {@code bound} may be off by: a score of h products below 4 is off by up to 4h ulp,
+     * and so, in proportion, are weights. On a device of bfloat16 each weight and the result are rounded besides.
+     */
+    private static double tolerance(World world, double bound) {
+        return 0x1p-24 * (8.0 * world.headSize() + 2 * world.length() + 8) + world.data().storing(2 * bound);
+    }
+
     @ParameterizedTest
     @CsvSource({"1, 2, 2, 4", "7, 6, 10, 8", "33, 6, 32, 16", "40, 2, 48, 32", "33, 8, 64, 5", "40, 6, 128, 16"})
     void attention_equals_float64_over_a_cache_full_of_stale_nan(int length, int heads, int headSize, int blockSize) {
-        var world = World.create(length, heads, headSize, 2);
-        float[] actual = world.attend(create(1), blockSize, length);
+        var world = World.create(create(1), length, heads, headSize, 2);
+        float[] actual = world.attend(blockSize, length);
         for (int i = 0; i < actual.length; i++) {
-            int token = i / (heads * headSize);
-            double expected = world.expected(token, i / headSize % heads, i % headSize);
-            // a score of h products below 4 is off by up to 4h ulp, and so, in proportion, are weights; values are
-            // below 2
-            assertThat((double) actual[i]).isCloseTo(expected, within(0x1p-24 * (8.0 * headSize + 2 * length + 8)));
+            int token = i / (heads * world.headSize());
+            double expected = world.expected(token, i / world.headSize() % heads, i % world.headSize());
+            assertThat((double) actual[i]).isCloseTo(expected, within(tolerance(world, 2)));
         }
     }
 
     @Test
     void scores_of_thousands_do_not_overflow() {
-        var world = World.create(33, 6, 32, 60);
-        float[] actual = world.attend(create(1), 16, 33);
-        for (float value : actual) {
+        for (float value : World.create(create(1), 33, 6, 32, 60).attend(16, 33)) {
             assertThat(Math.abs(value)).isLessThanOrEqualTo(60.01f);
         }
     }
 
     @Test
     void a_long_context_of_4098_positions_equals_float64() {
-        var world = World.create(4098, 2, 8, 1);
-        float[] actual = world.attend(create(1), 16, 4098);
-        for (int element = 0; element < 16; element++) {
-            assertThat((double) actual[4097 * 16 + element])
-                    .isCloseTo(world.expected(4097, element / 8, element % 8), within(0x1p-24 * 4098));
+        var world = World.create(create(1), 4098, 2, 8, 1);
+        float[] last = world.attend(16, 4098, /* first */ 4097);
+        for (int i = 0; i < last.length; i++) {
+            double expected = world.expected(4097, i / world.headSize(), i % world.headSize());
+            assertThat((double) last[i]).isCloseTo(expected, within(0x1p-24 * 4098 + world.data().storing(1)));
         }
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 7, 33, 100})
-    void chunks_block_sizes_and_threads_do_not_change_a_bit(int chunk) {
-        var world = World.create(300, 6, 32, 2);
-        float[] whole = world.attend(create(1), 16, 300);
-        for (int blockSize : new int[] {8, 16, 32}) {
-            assertThat(world.attend(create(1), blockSize, chunk)).containsExactly(whole);
-            assertThat(world.attend(create(2), blockSize, 300)).containsExactly(whole);
+    void chunks_block_sizes_and_threads_do_not_change_a_row(int chunk) {
+        var world = World.create(create(1), 300, 6, 32, 2);
+        float[] whole = world.attend(16, 300);
+        double tolerance = 2 * tolerance(world, 2);
+        for (int blockSize : IntStream.of(8, 16, 32).map(world.data()::blockSize).distinct().toArray()) {
+            world.data().assertSame(world.on(create(1)).attend(blockSize, chunk), whole, tolerance);
+            world.data().assertSame(world.on(create(2)).attend(blockSize, 300), whole, tolerance);
         }
+    }
+
+    /** A vector whose first two elements and the first two of its second half are given. */
+    private static float[] pairs(int headSize, float a0, float a1, float b0, float b1) {
+        float[] vector = new float[headSize];
+        vector[0] = a0;
+        vector[1] = a1;
+        vector[headSize / 2] = b0;
+        vector[headSize / 2 + 1] = b1;
+        return vector;
+    }
+
+    private static float[] filled(int headSize, float value) {
+        float[] vector = new float[headSize];
+        Arrays.fill(vector, value);
+        return vector;
+    }
+
+    private static float[] joined(float[]... vectors) {
+        float[] all = new float[vectors.length * vectors[0].length];
+        for (int i = 0; i < vectors.length; i++) {
+            System.arraycopy(vectors[i], 0, all, i * vectors[0].length, vectors[0].length);
+        }
+        return all;
     }
 
     @Test
@@ -152,21 +205,29 @@ public abstract class AttentionContract {
     void rotation_turns_pairs_half_a_head_apart_and_a_slot_of_minus_one_stores_nothing() {
         try (var data = new DeviceData(create(1))) {
             var backend = data.backend();
-            var cache = backend.allocateKvCache(new CacheShape(1, 1, 4, 4), 2, 0);
+            int size = data.headSize(4);
+            int block = data.blockSize(4);
+            var cache = backend.allocateKvCache(new CacheShape(1, 1, size, block), 2, 0);
             // positions 0 and 1; position 1 turns the first pair by 90 degrees, the second by 180
-            Tensor rotary = data.floats(2, 4, 1, 1, 0, 0, 0, -1, 1, 0);
-            Tensor qkv = data.floats(2, 12, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 1, 2, 3, 4, 0, 0, 0, 0, 7, 7, 7, 7);
-            var batch = new PagedBatch(data.ints(0, 1), data.ints(4, -1), data.ints(1), data.ints(0, 2),
+            float[] angles = joined(new float[size], new float[size]);
+            Arrays.fill(angles, 0, size / 2, 1);
+            System.arraycopy(pairs(size, 0, -1, 1, 0), 0, angles, size, size);
+            Tensor rotary = data.floats(2, size, angles);
+            float[] query = pairs(size, 1, 2, 3, 4);
+            Tensor qkv = data.activations(2, 3 * size, joined(query, pairs(size, 5, 6, 7, 8), filled(size, 9),
+                    query, new float[size], filled(size, 7)));
+            var batch = new PagedBatch(data.ints(0, 1), data.ints(block, -1), data.ints(1), data.ints(0, 2),
                     data.ints(2), 2, 1, 1);
             backend.rotateAndStoreKv(qkv, rotary, batch, cache, 0);
             float[] turned = data.read(qkv);
-            assertThat(Arrays.copyOf(turned, 4)).containsExactly(1, 2, 3, 4);
-            assertThat(Arrays.copyOfRange(turned, 12, 16)).containsExactly(-3, -2, 1, -4);
-            Tensor output = backend.allocate(DataType.F32, 2, 4);
+            assertThat(Arrays.copyOf(turned, size)).containsExactly(query);
+            assertThat(Arrays.copyOfRange(turned, 3 * size, 4 * size)).containsExactly(pairs(size, -3, -2, 1, -4));
+            Tensor output = data.activations(2, size);
             backend.pagedAttention(qkv, batch, cache, 0, output);
-            // slot 1 is still zero: token 1 mixes 9 and 0 by its scores q·k = (-3·5 − 2·6 + 1·7 − 4·8) / 2 = -26 and 0
-            assertThat(data.read(output)).startsWith(9, 9, 9, 9);
-            assertThat(data.read(output)[4]).isCloseTo((float) (9 * Math.exp(-26)), within(1e-14f));
+            // slot 1 is still zero: token 1 mixes 9 and 0 by its scores q·k = -3·5 − 2·6 + 1·7 − 4·8 = -52 and 0
+            assertThat(Arrays.copyOf(data.read(output), size)).containsOnly(9f);
+            double mixed = 9 * Math.exp(-52 / Math.sqrt(size));
+            assertThat((double) data.read(output)[size]).isCloseTo(mixed, within(1e-14 + 2 * data.storing(mixed)));
         }
     }
 
@@ -174,17 +235,19 @@ public abstract class AttentionContract {
     void copied_blocks_give_the_same_attention() {
         try (var data = new DeviceData(create(1))) {
             var backend = data.backend();
-            var cache = backend.allocateKvCache(new CacheShape(1, 1, 4, 2), 4, 0);
-            Tensor rotary = data.floats(1, 4, 1, 1, 0, 0);
-            Tensor qkv = data.floats(2, 12, DeviceData.uniform(24, 5, 1));
-            var original = new PagedBatch(data.ints(0, 0), data.ints(2, 3), data.ints(1), data.ints(0, 2),
+            int size = data.headSize(4);
+            int block = data.blockSize(2);
+            var cache = backend.allocateKvCache(new CacheShape(1, 1, size, block), 4, 0);
+            Tensor rotary = data.floats(1, size, joined(filled(size / 2, 1), new float[size / 2]));
+            Tensor qkv = data.activations(2, 3 * size, DeviceData.uniform(2 * 3 * size, 5, 1));
+            var original = new PagedBatch(data.ints(0, 0), data.ints(block, block + 1), data.ints(1), data.ints(0, 2),
                     data.ints(2), 2, 1, 1);
             backend.rotateAndStoreKv(qkv, rotary, original, cache, 0);
             var mapping = new BlockMapping(1);
             mapping.add(1, 3);
             backend.copyBlocks(cache, mapping, CopyDirection.DEVICE_TO_DEVICE);
-            Tensor first = backend.allocate(DataType.F32, 2, 4);
-            Tensor second = backend.allocate(DataType.F32, 2, 4);
+            Tensor first = data.activations(2, size);
+            Tensor second = data.activations(2, size);
             var copied = new PagedBatch(data.ints(0, 1), data.ints(-1, -1), data.ints(3), data.ints(0, 2),
                     data.ints(2), 2, 1, 1);
             var seen = new PagedBatch(data.ints(0, 1), data.ints(-1, -1), data.ints(1), data.ints(0, 2),
@@ -192,7 +255,7 @@ public abstract class AttentionContract {
             backend.pagedAttention(qkv, seen, cache, 0, first);
             backend.pagedAttention(qkv, copied, cache, 0, second);
             assertThat(data.read(second)).containsExactly(data.read(first));
-            assertThat(data.read(second)[4]).isNotZero();
+            assertThat(data.read(second)[size]).isNotZero();
         }
     }
 }

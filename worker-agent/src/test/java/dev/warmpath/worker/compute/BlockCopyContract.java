@@ -36,7 +36,8 @@ public abstract class BlockCopyContract {
     }
 
     private KvCache cache(int headSize, int blockSize) {
-        return backend.allocateKvCache(new CacheShape(LAYERS, KV_HEADS, headSize, blockSize), BLOCKS, HOST_BLOCKS);
+        var shape = new CacheShape(LAYERS, KV_HEADS, data.headSize(headSize), data.blockSize(blockSize));
+        return backend.allocateKvCache(shape, BLOCKS, HOST_BLOCKS);
     }
 
     /** Fills a block with numbers of its own in every layer. */
@@ -51,7 +52,7 @@ public abstract class BlockCopyContract {
         var batch = new PagedBatch(data.ints(new int[size]), data.ints(slots), data.ints(block), data.ints(0, size),
                 data.ints(size), size, 1, 1);
         for (int layer = 0; layer < LAYERS; layer++) {
-            Tensor qkv = data.floats(size, columns, DeviceData.uniform(size * columns, 10L * block + layer, 2));
+            Tensor qkv = data.activations(size, columns, DeviceData.uniform(size * columns, 10L * block + layer, 2));
             backend.rotateAndStoreKv(qkv, data.floats(1, headSize, unturned), batch, cache, layer);
         }
     }
@@ -64,9 +65,9 @@ public abstract class BlockCopyContract {
                 data.ints(size), 1, 1, 1);
         float[] all = new float[LAYERS * width];
         for (int layer = 0; layer < LAYERS; layer++) {
-            Tensor output = backend.allocate(DataType.F32, 1, width);
-            backend.pagedAttention(data.floats(1, 3 * width, DeviceData.uniform(3 * width, 7, 2)), batch, cache, layer,
-                    output);
+            Tensor output = data.activations(1, width);
+            Tensor query = data.activations(1, 3 * width, DeviceData.uniform(3 * width, 7, 2));
+            backend.pagedAttention(query, batch, cache, layer, output);
             System.arraycopy(data.read(output), 0, all, layer * width, width);
         }
         return all;
@@ -143,7 +144,7 @@ public abstract class BlockCopyContract {
         var cache = cache(4, 2);
         assertThat(cache.blockCount()).isEqualTo(5);
         assertThat(cache.hostBlockCount()).isEqualTo(3);
-        var small = backend.allocateKvCache(new CacheShape(1, 1, 2, 4), 3, 0);
+        var small = backend.allocateKvCache(new CacheShape(1, 1, data.headSize(2), data.blockSize(4)), 3, 0);
         assertThatExceptionOfType(ComputeException.class)
                 .isThrownBy(() -> backend.copyBlocks(small, new BlockMapping(1), CopyDirection.DEVICE_TO_HOST));
         assertThatExceptionOfType(ComputeException.class)

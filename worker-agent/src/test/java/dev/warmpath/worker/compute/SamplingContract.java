@@ -31,20 +31,41 @@ public abstract class SamplingContract {
     }
 
     private StepOutput draw(float[] logits, int counter, Sampling sampling) {
-        var inputs = new SamplingInputs(data.longs(sampling.seed()), data.ints(counter),
-                data.floats(1, 1, sampling.temperature()), data.ints(sampling.topK()),
-                data.floats(1, 1, sampling.topP()), data.ints(sampling.logprob() ? 1 : 0));
-        var sampled = new SampledTokens(data.ints(0), data.floats(1, 1, 0));
-        data.backend().sample(data.floats(1, logits.length, logits), inputs, sampled, 1);
-        var output = new StepOutput(1);
-        data.backend().await(data.backend().submit(sampled, 1), output);
+        return draw(logits, counter, sampling, 1);
+    }
+
+    /** One row a draw, all of the same logits; the counter goes up by one from row to row. */
+    private StepOutput draw(float[] logits, int firstCounter, Sampling sampling, int draws) {
+        float[] rows = new float[draws * logits.length];
+        long[] seeds = new long[draws];
+        int[] counters = new int[draws];
+        float[] temperatures = new float[draws];
+        int[] topKs = new int[draws];
+        float[] topPs = new float[draws];
+        int[] logprobs = new int[draws];
+        for (int row = 0; row < draws; row++) {
+            System.arraycopy(logits, 0, rows, row * logits.length, logits.length);
+            seeds[row] = sampling.seed();
+            counters[row] = firstCounter + row;
+            temperatures[row] = sampling.temperature();
+            topKs[row] = sampling.topK();
+            topPs[row] = sampling.topP();
+            logprobs[row] = sampling.logprob() ? 1 : 0;
+        }
+        var inputs = new SamplingInputs(data.longs(seeds), data.ints(counters), data.floats(draws, 1, temperatures),
+                data.ints(topKs), data.floats(draws, 1, topPs), data.ints(logprobs));
+        var sampled = new SampledTokens(data.ints(new int[draws]), data.floats(draws, 1, new float[draws]));
+        data.backend().sample(data.floats(draws, logits.length, rows), inputs, sampled, draws);
+        var output = new StepOutput(draws);
+        data.backend().await(data.backend().submit(sampled, draws), output);
         return output;
     }
 
     private int[] histogram(float[] logits, int draws, float temperature, int topK, float topP) {
         int[] counts = new int[logits.length];
-        for (int counter = 0; counter < draws; counter++) {
-            counts[draw(logits, counter, new Sampling(42, temperature, topK, topP, false)).token(0)]++;
+        StepOutput drawn = draw(logits, 0, new Sampling(42, temperature, topK, topP, false), draws);
+        for (int row = 0; row < draws; row++) {
+            counts[drawn.token(row)]++;
         }
         return counts;
     }
