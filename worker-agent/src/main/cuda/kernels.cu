@@ -3,3 +3,4 @@
 // C++17, NVRTC too, takes the sources.
 #include "elementwise.cuh"
 #include "matmul.cuh"
+#include "sampling.cuh"

@@ -6,9 +6,9 @@
 // what the fragments of two products call columns t, t + 1, t + 8, t + 9 each: weights go from global memory into
 // fragments with neither shared memory nor a shuffle between.
 //
-//   depth →    | chunk 0: 64 | chunk 1 | …    Chunk c belongs to warp c % 8. A warp has 4 of its chunks under way, 2 KiB
-//   16 outputs |  128 bytes  |         |      each: 64 KiB a block, where Little's law asks for 26 KiB of an SM of an
-//                                             H200 (4.3 TB/s, 0.8 µs). At last the 8 warps' sums are added in order.
+//   depth →    | chunk 0: 64 | chunk 1 | …    Chunk c belongs to warp c % 8. A warp has 4 of its chunks under way,
+//   16 outputs |  128 bytes  |         |      2 KiB each: 64 KiB a block, where Little's law asks for 26 KiB of an SM
+//                                             of an H200 (4.3 TB/s, 0.8 µs). At last the 8 warps' sums are added.
 //
 // No load asks whether its data count: rows past the last output or input row are read as the last one, whose results
 // nobody stores, and the last chunk repeats numbers of its rows that meet zeros. The input comes through L1, which

@@ -1,0 +1,470 @@
+// Draws a token per row by the rule of compute/Sampling.java: float64 weights, ranks by (logit descending, id
+// ascending), a walk by ascending id. A block of 512 threads per row; the vocabulary is never sorted:
+//
+//   1. the largest logit and its lowest id: done if greedy
+//   2. top-k, then top-p, each finds a cut: the last (logit, id) that stays. Logits are mapped to integers of the same
+//      order, whose interval is narrowed: a pass adds up the weights (1 for top-k) of 16 subintervals, thread by thread
+//      in registers, and goes on in the one in which the wanted sum is reached. At most 8 passes; only the first sees
+//      weights outside a narrow interval, so that exp() is computed about once per token. Among equals a walk counts.
+//   3. the walk: 16 warps add up a sixteenth of the ids each; the piece in which the target lies is divided again
+//
+// A sum is wanted again after its terms were divided differently. It may then differ in its last bits, so every search
+// takes the last part with a weight in it where none reaches the target.
+#pragma once
+
+#include "ptx.cuh"
+
+namespace sampling {
+
+constexpr int THREADS = 512;
+constexpr int WARPS = THREADS / 32;
+constexpr int PARTS = 16;  // subintervals of a search and pieces of a walk
+constexpr int NO_TOKEN = -1;
+constexpr int ALL_IDS = 0x7FFFFFFF;
+constexpr unsigned NO_KEY = 0xFFFFFFFFu;
+
+static_assert(PARTS == WARPS, "each warp adds up a piece of the walk");
+
+// What warps tell each other.
+struct Exchange {
+    double sums[WARPS * PARTS];
+    double parts[PARTS];
+    unsigned smallest[WARPS];
+    unsigned largest[WARPS];
+    float maxima[WARPS];
+    int ids[WARPS];
+    unsigned unusable[WARPS];
+};
+
+// Logits as integers of the same order; -0 and 0 are equal.
+__device__ __forceinline__ unsigned to_key(float logit) {
+    const unsigned bits = float_bits(logit + 0.0f);
+    return bits ^ ((bits >> 31) != 0 ? 0xFFFFFFFFu : 0x80000000u);
+}
+
+__device__ __forceinline__ float from_key(unsigned key) {
+    return bits_float(key ^ ((key >> 31) != 0 ? 0x80000000u : 0xFFFFFFFFu));
+}
+
+// Output words 0 (high) and 1 of Philox4x32-10, as compute/Philox.java: a float64 in [0, 1) with 53 random bits.
+__device__ __forceinline__ double philox_uniform(unsigned long long seed, unsigned counter) {
+    unsigned c0 = counter;
+    unsigned c1 = 0;
+    unsigned c2 = 0;
+    unsigned c3 = 0;
+    unsigned k0 = static_cast<unsigned>(seed);
+    unsigned k1 = static_cast<unsigned>(seed >> 32);
+    for (int round = 0; round < 10; round++) {
+        const unsigned long long product0 = 0xD2511F53ull * c0;
+        const unsigned long long product1 = 0xCD9E8D57ull * c2;
+        c0 = static_cast<unsigned>(product1 >> 32) ^ c1 ^ k0;
+        c1 = static_cast<unsigned>(product1);
+        c2 = static_cast<unsigned>(product0 >> 32) ^ c3 ^ k1;
+        c3 = static_cast<unsigned>(product0);
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    const unsigned long long words = static_cast<unsigned long long>(c0) << 32 | c1;
+    return static_cast<double>(words >> 11) * (1.0 / 9007199254740992.0);
+}
+
+// visit(id, logit) for ids of [begin, end) by `threads` threads, by each in ascending order. Ids go by four, aligned in
+// memory; a thread has four such loads under way.
+template <typename Visit>
+__device__ __forceinline__ void for_each(const float* row, int begin, int end, int thread, int threads, Visit visit) {
+    constexpr int AHEAD = 4;
+    const int phase = static_cast<int>(reinterpret_cast<unsigned long long>(row) / sizeof(float) % 4);
+    const int aligned = begin - (begin + phase) % 4;
+    const int vectors = (end - aligned + 3) / 4;
+    const auto fetch = [&](int vector) {
+        const int id = aligned + 4 * vector;
+        if (id >= begin && id + 4 <= end) {
+            return load_16(row + id);
+        }
+        Vector16 edge;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            edge.words[i] = id + i >= begin && id + i < end ? float_bits(row[id + i]) : 0;
+        }
+        return edge;
+    };
+    Vector16 ahead[AHEAD];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+        if (thread + i * threads < vectors) {
+            ahead[i] = fetch(thread + i * threads);
+        }
+    }
+#pragma unroll 1
+    for (int vector = thread; vector < vectors; vector += threads) {
+        const Vector16 logits = ahead[0];
+#pragma unroll
+        for (int i = 1; i < AHEAD; i++) {
+            ahead[i - 1] = ahead[i];
+        }
+        if (vector + AHEAD * threads < vectors) {
+            ahead[AHEAD - 1] = fetch(vector + AHEAD * threads);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int id = aligned + 4 * vector + i;
+            if (id >= begin && id < end) {
+                visit(id, bits_float(logits.words[i]));
+            }
+        }
+    }
+}
+
+struct Largest {
+    float logit;
+    int id;  // the lowest of equals; NO_TOKEN if a logit is NaN or +infinity, or all are -infinity
+};
+
+__device__ __forceinline__ Largest find_largest(const float* row, int vocabulary, Exchange& exchange) {
+    const float infinity = bits_float(0x7F800000u);
+    float max = -infinity;
+    int best = ALL_IDS;
+    bool unusable = false;
+    for_each(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
+        unusable |= !(logit < infinity);
+        if (logit > max) {
+            max = logit;
+            best = id;
+        }
+    });
+    const float warpMax = warp_max(max);
+    best = max == warpMax ? best : ALL_IDS;
+#pragma unroll
+    for (int mask = 16; mask > 0; mask >>= 1) {
+        const int other = shuffle_xor(best, mask);
+        best = other < best ? other : best;
+    }
+    const unsigned votes = warp_ballot(unusable);
+    if (lane_index() == 0) {
+        exchange.maxima[warp_index()] = warpMax;
+        exchange.ids[warp_index()] = best;
+        exchange.unusable[warp_index()] = votes;
+    }
+    sync_block();
+    Largest largest = {-infinity, ALL_IDS};
+    unsigned anyUnusable = 0;
+    for (int warp = 0; warp < WARPS; warp++) {
+        const float logit = exchange.maxima[warp];
+        const int id = exchange.ids[warp];
+        anyUnusable |= exchange.unusable[warp];
+        if (logit > largest.logit || (logit == largest.logit && id < largest.id)) {
+            largest = {logit, id};
+        }
+    }
+    sync_block();
+    if (anyUnusable != 0 || largest.id == ALL_IDS) {
+        largest.id = NO_TOKEN;
+    }
+    return largest;
+}
+
+// Tokens by rank: keys of [low, high], and of those at `low` the ids up to lastId.
+struct Ranks {
+    unsigned low;
+    unsigned high;
+    int lastId;
+
+    __device__ __forceinline__ bool include(int id, float logit) const {
+        const unsigned key = to_key(logit);
+        return key > low ? key <= high : key == low && id <= lastId;
+    }
+};
+
+// exp((logit - max) / temperature), or 1 where tokens are counted.
+struct Weight {
+    bool counts;
+    double max;
+    double inverseTemperature;
+
+    __device__ __forceinline__ double operator()(float logit) const {
+        return counts ? 1.0 : exp((static_cast<double>(logit) - max) * inverseTemperature);
+    }
+};
+
+// A sum to look for: share times the whole, plus offset.
+struct Goal {
+    double share;
+    double offset;
+
+    __device__ __forceinline__ double of(const Exchange& exchange) const {
+        double whole = 0;
+#pragma unroll 1
+        for (int part = 0; part < PARTS; part++) {
+            whole += exchange.parts[part];
+        }
+        return share * whole + offset;
+    }
+};
+
+struct Part {
+    int index;
+    double before;  // the sum of the parts passed by
+    double sum;
+};
+
+// The first of exchange.parts, downwards or upwards, with which a sum that starts at `before` reaches the target (down)
+// or exceeds it (up); the last one that holds anything if none does.
+template <bool up>
+__device__ __forceinline__ Part find_part(const Exchange& exchange, double before, double target) {
+    Part found = {0, before, 0};
+#pragma unroll 1
+    for (int i = 0; i < PARTS; i++) {
+        const int part = up ? i : PARTS - 1 - i;
+        const double sum = exchange.parts[part];
+        if (sum > 0) {
+            found = {part, before, sum};
+            before += sum;
+            if (up ? before > target : before >= target) {
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+// The first id of `ranks`, ascending, whose cumulative weight exceeds the goal, or the last one that weighs anything.
+__device__ __forceinline__ int walk(const float* row, int vocabulary, Ranks ranks, Weight weight, Goal goal,
+                                    Exchange& exchange) {
+    int begin = 0;
+    int end = vocabulary;
+    double before = 0;
+    double target = 0;
+    while (end - begin > 1) {
+        const int length = (end - begin + PARTS - 1) / PARTS;
+        const int pieceBegin = begin + warp_index() * length;
+        const int pieceEnd = pieceBegin + length < end ? pieceBegin + length : end;
+        double sum = 0;
+        for_each(row, pieceBegin, pieceEnd, lane_index(), 32, [&](int id, float logit) {
+            if (ranks.include(id, logit)) {
+                sum += weight(logit);
+            }
+        });
+        sum = warp_sum(sum);
+        if (lane_index() == 0) {
+            exchange.parts[warp_index()] = sum;
+        }
+        sync_block();
+        if (end - begin == vocabulary) {
+            target = goal.of(exchange);
+        }
+        const Part part = find_part<true>(exchange, before, target);
+        sync_block();
+        before = part.before;
+        begin += part.index * length;
+        end = begin + length < end ? begin + length : end;
+    }
+    return begin;
+}
+
+// Lanes 2 · half apart exchange half of 2 · half values: each keeps the sums of one half.
+template <int half>
+__device__ __forceinline__ void halve(double (&values)[PARTS]) {
+    const bool upper = (lane_index() & 2 * half) != 0;
+#pragma unroll
+    for (int i = 0; i < half; i++) {
+        const double sent = upper ? values[i] : values[i + half];
+        const double kept = upper ? values[i + half] : values[i];
+        values[i] = kept + shuffle_xor(sent, 2 * half);
+    }
+}
+
+// Adds 16 values over a warp: lanes 2i and 2i + 1 get sum i.
+__device__ __forceinline__ double warp_sums(double (&values)[PARTS]) {
+    halve<8>(values);
+    halve<4>(values);
+    halve<2>(values);
+    halve<1>(values);
+    return values[0] + shuffle_xor(values[0], 1);
+}
+
+// An interval of keys, both ends included, and the keys in it that weigh anything.
+struct Interval {
+    unsigned low;
+    unsigned high;
+    unsigned smallest;
+    unsigned largest;
+};
+
+// Fills exchange.parts with the weights of the 16 subintervals of 2^shift keys, and the interval's smallest and
+// largest.
+__device__ __forceinline__ void add_up(const float* row, int vocabulary, Ranks ranks, Weight weight, int shift,
+                                       Interval& interval, Exchange& exchange) {
+    double sums[PARTS];
+#pragma unroll
+    for (int part = 0; part < PARTS; part++) {
+        sums[part] = 0;
+    }
+    unsigned smallest = interval.high;
+    unsigned largest = interval.low;
+    for_each(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
+        const unsigned key = to_key(logit);
+        if (key < interval.low || key > interval.high || !ranks.include(id, logit)) {
+            return;
+        }
+        const double own = weight(logit);
+        if (own == 0) {
+            return;
+        }
+        smallest = key < smallest ? key : smallest;
+        largest = key > largest ? key : largest;
+        const unsigned index = (key - interval.low) >> shift;
+#pragma unroll
+        for (unsigned part = 0; part < PARTS; part++) {
+            if (index == part) {
+                sums[part] += own;
+            }
+        }
+    });
+    const double warpSum = warp_sums(sums);
+#pragma unroll
+    for (int mask = 16; mask > 0; mask >>= 1) {
+        const unsigned otherSmallest = shuffle_xor(smallest, mask);
+        const unsigned otherLargest = shuffle_xor(largest, mask);
+        smallest = otherSmallest < smallest ? otherSmallest : smallest;
+        largest = otherLargest > largest ? otherLargest : largest;
+    }
+    if (lane_index() % 2 == 0) {
+        exchange.sums[warp_index() * PARTS + lane_index() / 2] = warpSum;
+    }
+    if (lane_index() == 0) {
+        exchange.smallest[warp_index()] = smallest;
+        exchange.largest[warp_index()] = largest;
+    }
+    sync_block();
+    if (thread_index() < PARTS) {
+        double sum = 0;
+#pragma unroll 1
+        for (int warp = 0; warp < WARPS; warp++) {
+            sum += exchange.sums[warp * PARTS + thread_index()];
+        }
+        exchange.parts[thread_index()] = sum;
+    }
+#pragma unroll 1
+    for (int warp = 0; warp < WARPS; warp++) {
+        smallest = exchange.smallest[warp] < smallest ? exchange.smallest[warp] : smallest;
+        largest = exchange.largest[warp] > largest ? exchange.largest[warp] : largest;
+    }
+    sync_block();
+    interval.smallest = smallest;
+    interval.largest = largest;
+}
+
+// The key at which the weights of `ranks`, added downwards, reach the goal, and how many tokens of this key that takes.
+struct Threshold {
+    unsigned key;
+    double needed;   // at least 1
+    double present;  // tokens of this key
+};
+
+__device__ __forceinline__ Threshold find_threshold(const float* row, int vocabulary, Ranks ranks, Weight weight,
+                                                    Goal goal, unsigned largestKey, Exchange& exchange) {
+    Interval interval = {0, largestKey, 0, largestKey};
+    Part part = {0, 0, 0};
+    double target = -1;  // not known before the first pass
+    while (interval.low < interval.high) {
+        int shift = 0;
+        while ((interval.high - interval.low) >> shift >= PARTS) {
+            shift++;
+        }
+        add_up(row, vocabulary, ranks, weight, shift, interval, exchange);
+        target = target < 0 ? goal.of(exchange) : target;
+        part = find_part<false>(exchange, part.before, target);
+        sync_block();
+        const unsigned low = interval.low + (static_cast<unsigned>(part.index) << shift);
+        const unsigned width = (1u << shift) - 1;
+        const unsigned high = interval.high - low < width ? interval.high : low + width;
+        interval.low = interval.smallest > low ? interval.smallest : low;
+        interval.high = interval.largest < high ? interval.largest : high;
+    }
+    const double each = weight(from_key(interval.low));
+    const double needed = ceil((target - part.before) / each);
+    return {interval.low, needed > 1 ? needed : 1, part.sum / each};
+}
+
+__device__ __forceinline__ int draw(const float* row, int vocabulary, float max, float temperature, int topK,
+                                    float topP, double uniform, Exchange& exchange) {
+    enum Stage { TOP_K, TOP_P, DRAW };
+    const bool limited = topK > 0 && topK < vocabulary;
+    Weight weight = {false, max, 1.0 / static_cast<double>(temperature)};
+    Ranks kept = {0, NO_KEY, ALL_IDS};
+    int id = 0;
+    // One loop, since each stage is a search and a walk of the same code, which is large.
+#pragma unroll 1
+    for (int stage = limited ? TOP_K : TOP_P; stage <= DRAW; stage++) {
+        if (stage == TOP_P && !(topP < 1)) {
+            continue;
+        }
+        weight.counts = stage == TOP_K;
+        Ranks walked = kept;
+        Goal goal = {uniform, 0};
+        if (stage != DRAW) {
+            const Goal mass = stage == TOP_K ? Goal{0, static_cast<double>(topK)} : Goal{topP, 0};
+            const Threshold threshold = find_threshold(row, vocabulary, kept, weight, mass, to_key(max), exchange);
+            kept = {threshold.key, NO_KEY, kept.low == threshold.key ? kept.lastId : ALL_IDS};
+            if (threshold.needed > threshold.present - 0.5) {
+                continue;
+            }
+            weight.counts = true;
+            walked = {threshold.key, threshold.key, kept.lastId};
+            goal = {0, threshold.needed - 0.5};
+        }
+        id = walk(row, vocabulary, walked, weight, goal, exchange);
+        kept.lastId = id;
+    }
+    return id;
+}
+
+// Natural logarithm of the softmax of the raw logits at `token`, to about 1e-6.
+__device__ __forceinline__ float logprob(const float* row, int vocabulary, float max, int token, Exchange& exchange) {
+    double sum = 0;
+    for_each(row, 0, vocabulary, thread_index(), THREADS,
+             [&](int, float logit) { sum += exp2_fast((logit - max) * 1.4426950408889634f); });
+    sum = warp_sum(sum);
+    if (lane_index() == 0) {
+        exchange.sums[warp_index()] = sum;
+    }
+    sync_block();
+    double total = 0;
+    for (int warp = 0; warp < WARPS; warp++) {
+        total += exchange.sums[warp];
+    }
+    return static_cast<float>(static_cast<double>(row[token]) - max - log(total));
+}
+
+}  // namespace sampling
+
+// tokens[row]: -1 where the logits are unusable; drawnLogprobs[row]: NaN where none is wanted or nothing was drawn.
+// Grid rows, 512 threads.
+extern "C" __global__ void __launch_bounds__(sampling::THREADS)
+wp_sample(const float* logits, int vocabulary, const long long* seeds, const int* counters, const float* temperatures,
+          const int* topKs, const float* topPs, const int* logprobs, int* tokens, float* drawnLogprobs,
+          const int* live) {
+    REQUIRE_THREADS(sampling::THREADS);
+    SHARED(sampling::Exchange, exchange, 1);
+    const int row = block_index_x();
+    if (live != nullptr && row >= *live) {
+        return;
+    }
+    const float* rowLogits = logits + static_cast<long long>(row) * vocabulary;
+    const sampling::Largest largest = sampling::find_largest(rowLogits, vocabulary, exchange[0]);
+    int token = largest.id;
+    if (token != sampling::NO_TOKEN && temperatures[row] != 0) {
+        const double uniform = sampling::philox_uniform(static_cast<unsigned long long>(seeds[row]),
+                                                        static_cast<unsigned>(counters[row]));
+        token = sampling::draw(rowLogits, vocabulary, largest.logit, temperatures[row], topKs[row], topPs[row],
+                               uniform, exchange[0]);
+    }
+    float logprob = bits_float(0x7FC00000u);
+    if (token != sampling::NO_TOKEN && logprobs[row] != 0) {
+        logprob = sampling::logprob(rowLogits, vocabulary, largest.logit, token, exchange[0]);
+    }
+    if (thread_index() == 0) {
+        tokens[row] = token;
+        drawnLogprobs[row] = logprob;
+    }
+}
