@@ -1,50 +1,108 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.ComputeException;
+import dev.warmpath.worker.compute.DeviceLostException;
 import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.SequencedSet;
+import org.jspecify.annotations.Nullable;
 
-/** An open device: libraries loaded, context retained, kernels loaded. One thread uses it at a time. */
+/**
+ * An open card: libraries loaded, its primary context held, kernels loaded. Everything made on it is closed with it at
+ * the latest. One thread uses it at a time.
+ * <p>A context is current for a thread of the operating system; each call sees to it by {@link #enter}. The primary
+ * context is taken because cuBLASLt works in it.
+ */
 public final class CudaDevice implements AutoCloseable {
+
+    /** The device whose context is the calling thread's: the driver keeps that by thread, whatever opens it. */
+    private static final ThreadLocal<@Nullable CudaDevice> CURRENT = new ThreadLocal<>();
+
+    private final CudaDriver driver;
+    private final CublasLt cublasLt;
+    private final CudaCard card;
+    private final long context;
+    private final DeviceMemory memory;
+    private final SequencedSet<DeviceObject> objects = new LinkedHashSet<>();
+    private final KernelModule kernels;
+    private final GemmPlans gemm;
+    private volatile boolean closed;
 
     /** Opens the device with the kernels of this build. */
     public static CudaDevice open(CudaSettings settings) throws CudaUnavailableException {
-        throw new UnsupportedOperationException();
+        return open(settings, KernelModule.imageOfThisBuild());
     }
 
-    /** Opens the device with other kernels. @param kernelImage fatbin, native */
+    /** Opens the device with other kernels. @param kernelImage fatbin, native, alive as long as the device is open */
     static CudaDevice open(CudaSettings settings, MemorySegment kernelImage) throws CudaUnavailableException {
-        throw new UnsupportedOperationException();
+        requirePlatformThread();
+        CudaLibraries libraries = CudaLibraries.ofThisMachine();
+        CudaDriver driver = CudaDriver.bind(libraries.driver(settings.driverLibrary()));
+        CudaCard card = CudaCard.find(driver, settings.device());
+        CublasLt cublasLt = CublasLt.bind(libraries.cublasLt(settings.cublasLtLibrary(), card.driverVersion()));
+        try {
+            return new CudaDevice(driver, cublasLt, card, driver.retainPrimaryContext(card.handle()), kernelImage);
+        } catch (ComputeException | DeviceLostException refused) {
+            throw new CudaUnavailableException("CUDA device %d, %s, cannot be used: %s"
+                    .formatted(settings.device(), card.name(), refused.getMessage()), refused);
+        }
+    }
+
+    /** Takes the context over, also if this fails. */
+    private CudaDevice(CudaDriver driver, CublasLt cublasLt, CudaCard card, long context, MemorySegment kernelImage)
+            throws CudaUnavailableException {
+        this.driver = driver;
+        this.cublasLt = cublasLt;
+        this.card = card;
+        this.context = context;
+        memory = new DeviceMemory(driver);
+        try {
+            enter();
+            kernels = KernelModule.load(this, driver, card, kernelImage);
+            gemm = new GemmPlans(this, cublasLt);
+        } catch (CudaUnavailableException | RuntimeException refused) {
+            try {
+                close();
+            } catch (ComputeException alsoRefused) {
+                refused.addSuppressed(alsoRefused);
+            }
+            throw refused;
+        }
     }
 
     /** The card's name. */
     public String name() {
-        throw new UnsupportedOperationException();
+        return card.name();
     }
 
-    /** As the driver says it: 12040 is CUDA 12.4. */
+    /** The newest CUDA that the driver runs: 12040 is 12.4. */
     public int driverVersion() {
-        throw new UnsupportedOperationException();
+        return card.driverVersion();
     }
 
     public int multiprocessors() {
-        throw new UnsupportedOperationException();
+        return card.multiprocessors();
     }
 
     /** Major times ten plus minor: 90 is sm_90. */
     public int computeCapability() {
-        throw new UnsupportedOperationException();
-    }
-
-    public long freeBytes() {
-        throw new UnsupportedOperationException();
+        return card.computeCapability();
     }
 
     public long totalBytes() {
-        throw new UnsupportedOperationException();
+        return card.totalBytes();
     }
 
-    /** One line for the log: card, memory, driver, libraries. */
+    /** Memory that nobody has taken, other processes included. */
+    public long freeBytes() {
+        enter();
+        return driver.memoryInfo()[0];
+    }
+
+    /** One line for the log: card, memory, driver, library of products. */
     public String describe() {
-        throw new UnsupportedOperationException();
+        return card.describe() + ", products by " + cublasLt.library().name();
     }
 
     /**
@@ -52,46 +110,120 @@ public final class CudaDevice implements AutoCloseable {
      * @throws IllegalStateException on a virtual thread, whose carrier may change under it, or if the device is closed
      */
     void enter() {
-        throw new UnsupportedOperationException();
+        if (closed) {
+            throw new IllegalStateException("the CUDA device is closed");
+        }
+        if (CURRENT.get() != this) {
+            requirePlatformThread();
+            driver.setCurrentContext(context);
+            CURRENT.set(this);
+        }
+    }
+
+    private static void requirePlatformThread() {
+        if (Thread.currentThread().isVirtual()) {
+            throw new IllegalStateException("a virtual thread cannot hold a CUDA context: use a platform thread");
+        }
     }
 
     /**
      * Memory of undefined content, aligned to 256 bytes at least.
-     * @throws dev.warmpath.worker.compute.ComputeException if the device has no room, with owner, bytes, free and total
+     * @param owner what it is for, for messages
+     * @throws ComputeException if the device has no room, with owner, bytes, free and total
      */
     DevicePointer allocate(long bytes, String owner) {
-        throw new UnsupportedOperationException();
+        enter();
+        return memory.allocate(bytes, owner);
     }
 
-    /** Frees what {@link #allocate} gave, once nothing that was enqueued uses it. */
+    /** Frees all that {@link #allocate} gave, once nothing that was enqueued uses it: this waits for it. */
     void free(DevicePointer pointer) {
-        throw new UnsupportedOperationException();
+        enter();
+        memory.free(pointer);
     }
 
+    /** @throws ComputeException if the host has no memory to pin, with owner and bytes */
     PinnedMemory allocatePinned(long bytes, String owner) {
-        throw new UnsupportedOperationException();
+        enter();
+        return PinnedMemory.allocate(this, driver, bytes, owner);
     }
 
     CudaStream newStream() {
-        throw new UnsupportedOperationException();
+        enter();
+        return new CudaStream(this, driver);
     }
 
     CudaEvent newEvent(boolean timed) {
-        throw new UnsupportedOperationException();
+        enter();
+        return new CudaEvent(this, driver, timed);
     }
 
-    /** The kernel of that name, the same object each time. */
+    /** The kernel of that name, the same object each time. @throws ComputeException if there is none */
     Kernel kernel(String name) {
-        throw new UnsupportedOperationException();
+        return kernels.kernel(name);
     }
 
     GemmPlans gemm() {
-        throw new UnsupportedOperationException();
+        return gemm;
     }
 
-    /** Waits for the device, frees everything that is left and lets the context go. Closing again does nothing. */
+    void own(DeviceObject object) {
+        objects.addLast(object);
+    }
+
+    void disown(DeviceObject object) {
+        objects.remove(object);
+    }
+
+    /**
+     * Waits for the device, frees everything that is left and lets the context go. Closing again does nothing. Nothing
+     * is said of a device that is lost: what was on it is gone with it.
+     * @throws ComputeException what the driver refused to take back first; everything else is given back all the same
+     */
     @Override
     public void close() {
-        throw new UnsupportedOperationException();
+        if (closed) {
+            return;
+        }
+        var refusals = new Refusals();
+        refusals.of(this::enter);
+        refusals.of(driver::synchronizeContext);
+        for (DeviceObject object : List.copyOf(objects.reversed())) {
+            refusals.of(object::close);
+        }
+        for (DevicePointer left : memory.taken()) {
+            refusals.of(() -> memory.free(left));
+        }
+        refusals.of(() -> driver.setCurrentContext(0));
+        CURRENT.remove();
+        closed = true;
+        refusals.of(() -> driver.releasePrimaryContext(card.handle()));
+        refusals.report();
+    }
+
+    /** Goes on after a failure and keeps the first. */
+    private static final class Refusals {
+
+        private @Nullable ComputeException first;
+
+        void of(Runnable step) {
+            try {
+                step.run();
+            } catch (DeviceLostException lost) {
+                // every step would say so
+            } catch (ComputeException refused) {
+                if (first == null) {
+                    first = refused;
+                } else {
+                    first.addSuppressed(refused);
+                }
+            }
+        }
+
+        void report() {
+            if (first != null) {
+                throw first;
+            }
+        }
     }
 }

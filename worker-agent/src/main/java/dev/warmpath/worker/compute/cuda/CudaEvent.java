@@ -3,27 +3,25 @@ package dev.warmpath.worker.compute.cuda;
 /** A mark in a stream: passed once everything that was enqueued before it is done. */
 final class CudaEvent extends DeviceObject {
 
-    CudaEvent(CudaDevice device, boolean timed) {
-        super(device);
+    private final CudaDriver driver;
+
+    CudaEvent(CudaDevice device, CudaDriver driver, boolean timed) {
+        super(device, "event", driver.createEvent(timed), driver::destroyEvent);
+        this.driver = driver;
     }
 
     /** Waits until the mark's last recording is passed; at once if it was never recorded. */
     void synchronize() {
-        throw new UnsupportedOperationException();
+        driver.synchronizeEvent(handle());
     }
 
-    /** Whether the mark's last recording is passed. */
+    /** Whether the mark's last recording is passed; true if it was never recorded. */
     boolean isPassed() {
-        throw new UnsupportedOperationException();
+        return driver.isPassed(handle());
     }
 
-    /** Nanoseconds on the device from {@code start} to this mark, both timed and passed; the resolution is about 500. */
+    /** Nanoseconds from {@code start} to this mark, both timed and passed; the resolution is about 500. */
     long nanosSince(CudaEvent start) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    void release() {
-        throw new UnsupportedOperationException();
+        return Math.round(driver.elapsedMillis(start.handle(), handle()) * 1e6);
     }
 }

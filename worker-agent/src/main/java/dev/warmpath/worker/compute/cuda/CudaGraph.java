@@ -1,19 +1,26 @@
 package dev.warmpath.worker.compute.cuda;
 
-/** What a stream was given between {@link CudaStream#beginCapture} and {@link CudaStream#endCapture}, to be replayed. */
+/** What a stream was given while it captured ({@link CudaStream#beginCapture}), to be replayed. */
 final class CudaGraph extends DeviceObject {
 
-    CudaGraph(CudaDevice device, long graph) {
-        super(device);
+    private final CudaDriver driver;
+
+    private CudaGraph(CudaDevice device, CudaDriver driver, long executable) {
+        super(device, "graph", executable, driver::destroyExecutable);
+        this.driver = driver;
+    }
+
+    /** Makes a captured graph launchable; the recording itself is not needed afterwards. */
+    static CudaGraph instantiate(CudaDevice device, CudaDriver driver, long captured) {
+        try {
+            return new CudaGraph(device, driver, driver.instantiate(captured));
+        } finally {
+            driver.destroyGraph(captured);
+        }
     }
 
     /** Enqueues everything captured, with the arguments as they were then. */
     void launch(CudaStream stream) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    void release() {
-        throw new UnsupportedOperationException();
+        driver.launchGraph(handle(), stream.handle());
     }
 }

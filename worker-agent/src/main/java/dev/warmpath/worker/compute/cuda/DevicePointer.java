@@ -17,4 +17,12 @@ record DevicePointer(long address, long bytes, String owner) {
         }
         return new DevicePointer(address + offset, length, owner);
     }
+
+    /** @throws IllegalArgumentException if this is shorter */
+    void requireBytes(long needed) {
+        if (needed > bytes) {
+            throw new IllegalArgumentException("%d bytes are needed of %s, which has %d"
+                    .formatted(needed, owner, bytes));
+        }
+    }
 }
