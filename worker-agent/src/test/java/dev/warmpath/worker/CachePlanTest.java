@@ -142,8 +142,8 @@ class CachePlanTest {
     @Test
     void a_device_without_room_for_one_request_is_told_from_a_setting_that_is_too_low() {
         assertThatThrownBy(() -> plan(device(3 << 20))).hasMessageContaining("the pool has 115 blocks")
-                .hasMessageEndingWith("The model must leave 4MB of the device's memory: end what else runs there, raise "
-                        + "warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8");
+                .hasMessageEndingWith("The model must leave 4MB of the device's memory: end what else runs there, "
+                        + "raise warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8");
         assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=3MB"))
                 .hasMessageEndingWith("Give the cache warmpath.kv.memory=4MB or more");
     }

@@ -128,8 +128,8 @@ public abstract class AttentionContract {
     }
 
     /**
-     * What attention over values below {@code bound} may be off by: a score of h products below 4 is off by up to 4h ulp,
-     * and so, in proportion, are weights. On a device of bfloat16 each weight and the result are rounded besides.
+     * What attention over values below {@code bound} may be off by: a score of h products below 4 is off by up to 4h
+     * ulp, and so, in proportion, are weights. On a device of bfloat16 each weight and the result are rounded besides.
      */
     private static double tolerance(World world, double bound) {
         return 0x1p-24 * (8.0 * world.headSize() + 2 * world.length() + 8) + world.data().storing(2 * bound);

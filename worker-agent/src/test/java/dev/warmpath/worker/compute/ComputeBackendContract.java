@@ -15,9 +15,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What every backend must do, row by row, against float64 written out here, in the narrowest rows that it takes. Sums are
- * float32: one of n products of size m may be off by about n · m · 2^-24 in the worst order, and half of that is never
- * seen. Where activations are bfloat16, a result is off by its rounding besides.
+ * What every backend must do, row by row, against float64 written out here, in the narrowest rows that it takes. Sums
+ * are float32: one of n products of size m may be off by about n · m · 2^-24 in the worst order, and half of that is
+ * never seen. Where activations are bfloat16, a result is off by its rounding besides.
  */
 public abstract class ComputeBackendContract {
 
