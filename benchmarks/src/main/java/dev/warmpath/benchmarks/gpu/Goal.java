@@ -36,7 +36,13 @@ record Goal(String name, Measure measure, double least, String of) {
     }
 
     String target() {
-        return least == NONE ? "–" : "≥ %s of %s".formatted(write(least), of);
+        if (least == NONE) {
+            return "–";
+        }
+        return switch (measure) {
+            case PERCENT -> "≥ %.0f %% of %s".formatted(100 * least, of);
+            case TIMES -> "≥ %s %s".formatted(write(least), of);
+        };
     }
 
     /** @param bound what the card or the anchor allows, in words */

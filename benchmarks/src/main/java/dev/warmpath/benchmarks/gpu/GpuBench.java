@@ -14,11 +14,8 @@ import java.nio.file.Path;
  */
 record GpuBench(CudaSettings settings, Sizes sizes, Yardsticks card, Anchors anchors, Path model) {
 
+    /** @throws IllegalStateException if the card, which was there, cannot be opened any more */
     CudaBackend open(CacheType type) {
-        return open(settings, type);
-    }
-
-    static CudaBackend open(CudaSettings settings, CacheType type) {
         try {
             return CudaBackend.open(settings, type);
         } catch (CudaUnavailableException e) {

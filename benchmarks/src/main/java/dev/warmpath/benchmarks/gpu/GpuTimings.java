@@ -2,6 +2,8 @@ package dev.warmpath.benchmarks.gpu;
 
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.DeviceLostException;
+import dev.warmpath.worker.compute.cuda.CudaBackend;
+import dev.warmpath.worker.compute.cuda.CudaUnavailableException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -54,34 +56,42 @@ public final class GpuTimings {
 
     private int run() throws InterruptedException {
         Consumer<Row> rows = row -> report.add(options.quick() ? row.withoutVerdict("quick sizes") : row);
-        String obstacle = null;
-        Yardsticks card = null;
-        try (var backend = GpuBench.open(options.settings(), CacheType.BF16)) {
-            report.device(backend.describe());
+        GpuBench bench;
+        try {
+            bench = prepare(rows);
+        } catch (CudaUnavailableException e) {
+            cases().forEach(next -> notRun(next, e.getMessage(), rows));
+            return 2;
         } catch (RuntimeException e) {
-            obstacle = e.getMessage();
-            report.device("no device: " + obstacle);
+            e.printStackTrace();
+            cases().forEach(next -> notRun(next, "the yardsticks failed: " + e, rows));
+            return 2;
         }
-        if (obstacle == null) {
-            try {
-                card = new YardstickRun(options.settings(), sizes).measure(rows);
-            } catch (RuntimeException e) {
-                obstacle = "the yardsticks failed: " + e;
-            }
-        }
+        String obstacle = null;
         for (GpuCase next : cases()) {
-            String why = obstacle != null ? obstacle : System.nanoTime() > deadline ? "no time was left" : null;
-            if (why != null || card == null) {
-                next.goals().forEach(goal -> rows.accept(goal.notRun(String.valueOf(why))));
+            if (obstacle == null && System.nanoTime() > deadline) {
+                obstacle = "no time was left";
+            }
+            if (obstacle == null) {
+                obstacle = measure(next, bench, rows);
             } else {
-                obstacle = measure(next, bench(card), rows);
+                notRun(next, obstacle, rows);
             }
         }
-        return card == null ? 2 : report.complete() ? 0 : 1;
+        return report.complete() ? 0 : 1;
     }
 
-    private GpuBench bench(Yardsticks card) {
-        return new GpuBench(options.settings(), sizes, card, Anchors.read(options.anchors()), options.model());
+    /** Opens the card once to see that it is there, and takes its measure. */
+    private GpuBench prepare(Consumer<Row> rows) throws CudaUnavailableException {
+        try (var backend = CudaBackend.open(options.settings(), CacheType.BF16)) {
+            report.device(backend.describe());
+            return new GpuBench(options.settings(), sizes, new YardstickRun(backend, sizes).measure(rows),
+                    Anchors.read(options.anchors()), options.model());
+        }
+    }
+
+    private static void notRun(GpuCase next, String why, Consumer<Row> rows) {
+        next.goals().forEach(goal -> rows.accept(goal.notRun(why)));
     }
 
     /** A case that fails takes its own rows along and no other's. @return why nothing can run after it, or null */

@@ -16,7 +16,7 @@ final class Report {
 
     private final Path directory;
     private final List<Row> rows = new ArrayList<>();
-    private String device = "";
+    private String device = "no device";
 
     Report(Path directory) {
         this.directory = directory;
@@ -26,10 +26,13 @@ final class Report {
 
     void device(String description) {
         device = description;
-        System.out.printf("%s%n%n%s", description, Row.HEADER);
+        System.out.printf("%s%n%n", description);
     }
 
     void add(Row row) {
+        if (rows.isEmpty()) {
+            System.out.print(Row.HEADER);
+        }
         rows.add(row);
         System.out.println(row.markdown());
         var table = new StringBuilder(device).append("\n\n").append(Row.HEADER);

@@ -12,7 +12,7 @@ class GoalTest {
     @Test
     void a_share_at_the_goal_meets_it_and_one_below_misses_it() {
         assertThat(GOAL.reached("294 µs", "250 µs", 0.85, Map.of()).markdown())
-                .isEqualTo("| decode | 294 µs | 250 µs | 85.0 % | ≥ 85.0 % of copy bandwidth | met |");
+                .isEqualTo("| decode | 294 µs | 250 µs | 85.0 % | ≥ 85 % of copy bandwidth | met |");
         assertThat(GOAL.reached("295 µs", "250 µs", 0.8475, Map.of()).verdict()).isEqualTo("missed");
     }
 
@@ -24,7 +24,7 @@ class GoalTest {
     @Test
     void a_row_that_did_not_run_says_why_beside_its_target() {
         assertThat(GOAL.notRun("no card").markdown())
-                .isEqualTo("| decode | – | – | – | ≥ 85.0 % of copy bandwidth | not run: no card |");
+                .isEqualTo("| decode | – | – | – | ≥ 85 % of copy bandwidth | not run: no card |");
     }
 
     @Test
