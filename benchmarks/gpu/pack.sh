@@ -13,7 +13,8 @@ root=$(cd "$gpu/../.." && pwd)
 pack=$gpu/target/pack
 largest_mib=60
 modules=java.base,java.logging,java.naming,java.xml,jdk.incubator.vector,jdk.unsupported
-libraries='jackson-core|jackson-databind|jackson-annotations|slf4j-api|logback-core|logback-classic|assertj-core|jspecify'
+libraries='jackson-core|jackson-databind|jackson-annotations|slf4j-api|logback-core|logback-classic'
+libraries+='|assertj-core|jspecify'
 
 find_jdk() {
   local home

@@ -73,7 +73,7 @@ find_cublaslt() {
 import glob, importlib.util
 spec = importlib.util.find_spec("nvidia")
 for folder in spec.submodule_search_locations if spec else ():
-    for found in sorted(glob.glob(folder + "/**/libcublasLt.so*", recursive=True)):
+    for found in sorted(glob.glob(folder + "/**/libcublasLt.so.*", recursive=True), reverse=True):
         print(found)
         raise SystemExit
 PY

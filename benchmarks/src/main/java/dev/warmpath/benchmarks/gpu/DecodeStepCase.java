@@ -22,7 +22,6 @@ import java.util.function.Consumer;
 final class DecodeStepCase implements GpuCase {
 
     private static final double LEAST = 0.70;
-    private static final int WARM_UP_STEPS = 20;
 
     private final Goal goal = Goal.share("decode step of the 1B-class model, batch 1", LEAST, "copy bandwidth");
 
@@ -33,22 +32,26 @@ final class DecodeStepCase implements GpuCase {
 
     @Override
     public void measure(GpuBench bench, Consumer<Row> rows) throws IOException {
-        int context = bench.sizes().decodeContext();
-        int steps = bench.sizes().repetitions();
-        int blocks = Math.ceilDiv(context + WARM_UP_STEPS + steps + 2, AttentionWorld.BLOCK_TOKENS);
-        var settings = RunnerSettings.of(blocks + 1, AttentionWorld.BLOCK_TOKENS, context, 1)
+        Sizes sizes = bench.sizes();
+        int steps = sizes.repetitions();
+        int tokens = sizes.decodePrompt() + sizes.decodeWarmUps() + steps + 2;
+        int blocks = Math.ceilDiv(tokens, AttentionWorld.BLOCK_TOKENS);
+        var settings = RunnerSettings.of(blocks + 1, AttentionWorld.BLOCK_TOKENS, sizes.decodePrompt(), 1)
                 .withMaxStepsInFlight(2);
         try (var runner = ModelRunner.load(bench.modelDirectory(), bench.open(CacheType.BF16), settings)) {
-            long[] nanos = new Stream(runner, context, blocks).decode(WARM_UP_STEPS, steps);
-            Times times = Times.of(nanos);
-            var model = bench.sizes().model();
-            double floor = model.decodeFloorNanos(context, bench.card());
-            rows.accept(goal.reached(
-                    "%.0f µs after %d tokens".formatted(times.medianMicros(), context),
-                    "%.0f µs for %.2f GB".formatted(floor / 1e3,
-                            (model.stepWeightBytes() + context * model.keyValueBytesPerToken()) / 1e9),
-                    floor / times.median(), Map.of("step", times)));
+            var stream = new Stream(runner, sizes.decodePrompt(), blocks);
+            rows.accept(row(bench, Times.of(stream.decode(sizes.decodeWarmUps(), steps))));
         }
+    }
+
+    private Row row(GpuBench bench, Times times) {
+        LlamaShape model = bench.sizes().model();
+        int context = bench.sizes().decodePrompt() + bench.sizes().decodeWarmUps();
+        double floor = model.decodeFloorNanos(context, bench.card());
+        return goal.reached("%.0f µs after %,d tokens".formatted(times.medianMicros(), context),
+                "%.0f µs for %.2f GB".formatted(floor / 1e3,
+                        (model.stepWeightBytes() + context * model.keyValueBytesPerToken()) / 1e9),
+                floor / times.median(), Map.of("step", times));
     }
 
     /** A sequence that decodes with two steps in flight. */

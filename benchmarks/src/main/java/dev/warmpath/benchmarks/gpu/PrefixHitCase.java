@@ -12,6 +12,7 @@ import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineLoop;
 import dev.warmpath.worker.engine.GenerationListener;
 import dev.warmpath.worker.engine.RequestIntake;
+import dev.warmpath.worker.engine.WarmUp;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.ModelRunner;
@@ -20,6 +21,7 @@ import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +62,7 @@ final class PrefixHitCase implements GpuCase {
     @Override
     public void measure(GpuBench bench, Consumer<Row> rows) throws IOException, InterruptedException {
         try (var rig = new Rig(bench)) {
+            rig.warmUp(sizes.engineWarmUp());
             for (int i = 0; i < goals.size(); i++) {
                 rows.accept(measure(bench, rig, sizes.prompts().get(i), goals.get(i)));
             }
@@ -121,6 +124,12 @@ final class PrefixHitCase implements GpuCase {
             var intake = new RequestIntake(0, HashSettings.ofBlockSize(AttentionWorld.BLOCK_TOKENS), limits,
                     new int[0], scheduling.policy());
             engine = new Engine(loop, intake, System::nanoTime, Throwable::printStackTrace).start();
+        }
+
+        void warmUp(Duration duration) throws InterruptedException {
+            if (duration.isPositive()) {
+                new WarmUp(engine, runner.config()).run(duration);
+            }
         }
 
         int[] randomTokens(int count) {

@@ -1,5 +1,6 @@
 package dev.warmpath.benchmarks.gpu;
 
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -11,15 +12,17 @@ import java.util.List;
  * @param decodes           decode attention, with the share of the copy's rate each is held to
  * @param fp8Decode         the shape in which fp8 is held against bf16
  * @param prefills          prefill attention, with the share of FlashAttention-2's speed
- * @param decodeContext     tokens before a timed decode step of the model
+ * @param decodePrompt      tokens before the first decode step of the model
+ * @param decodeWarmUps     steps before the first timed one: the host's part is compiled by then
+ * @param engineWarmUp      made-up requests before the first timed one, for the same reason; zero is none
  * @param prompts           lengths and shares of prefix hits
  * @param maxBatchedTokens  tokens a step of the engine takes
  * @param swapLayers        layers of the cache whose blocks are swapped, each of 8 heads of 64
  * @param swapBlocks        blocks swapped in one call
  */
 record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, LlamaShape model,
-             List<Held> decodes, AttentionShape fp8Decode, List<Held> prefills, int decodeContext,
-             List<Prompt> prompts, int maxBatchedTokens, int swapLayers, int swapBlocks) {
+             List<Held> decodes, AttentionShape fp8Decode, List<Held> prefills, int decodePrompt, int decodeWarmUps,
+             Duration engineWarmUp, List<Prompt> prompts, int maxBatchedTokens, int swapLayers, int swapBlocks) {
 
     /** A shape and the least share that meets its goal. */
     record Held(AttentionShape shape, double least) {}
@@ -44,7 +47,7 @@ record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, Llama
                         new Held(AttentionShape.uniform("prefill 2 x 4k", 2, 4096, 4096), 0.80),
                         new Held(AttentionShape.uniform("prefill 4 x 4k", 4, 4096, 4096), 0.80),
                         new Held(AttentionShape.uniform("prefill 512 on 8k", 1, 512, 8704), 0.75)),
-                1024,
+                1024, 256, Duration.ofSeconds(3),
                 List.of(new Prompt("prefix hit, 512 tokens, 97 % shared", 512, 496, 2.5),
                         new Prompt("prefix hit, 2k tokens, 90 % shared", 2048, 1840, 5),
                         new Prompt("prefix hit, 8k tokens, 85 % shared", 8192, 6960, 4.5)),
@@ -61,7 +64,7 @@ record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, Llama
                 decode,
                 List.of(new Held(AttentionShape.uniform("prefill 1 x 40", 1, 40, 40), 0.80),
                         new Held(AttentionShape.uniform("prefill 20 on 40", 1, 20, 60), 0.75)),
-                20,
+                20, 2, Duration.ZERO,
                 List.of(new Prompt("prefix hit, 96 tokens, 83 % shared", 96, 80, 2.5)),
                 128, 2, 6);
     }
