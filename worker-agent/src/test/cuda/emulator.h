@@ -1,14 +1,14 @@
 // The kernels' device primitives on the host, and the machine below them; ptx.cuh includes it in place of its PTX.
 //
 // A block's threads are fibers of one operating-system thread, run one at a time, blocks one after the other. A fiber
-// runs until it needs others: a collective. The last lane to arrive computes it for all 32. Which warp runs next, and in
-// which order its lanes do, is drawn from a seed; warps may run far ahead of each other. A barrier that is missing shows
-// as another result under some seed, mostly as NaN, for shared memory is filled with poison before each block.
+// runs until it needs others: a collective. The last lane to arrive computes it for all 32. Which warp runs next, and
+// in which order its lanes do, is drawn from a seed; warps may run far ahead of each other. A barrier that is missing
+// shows as another result under some seed, mostly as NaN, for shared memory is filled with poison before each block.
 //
 // What this proves: indexing, masks, fragment layouts, barriers, the arithmetic up to the device's rounding; that
-// accesses stay inside allocations (guards), that collectives are reached by everybody at one place of the program, that
-// addresses of 16-byte accesses are aligned, that no copy is used before its wait.
-// What it cannot: there is no memory-consistency model (a fiber's writes are seen at once, so missing fences are not), no
+// accesses stay inside allocations (guards), that collectives are reached by everybody at one place of the program,
+// that addresses of 16-byte accesses are aligned, that no copy is used before its wait.
+// What it cannot: there is no memory-consistency model (a fiber's writes are seen at once, missing fences are not), no
 // two blocks at a time, no timing, no registers, no PTX assembler, and tensor cores add in another order.
 #pragma once
 
@@ -36,6 +36,9 @@ const char* run(const Launch& launch);
 // Begins another order of warps and lanes; the same seed and the same launches give the same order.
 void schedule(uint64_t seed);
 
+// What an address is, for messages about accesses that went wrong: returns false if unknown. Set by the driver.
+extern bool (*describe_address)(const void* address, char* text, size_t capacity);
+
 // Poison: NaN as float, double and bf16, both bytes NaN as e4m3, and as an integer no index that exists.
 void poison(void* target, size_t bytes);
 bool poisoned(const void* target, size_t bytes);
@@ -62,7 +65,7 @@ void meet_block(const Site& site);
 // The block's static shared array of a declaration, the same for all threads. `declaration` is its identity.
 void* shared_array(const void* declaration, const char* name, size_t bytes);
 unsigned char* dynamic_shared();
-bool is_shared(const void* address, size_t bytes);
+bool is_shared(const void* address, size_t bytes);  // all of it, in one array
 int thread_count();
 
 void start_copy(void* shared, const void* global, bool valid);
@@ -149,7 +152,9 @@ inline void count_votes(void* const* operands) {
 }  // namespace emulator
 
 // ---- CUDA's words.
+#ifndef LIST_KERNELS  // build.sh looks for the word
 #define __global__
+#endif
 #define __device__
 #define __host__
 #define __forceinline__ inline

@@ -1,0 +1,1025 @@
+// A CUDA driver on which nothing is early by chance: a stream's work runs only when the host synchronises or when other
+// work that runs waits for it, so that whoever reads a result, reuses a buffer or frees memory too soon is found out.
+//
+// - Copies to and from the host take pinned memory only; the rule is ours, for speed. What a copy will read is compared
+//   with what it was at the call: changing it in between is an error. What a copy will write is poisoned at the call.
+// - Device memory ends at a page without access and starts as poison; what is freed is never accessible again.
+// - Kernels get their parameters as they were at the launch; pointers have to point into device memory.
+// - An error of a kernel is sticky, as on a device: from then on every function fails, but releases still release.
+// - Anything that the runner does not use is refused with a sentence on the standard error.
+#include "fake_driver.h"
+
+#include <sys/mman.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel_table.h"
+#include "ptx.cuh"
+
+namespace fake {
+namespace {
+
+// enum cudaError_enum in cuda.h
+constexpr int SUCCESS = 0;
+constexpr int OUT_OF_MEMORY = 2;
+constexpr int NOT_INITIALIZED = 3;
+constexpr int NO_DEVICE = 100;
+constexpr int INVALID_DEVICE = 101;
+constexpr int INVALID_IMAGE = 200;
+constexpr int INVALID_CONTEXT = 201;
+constexpr int NO_BINARY_FOR_GPU = 209;
+constexpr int INVALID_HANDLE = 400;
+constexpr int NOT_FOUND = 500;
+constexpr int NOT_READY = 600;
+constexpr int LAUNCH_FAILED = 719;
+constexpr int STREAM_CAPTURE_UNSUPPORTED = 900;
+constexpr int STREAM_CAPTURE_INVALIDATED = 901;
+constexpr int ILLEGAL_STATE = 401;
+
+const std::map<int, const char*> ERROR_NAMES = {
+    {0, "CUDA_SUCCESS"},
+    {1, "CUDA_ERROR_INVALID_VALUE"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+    {3, "CUDA_ERROR_NOT_INITIALIZED"},
+    {4, "CUDA_ERROR_DEINITIALIZED"},
+    {100, "CUDA_ERROR_NO_DEVICE"},
+    {101, "CUDA_ERROR_INVALID_DEVICE"},
+    {200, "CUDA_ERROR_INVALID_IMAGE"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+    {214, "CUDA_ERROR_ECC_UNCORRECTABLE"},
+    {218, "CUDA_ERROR_INVALID_PTX"},
+    {220, "CUDA_ERROR_NVLINK_UNCORRECTABLE"},
+    {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+    {400, "CUDA_ERROR_INVALID_HANDLE"},
+    {401, "CUDA_ERROR_ILLEGAL_STATE"},
+    {500, "CUDA_ERROR_NOT_FOUND"},
+    {600, "CUDA_ERROR_NOT_READY"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+    {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+    {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED"},
+    {710, "CUDA_ERROR_ASSERT"},
+    {714, "CUDA_ERROR_HARDWARE_STACK_ERROR"},
+    {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
+    {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+    {717, "CUDA_ERROR_INVALID_ADDRESS_SPACE"},
+    {718, "CUDA_ERROR_INVALID_PC"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED"},
+    {800, "CUDA_ERROR_NOT_PERMITTED"},
+    {801, "CUDA_ERROR_NOT_SUPPORTED"},
+    {802, "CUDA_ERROR_SYSTEM_NOT_READY"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+    {999, "CUDA_ERROR_UNKNOWN"},
+};
+
+bool is_sticky(int code) {
+    return code == 214 || code == 220 || code == 700 || code == 702 || code == 710 || (code >= 714 && code <= 719)
+        || code == 999;
+}
+
+struct Refused {
+    int code;
+};
+
+// ---- What there is on the device.
+
+enum class Kind { DEVICE, PINNED };
+
+struct Allocation {
+    Kind kind;
+    size_t bytes;
+    unsigned char* mapping;  // ends in the guard page
+    size_t mappingBytes;
+};
+
+struct Graph {
+    std::vector<RecordedWork> work;
+};
+
+struct Stream {
+    std::deque<Work> queue;
+    uint64_t entered = 0;  // work that was put in so far
+    uint64_t done = 0;     // of which so much has run
+    std::shared_ptr<Graph> capture;
+    bool captureIsInvalid = false;
+};
+
+struct Event {
+    bool timed;
+    std::shared_ptr<Stream> stream;  // of the last record; null before
+    uint64_t position = 0;           // complete when so much of the stream has run
+    uint64_t nanos = 0;              // when it ran
+    bool asked = false;              // a first query says "not ready", as the device might
+};
+
+struct Function {
+    const emulator::Kernel* kernel;
+    uint64_t module;
+    size_t dynamicShared = 48 << 10;
+};
+
+struct InjectedFailure {
+    int callsUntil;
+    int code;
+};
+
+struct Device {
+    std::recursive_mutex mutex;
+
+    int count, major, minor, driverVersion, multiprocessors, kernelsFrom;
+    uint64_t memoryBytes;
+
+    bool initialised;
+    uint64_t generation = 0;  // of the contexts: a reset ends them all
+    int lost;                 // the sticky error, or 0
+    std::string complaint;    // the last sentence that was said
+
+    std::map<uintptr_t, Allocation> allocations;  // by address
+    std::map<uintptr_t, Allocation> freed;
+    uint64_t deviceBytes;
+    uint64_t nextHandle = 0x10000;
+    std::map<int, int> contexts;  // retained how often, by device
+    std::map<uint64_t, std::shared_ptr<Stream>> streams;
+    std::map<uint64_t, std::shared_ptr<Event>> events;
+    std::set<uint64_t> modules;
+    std::map<uint64_t, Function> functions;
+    std::map<uint64_t, std::shared_ptr<Graph>> graphs, executableGraphs;
+    std::set<uint64_t> cublasObjects;
+
+    std::map<std::string, int> calls, kernelCalls;
+    std::map<std::string, InjectedFailure> failures;
+
+    uint64_t handle() { return nextHandle += 16; }
+};
+
+// Never destroyed: other threads may still call when the process ends.
+Device& device = *new Device;
+
+thread_local uint64_t currentContext = 0;  // 0: none
+thread_local uint64_t currentGeneration = 0;
+
+constexpr uint64_t CONTEXT_OF_DEVICE = 0xC0DE0000;
+
+void say(const char* format, va_list values) {
+    char text[2048];
+    vsnprintf(text, sizeof text, format, values);
+    device.complaint = text;
+    fprintf(stderr, "emulated device: %s\n", text);
+}
+
+// An error that shows in all later calls, too.
+__attribute__((format(printf, 1, 2))) void lose_device(const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    say(format, values);
+    va_end(values);
+    device.lost = LAUNCH_FAILED;
+}
+
+// ---- Memory.
+
+constexpr size_t PAGE = 4096;
+constexpr size_t POISONED_AT_EACH_END = 32 << 20;  // of large allocations, which stay zero between
+
+size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
+
+uint64_t allocate(Kind kind, size_t bytes) {
+    const size_t mappingBytes = round_up(bytes, PAGE) + PAGE;
+    void* mapped = mmap(nullptr, mappingBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) {
+        answer(OUT_OF_MEMORY);
+    }
+    auto* mapping = static_cast<unsigned char*>(mapped);
+    mprotect(mapping + mappingBytes - PAGE, PAGE, PROT_NONE);
+    unsigned char* begin = mapping + mappingBytes - PAGE - round_up(bytes, 16);
+    const size_t ends = std::min(POISONED_AT_EACH_END, static_cast<size_t>(mapping + mappingBytes - PAGE - begin));
+    emulator::poison(mapping, static_cast<size_t>(begin - mapping));
+    emulator::poison(begin, ends);
+    emulator::poison(mapping + mappingBytes - PAGE - ends, ends);
+    const auto address = reinterpret_cast<uintptr_t>(begin);
+    device.allocations[address] = {kind, bytes, mapping, mappingBytes};
+    device.deviceBytes += kind == Kind::DEVICE ? bytes : 0;
+    return address;
+}
+
+void release(uint64_t address, const Allocation& allocation) {
+    auto* begin = reinterpret_cast<unsigned char*>(address);
+    unsigned char* end = begin + allocation.bytes;
+    if (!emulator::poisoned(allocation.mapping, static_cast<size_t>(begin - allocation.mapping))) {
+        lose_device("something was written before the start of an allocation of %zu bytes", allocation.bytes);
+    }
+    if (!emulator::poisoned(end, round_up(allocation.bytes, 16) - allocation.bytes)) {
+        lose_device("something was written past the end of an allocation of %zu bytes", allocation.bytes);
+    }
+    mmap(allocation.mapping, allocation.mappingBytes, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    device.deviceBytes -= allocation.kind == Kind::DEVICE ? allocation.bytes : 0;
+}
+
+void free_memory(Kind kind, uint64_t address) {
+    const auto found = device.allocations.find(address);
+    if (found == device.allocations.end() || found->second.kind != kind) {
+        refuse(INVALID_VALUE, "freed 0x%llx, which is no allocation%s", static_cast<unsigned long long>(address),
+               device.freed.count(address) ? " any more" : "");
+    }
+    const Allocation allocation = found->second;
+    device.allocations.erase(found);
+    device.freed[address] = allocation;
+    release(address, allocation);
+}
+
+const Allocation* find(const std::map<uintptr_t, Allocation>& among, uintptr_t address, uintptr_t* begin) {
+    auto next = among.upper_bound(address);
+    if (next == among.begin()) {
+        return nullptr;
+    }
+    --next;
+    *begin = next->first;
+    return &next->second;
+}
+
+unsigned char* memory(Kind kind, uint64_t address, size_t bytes, const char* what) {
+    uintptr_t begin = 0;
+    const Allocation* allocation = find(device.allocations, address, &begin);
+    if (allocation == nullptr || allocation->kind != kind || address + bytes > begin + allocation->bytes) {
+        refuse(INVALID_VALUE, "%s, 0x%llx to + %zu, is not inside %s memory", what,
+               static_cast<unsigned long long>(address), bytes, kind == Kind::DEVICE ? "device" : "pinned");
+    }
+    return reinterpret_cast<unsigned char*>(address);
+}
+
+bool describe(const void* where, char* text, size_t capacity) {
+    const auto address = reinterpret_cast<uintptr_t>(where);
+    uintptr_t begin = 0;
+    for (const auto* among : {&device.allocations, &device.freed}) {
+        const Allocation* found = find(*among, address, &begin);
+        const bool isFreed = among == &device.freed;
+        if (found != nullptr && address < begin + round_up(found->bytes, 16) + PAGE) {
+            snprintf(text, capacity, "%zu bytes from the start of %s allocation of %zu bytes",
+                     static_cast<size_t>(address - begin), isFreed ? "a freed" : "an", found->bytes);
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- Streams.
+
+template <typename T>
+T& by_handle(std::map<uint64_t, T>& among, uint64_t handle, const char* what) {
+    const auto found = among.find(handle);
+    if (found == among.end()) {
+        refuse(INVALID_HANDLE, "0x%llx is no %s", static_cast<unsigned long long>(handle), what);
+    }
+    return found->second;
+}
+
+void run_until(Stream& stream, uint64_t position) {
+    while (stream.done < position && !device.lost) {
+        const Work work = std::move(stream.queue.front());
+        stream.queue.pop_front();
+        work();
+        stream.done++;
+    }
+}
+
+void enter(Stream& stream, Work work) {
+    stream.queue.push_back(std::move(work));
+    stream.entered++;
+}
+
+void run_everything() {
+    for (auto& [handle, stream] : device.streams) {
+        run_until(*stream, stream->entered);
+    }
+}
+
+// Calls that wait for the device, or may: not while a stream is captured.
+void refuse_while_capturing() {
+    for (auto& [handle, stream] : device.streams) {
+        if (stream->capture) {
+            stream->captureIsInvalid = true;
+            refuse(STREAM_CAPTURE_UNSUPPORTED, "a call that may wait for the device, while a stream is captured");
+        }
+    }
+}
+
+Stream& idle_stream(uint64_t handle) {
+    Stream& stream = *by_handle(device.streams, handle, "stream");
+    if (stream.capture) {
+        stream.captureIsInvalid = true;
+        refuse(STREAM_CAPTURE_UNSUPPORTED, "not for a stream that is captured");
+    }
+    return stream;
+}
+
+uint64_t now_nanos() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+void copy_to_device(uint64_t target, uint64_t source, size_t bytes, uint64_t stream) {
+    submit(stream, [=]() -> Work {
+        const unsigned char* host = memory(Kind::PINNED, source, bytes, "source of a copy to the device");
+        unsigned char* card = device_memory(target, bytes, "target of a copy to the device");
+        auto snapshot = std::make_shared<std::vector<unsigned char>>(host, host + bytes);
+        return [=] {
+            if (memcmp(snapshot->data(), host, bytes) != 0) {
+                lose_device("pinned memory was changed while a copy of %zu bytes from it was under way", bytes);
+            }
+            memcpy(card, snapshot->data(), bytes);
+        };
+    });
+}
+
+void copy_to_host(uint64_t target, uint64_t source, size_t bytes, uint64_t stream) {
+    submit(stream, [=]() -> Work {
+        unsigned char* host = memory(Kind::PINNED, target, bytes, "target of a copy to the host");
+        const unsigned char* card = device_memory(source, bytes, "source of a copy to the host");
+        emulator::poison(host, bytes);
+        return [=] { memcpy(host, card, bytes); };
+    });
+}
+
+// ---- Kernels.
+
+struct Grid {
+    unsigned x, y, threads;
+    size_t sharedBytes;
+};
+
+// Static and dynamic together; a kernel that wants more than 48 KiB of the latter has to ask before.
+size_t shared_limit() {
+    if (device.major == 8) {
+        return (device.minor == 0 || device.minor == 7 ? 163 : 99) << 10;
+    }
+    return 227 << 10;
+}
+
+void run_kernel(const emulator::Kernel& kernel, const Grid& grid, const std::shared_ptr<void>& arguments) {
+    device.kernelCalls[kernel.name]++;
+    const emulator::Launch launch = {kernel.name,        static_cast<int>(grid.x), static_cast<int>(grid.y),
+                                     static_cast<int>(grid.threads), grid.sharedBytes, shared_limit(),
+                                     kernel.body,        arguments.get()};
+    if (const char* sentence = emulator::run(launch)) {
+        lose_device("%s", sentence);
+    }
+}
+
+void launch(const Function& function, const Grid& grid, void* const* parameters, uint64_t stream) {
+    const emulator::Kernel& kernel = *function.kernel;
+    if (grid.x == 0 || grid.y == 0 || grid.y > 65535 || grid.threads == 0 || grid.threads > 1024) {
+        refuse(INVALID_VALUE, "%s: a grid of %u x %u blocks of %u threads", kernel.name, grid.x, grid.y, grid.threads);
+    }
+    if (grid.threads % 32 != 0) {
+        refuse(INVALID_VALUE, "%s: %u threads are not whole warps", kernel.name, grid.threads);
+    }
+    if (grid.sharedBytes > function.dynamicShared) {
+        refuse(INVALID_VALUE, "%s: %zu bytes of shared memory, %zu were asked for before", kernel.name,
+               grid.sharedBytes, function.dynamicShared);
+    }
+    for (size_t i = 0; i < kernel.parameterCount; i++) {
+        if (parameters == nullptr || parameters[i] == nullptr) {
+            refuse(INVALID_VALUE, "%s: parameter %zu of %zu is missing", kernel.name, i, kernel.parameterCount);
+        }
+    }
+    const std::shared_ptr<void> arguments = kernel.copy(parameters);
+    for (const void* pointer : kernel.pointers(arguments.get())) {
+        if (pointer != nullptr) {
+            device_memory(reinterpret_cast<uint64_t>(pointer), 0, kernel.name);
+        }
+        if (reinterpret_cast<uint64_t>(pointer) % 16 != 0) {
+            refuse(INVALID_VALUE, "%s: pointer %p is no multiple of 16", kernel.name, pointer);
+        }
+    }
+    submit(stream, [=]() -> Work { return [=] { run_kernel(*function.kernel, grid, arguments); }; });
+}
+
+int attribute(int number) {
+    switch (number) {
+        case 1: return 1024;                                      // threads per block
+        case 8: return 48 << 10;                                  // shared memory per block
+        case 10: return 32;                                       // warp size
+        case 13: return 1980000;                                  // clock rate, kHz
+        case 16: return device.multiprocessors;
+        case 38: return 50 << 20;                                 // L2 cache, bytes
+        case 39: return 2048;                                     // threads per multiprocessor
+        case 75: return device.major;
+        case 76: return device.minor;
+        case 81: return static_cast<int>(shared_limit()) + 1024;  // shared memory per multiprocessor
+        case 97: return static_cast<int>(shared_limit());         // shared memory per block, if asked for
+        default: refuse(INVALID_VALUE, "device attribute %d is none that the fake knows", number);
+    }
+}
+
+void check_device(int ordinal) {
+    if (ordinal < 0 || ordinal >= device.count) {
+        answer(INVALID_DEVICE);
+    }
+}
+
+void reset() {
+    for (const auto& [address, allocation] : device.allocations) {
+        munmap(allocation.mapping, allocation.mappingBytes);
+    }
+    for (const auto& [address, allocation] : device.freed) {
+        munmap(allocation.mapping, allocation.mappingBytes);
+    }
+    device.allocations.clear();
+    device.freed.clear();
+    device.deviceBytes = 0;
+    device.contexts.clear();
+    device.streams.clear();
+    device.events.clear();
+    device.modules.clear();
+    device.functions.clear();
+    device.graphs.clear();
+    device.executableGraphs.clear();
+    device.cublasObjects.clear();
+    device.calls.clear();
+    device.kernelCalls.clear();
+    device.failures.clear();
+    device.complaint.clear();
+    device.lost = 0;
+    device.initialised = false;
+    device.generation++;
+    device.count = 1;
+    device.major = 9;
+    device.minor = 0;
+    device.driverVersion = 13000;
+    device.memoryBytes = 1ull << 30;
+    device.multiprocessors = 8;
+    device.kernelsFrom = 80;
+    emulator::describe_address = describe;
+    emulator::schedule(1);
+}
+
+const bool isReset = (reset(), true);
+
+}  // namespace
+
+void answer(int code) { throw Refused{code}; }
+
+void refuse(int code, const char* format, ...) {
+    va_list values;
+    va_start(values, format);
+    say(format, values);
+    va_end(values);
+    throw Refused{code};
+}
+
+int call(const char* function, Needs needs, const std::function<void()>& body) {
+    const std::lock_guard lock(device.mutex);
+    device.calls[function]++;
+    const auto failure = device.failures.find(function);
+    if (failure != device.failures.end() && --failure->second.callsUntil == 0) {
+        const int code = failure->second.code;
+        device.failures.erase(failure);
+        if (is_sticky(code)) {
+            device.lost = code;
+        } else {
+            return code;
+        }
+    }
+    if (needs != Needs::NOTHING && !device.initialised) {
+        return NOT_INITIALIZED;
+    }
+    const bool hasContext = currentContext != 0 && currentGeneration == device.generation
+        && device.contexts[static_cast<int>(currentContext - CONTEXT_OF_DEVICE)] > 0;
+    const bool usesDevice = needs == Needs::CONTEXT || needs == Needs::CONTEXT_TO_RELEASE;
+    if (usesDevice && !hasContext) {
+        return INVALID_CONTEXT;
+    }
+    if (needs == Needs::CONTEXT && device.lost) {
+        return device.lost;
+    }
+    try {
+        body();
+    } catch (const Refused& refused) {
+        return refused.code;
+    }
+    return usesDevice ? device.lost : SUCCESS;
+}
+
+unsigned char* device_memory(uint64_t address, size_t bytes, const char* what) {
+    return memory(Kind::DEVICE, address, bytes, what);
+}
+
+void submit(uint64_t handle, const RecordedWork& work) {
+    Stream& stream = *by_handle(device.streams, handle, "stream");
+    if (stream.capture) {
+        stream.capture->work.push_back(work);
+    } else {
+        enter(stream, work());
+    }
+}
+
+uint64_t new_cublas_object() { return *device.cublasObjects.insert(device.handle()).first; }
+void drop_cublas_object(uint64_t handle) { device.cublasObjects.erase(handle); }
+bool is_cublas_object(uint64_t handle) { return device.cublasObjects.count(handle) > 0; }
+
+}  // namespace fake
+
+using namespace fake;
+
+// ---- The driver API, as far as the runner uses it. Signatures as in cuda.h; handles and device pointers are numbers.
+extern "C" {
+
+int cuInit(unsigned flags) {
+    return call(__func__, Needs::NOTHING, [&] {
+        if (flags != 0) {
+            refuse(INVALID_VALUE, "cuInit takes no flags");
+        }
+        if (device.count == 0) {
+            answer(NO_DEVICE);
+        }
+        device.initialised = true;
+    });
+}
+
+int cuDriverGetVersion(int* version) {
+    return call(__func__, Needs::NOTHING, [&] { *version = device.driverVersion; });
+}
+
+int cuGetErrorName(int code, const char** name) {
+    const auto found = ERROR_NAMES.find(code);
+    *name = found == ERROR_NAMES.end() ? nullptr : found->second;
+    return found == ERROR_NAMES.end() ? INVALID_VALUE : SUCCESS;
+}
+
+int cuDeviceGetCount(int* count) {
+    return call(__func__, Needs::INITIALISED, [&] { *count = device.count; });
+}
+
+int cuDeviceGet(int* result, int ordinal) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        check_device(ordinal);
+        *result = ordinal;
+    });
+}
+
+int cuDeviceGetName(char* name, int length, int ordinal) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        check_device(ordinal);
+        snprintf(name, static_cast<size_t>(length), "Emulated device %d", ordinal);
+    });
+}
+
+int cuDeviceTotalMem_v2(size_t* bytes, int ordinal) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        check_device(ordinal);
+        *bytes = device.memoryBytes;
+    });
+}
+
+int cuDeviceGetAttribute(int* value, int number, int ordinal) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        check_device(ordinal);
+        *value = attribute(number);
+    });
+}
+
+int cuDevicePrimaryCtxRetain(uint64_t* context, int ordinal) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        check_device(ordinal);
+        device.contexts[ordinal]++;
+        *context = CONTEXT_OF_DEVICE + static_cast<uint64_t>(ordinal);
+    });
+}
+
+int cuDevicePrimaryCtxRelease_v2(int ordinal) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        if (device.contexts[ordinal] == 0) {
+            refuse(INVALID_CONTEXT, "the context of device %d is released more often than retained", ordinal);
+        }
+        device.contexts[ordinal]--;
+    });
+}
+
+int cuCtxSetCurrent(uint64_t context) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        if (context != 0 && device.contexts[static_cast<int>(context - CONTEXT_OF_DEVICE)] == 0) {
+            refuse(INVALID_CONTEXT, "0x%llx is no context", static_cast<unsigned long long>(context));
+        }
+        currentContext = context;
+        currentGeneration = device.generation;
+    });
+}
+
+int cuCtxSynchronize() {
+    return call(__func__, Needs::CONTEXT, [&] {
+        refuse_while_capturing();
+        run_everything();
+    });
+}
+
+int cuMemGetInfo_v2(size_t* free, size_t* total) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        *free = device.memoryBytes - device.deviceBytes;
+        *total = device.memoryBytes;
+    });
+}
+
+int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        refuse_while_capturing();
+        if (bytes == 0) {
+            refuse(INVALID_VALUE, "an allocation of no bytes");
+        }
+        if (bytes > device.memoryBytes - device.deviceBytes) {
+            answer(OUT_OF_MEMORY);
+        }
+        *address = allocate(Kind::DEVICE, bytes);
+    });
+}
+
+int cuMemFree_v2(uint64_t address) {
+    return call(__func__, Needs::CONTEXT_TO_RELEASE, [&] {
+        refuse_while_capturing();
+        run_everything();  // as the device does
+        free_memory(Kind::DEVICE, address);
+    });
+}
+
+int cuMemHostAlloc(uint64_t* address, size_t bytes, unsigned) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        refuse_while_capturing();
+        if (bytes == 0) {
+            refuse(INVALID_VALUE, "an allocation of no bytes");
+        }
+        *address = allocate(Kind::PINNED, bytes);
+    });
+}
+
+int cuMemFreeHost(uint64_t address) {
+    return call(__func__, Needs::CONTEXT_TO_RELEASE, [&] {
+        refuse_while_capturing();
+        run_everything();
+        free_memory(Kind::PINNED, address);
+    });
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, uint64_t stream) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        memory(Kind::PINNED, source, bytes, "source of a copy to the device");
+        device_memory(target, bytes, "target of a copy to the device");
+        copy_to_device(target, source, bytes, stream);
+    });
+}
+
+int cuMemcpyDtoHAsync_v2(uint64_t target, uint64_t source, size_t bytes, uint64_t stream) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        memory(Kind::PINNED, target, bytes, "target of a copy to the host");
+        device_memory(source, bytes, "source of a copy to the host");
+        copy_to_host(target, source, bytes, stream);
+    });
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t target, uint64_t source, size_t bytes, uint64_t stream) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        unsigned char* to = device_memory(target, bytes, "target of a copy");
+        const unsigned char* from = device_memory(source, bytes, "source of a copy");
+        submit(stream, [=]() -> Work { return [=] { memmove(to, from, bytes); }; });
+    });
+}
+
+int cuMemsetD8Async(uint64_t target, unsigned char value, size_t bytes, uint64_t stream) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        unsigned char* to = device_memory(target, bytes, "target of a fill");
+        submit(stream, [=]() -> Work { return [=] { memset(to, value, bytes); }; });
+    });
+}
+
+int cuStreamCreate(uint64_t* stream, unsigned flags) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        if (flags != 1) {
+            refuse(INVALID_VALUE, "streams of ours are non-blocking: flags 1, not %u", flags);
+        }
+        *stream = device.handle();
+        device.streams[*stream] = std::make_shared<Stream>();
+    });
+}
+
+int cuStreamDestroy_v2(uint64_t handle) {
+    return call(__func__, Needs::CONTEXT_TO_RELEASE, [&] {
+        Stream& stream = *by_handle(device.streams, handle, "stream");
+        run_until(stream, stream.entered);
+        device.streams.erase(handle);
+    });
+}
+
+int cuStreamSynchronize(uint64_t handle) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        Stream& stream = idle_stream(handle);
+        run_until(stream, stream.entered);
+    });
+}
+
+int cuStreamWaitEvent(uint64_t handle, uint64_t eventHandle, unsigned) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        Stream& stream = idle_stream(handle);
+        const Event& event = *by_handle(device.events, eventHandle, "event");
+        if (event.stream) {
+            enter(stream, [from = event.stream, position = event.position] { run_until(*from, position); });
+        }
+    });
+}
+
+int cuStreamBeginCapture_v2(uint64_t handle, int mode) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        Stream& stream = idle_stream(handle);
+        if (mode < 0 || mode > 2) {
+            refuse(INVALID_VALUE, "capture mode %d", mode);
+        }
+        stream.capture = std::make_shared<Graph>();
+        stream.captureIsInvalid = false;
+    });
+}
+
+int cuStreamEndCapture(uint64_t handle, uint64_t* graph) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        Stream& stream = *by_handle(device.streams, handle, "stream");
+        *graph = 0;
+        if (!stream.capture) {
+            refuse(ILLEGAL_STATE, "the stream is not captured");
+        }
+        const std::shared_ptr<Graph> captured = std::move(stream.capture);
+        stream.capture = nullptr;
+        if (stream.captureIsInvalid) {
+            answer(STREAM_CAPTURE_INVALIDATED);
+        }
+        *graph = device.handle();
+        device.graphs[*graph] = captured;
+    });
+}
+
+int cuEventCreate(uint64_t* event, unsigned flags) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        if (flags & ~3u) {
+            refuse(INVALID_VALUE, "event flags %u", flags);
+        }
+        *event = device.handle();
+        device.events[*event] = std::make_shared<Event>();
+        device.events[*event]->timed = (flags & 2) == 0;
+    });
+}
+
+int cuEventDestroy_v2(uint64_t handle) {
+    return call(__func__, Needs::CONTEXT_TO_RELEASE, [&] {
+        by_handle(device.events, handle, "event");
+        device.events.erase(handle);
+    });
+}
+
+int cuEventRecord(uint64_t handle, uint64_t streamHandle) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        const std::shared_ptr<Event> event = by_handle(device.events, handle, "event");
+        idle_stream(streamHandle);
+        event->stream = by_handle(device.streams, streamHandle, "stream");
+        enter(*event->stream, [event] { event->nanos = now_nanos(); });
+        event->position = event->stream->entered;
+        event->asked = false;
+    });
+}
+
+int cuEventQuery(uint64_t handle) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        Event& event = *by_handle(device.events, handle, "event");
+        if (event.stream && event.stream->done < event.position) {
+            if (!event.asked) {
+                event.asked = true;
+                answer(NOT_READY);
+            }
+            run_until(*event.stream, event.position);
+        }
+    });
+}
+
+int cuEventSynchronize(uint64_t handle) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        Event& event = *by_handle(device.events, handle, "event");
+        if (event.stream) {
+            run_until(*event.stream, event.position);
+        }
+    });
+}
+
+int cuEventElapsedTime(float* milliseconds, uint64_t startHandle, uint64_t endHandle) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        const Event& start = *by_handle(device.events, startHandle, "event");
+        const Event& end = *by_handle(device.events, endHandle, "event");
+        for (const Event* event : {&start, &end}) {
+            if (!event->timed || !event->stream) {
+                refuse(INVALID_HANDLE, "an event without a time");
+            }
+            if (event->stream->done < event->position) {
+                answer(NOT_READY);
+            }
+        }
+        *milliseconds = static_cast<float>(static_cast<double>(end.nanos - start.nanos) / 1e6);
+    });
+}
+
+int cuGraphInstantiateWithFlags(uint64_t* executable, uint64_t graph, uint64_t flags) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        if (flags != 0) {
+            refuse(INVALID_VALUE, "graph flags %llu", static_cast<unsigned long long>(flags));
+        }
+        const std::shared_ptr<Graph> source = by_handle(device.graphs, graph, "graph");
+        *executable = device.handle();
+        device.executableGraphs[*executable] = std::make_shared<Graph>(*source);
+    });
+}
+
+int cuGraphLaunch(uint64_t executable, uint64_t stream) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        const Graph& graph = *by_handle(device.executableGraphs, executable, "executable graph");
+        idle_stream(stream);
+        for (const RecordedWork& work : graph.work) {
+            submit(stream, work);
+        }
+    });
+}
+
+int cuGraphExecDestroy(uint64_t executable) {
+    return call(__func__, Needs::CONTEXT_TO_RELEASE, [&] {
+        by_handle(device.executableGraphs, executable, "executable graph");
+        device.executableGraphs.erase(executable);
+    });
+}
+
+int cuGraphDestroy(uint64_t graph) {
+    return call(__func__, Needs::CONTEXT_TO_RELEASE, [&] {
+        by_handle(device.graphs, graph, "graph");
+        device.graphs.erase(graph);
+    });
+}
+
+int cuModuleLoadData(uint64_t* module, const void* image) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        refuse_while_capturing();
+        uint32_t magic;
+        memcpy(&magic, image, sizeof magic);
+        if (magic != 0xBA55ED50) {
+            answer(INVALID_IMAGE);
+        }
+        if (device.major * 10 + device.minor < device.kernelsFrom) {
+            answer(NO_BINARY_FOR_GPU);
+        }
+        *module = device.handle();
+        device.modules.insert(*module);
+    });
+}
+
+int cuModuleUnload(uint64_t module) {
+    return call(__func__, Needs::CONTEXT_TO_RELEASE, [&] {
+        if (device.modules.erase(module) == 0) {
+            refuse(INVALID_HANDLE, "0x%llx is no module", static_cast<unsigned long long>(module));
+        }
+        run_everything();
+        for (auto function = device.functions.begin(); function != device.functions.end();) {
+            function = function->second.module == module ? device.functions.erase(function) : std::next(function);
+        }
+    });
+}
+
+int cuModuleGetFunction(uint64_t* function, uint64_t module, const char* name) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        const emulator::Kernel* kernel = emulator::find_kernel(name);
+        if (device.modules.count(module) == 0) {
+            refuse(INVALID_HANDLE, "0x%llx is no module", static_cast<unsigned long long>(module));
+        }
+        if (kernel == nullptr) {
+            answer(NOT_FOUND);
+        }
+        *function = device.handle();
+        device.functions[*function] = {kernel, module};
+    });
+}
+
+int cuFuncSetAttribute(uint64_t function, int number, int value) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        Function& changed = by_handle(device.functions, function, "function");
+        constexpr int MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
+        if (number != MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || static_cast<size_t>(value) > shared_limit()) {
+            refuse(INVALID_VALUE, "%s: attribute %d = %d", changed.kernel->name, number, value);
+        }
+        changed.dynamicShared = static_cast<size_t>(value);
+    });
+}
+
+int cuLaunchKernel(uint64_t function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned threadsX,
+                   unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, uint64_t stream, void** parameters,
+                   void** extra) {
+    return call(__func__, Needs::CONTEXT, [&] {
+        if (gridZ != 1 || threadsY != 1 || threadsZ != 1 || extra != nullptr) {
+            refuse(INVALID_VALUE, "kernels of ours have grids (x, y, 1), blocks (x, 1, 1) and no extra");
+        }
+        launch(by_handle(device.functions, function, "function"), {gridX, gridY, threadsX, sharedBytes}, parameters,
+               stream);
+    });
+}
+
+// ---- For the tests.
+
+void fake_reset() {
+    const std::lock_guard lock(device.mutex);
+    reset();
+}
+
+void fake_devices(int count, int major, int minor, uint64_t bytes, int driverVersion) {
+    const std::lock_guard lock(device.mutex);
+    device.count = count;
+    device.major = major;
+    device.minor = minor;
+    device.memoryBytes = bytes;
+    device.driverVersion = driverVersion;
+}
+
+void fake_multiprocessors(int count) {
+    const std::lock_guard lock(device.mutex);
+    device.multiprocessors = count;
+}
+
+// Images hold kernels for cards from this compute capability on: 80 unless said.
+void fake_architecture(int lowest) {
+    const std::lock_guard lock(device.mutex);
+    device.kernelsFrom = lowest;
+}
+
+// The nth call from now fails, 1 is the next; a sticky code stays for all later ones.
+void fake_fail(const char* function, int nth, int code) {
+    const std::lock_guard lock(device.mutex);
+    device.failures[function] = {nth, code};
+}
+
+int fake_calls(const char* function) {
+    const std::lock_guard lock(device.mutex);
+    return device.calls[function];
+}
+
+int fake_kernel_calls(const char* name) {
+    const std::lock_guard lock(device.mutex);
+    return device.kernelCalls[name];
+}
+
+// How many there are of a kind; -1 if the kind is unknown.
+int fake_live(const char* kind) {
+    const std::lock_guard lock(device.mutex);
+    const std::string name = kind;
+    auto allocations = [](Kind wanted) {
+        return static_cast<int>(std::count_if(device.allocations.begin(), device.allocations.end(),
+                                              [=](const auto& entry) { return entry.second.kind == wanted; }));
+    };
+    auto contexts = [] {
+        int count = 0;
+        for (const auto& [ordinal, retained] : device.contexts) {
+            count += retained;
+        }
+        return count;
+    };
+    return name == "device"    ? allocations(Kind::DEVICE)
+         : name == "pinned"    ? allocations(Kind::PINNED)
+         : name == "stream"    ? static_cast<int>(device.streams.size())
+         : name == "event"     ? static_cast<int>(device.events.size())
+         : name == "module"    ? static_cast<int>(device.modules.size())
+         : name == "graph"     ? static_cast<int>(device.graphs.size())
+         : name == "graphExec" ? static_cast<int>(device.executableGraphs.size())
+         : name == "context"   ? contexts()
+         : name == "cublas"    ? static_cast<int>(device.cublasObjects.size())
+                               : -1;
+}
+
+void fake_schedule(uint64_t seed) {
+    const std::lock_guard lock(device.mutex);
+    emulator::schedule(seed);
+}
+
+// The last sentence that was said on the standard error, empty if there was none since the reset. Valid until the next.
+const char* fake_complaint() {
+    const std::lock_guard lock(device.mutex);
+    return device.complaint.c_str();
+}
+
+// Name of a kernel by index; null past the last.
+const char* fake_kernel_name(int index) {
+    const auto& table = emulator::kernels();
+    return static_cast<size_t>(index) < table.size() ? table[static_cast<size_t>(index)].name : nullptr;
+}
+
+}  // extern "C"
