@@ -12,8 +12,8 @@ import java.util.Arrays;
  * <p><b>Decode.</b> A sequence with one token is one work item for each KV head, or several if its blocks are cut into
  * pieces. Cutting fills the card where sequences are few or uneven; it costs a pass over the partial results. A card
  * holds {@value #BLOCKS_PER_MULTIPROCESSOR} thread blocks a multiprocessor at a time, one such round being a wave. With
- * pieces of c blocks at most the cost is {@code waves · (c + 2)} block reads, and {@value #REDUCE_COST} more if anything
- * is cut. Source of the idea, a plan made on the host once a step: Ye et al., FlashInfer, arXiv 2501.01005.
+ * pieces of c blocks at most the cost is {@code waves · (c + 2)} block reads, and {@value #REDUCE_COST} more if
+ * anything is cut. Source of the idea, a plan made on the host once a step: Ye et al., FlashInfer, arXiv 2501.01005.
  *
  * <p><b>Prefill.</b> A sequence with more tokens is cut into tiles of up to {@value #TILE_ROWS} of them.
  *
@@ -28,10 +28,9 @@ import java.util.Arrays;
  */
 final class AttentionPlan {
 
-    static final int BLOCK_TOKENS = 16;
     static final int TILE_ROWS = 128;
     /** Sequences of the largest step; its plan has to fit into a staging slot. */
-    static final int MAX_SEQUENCES = 16_384;
+    static final int MAX_SEQUENCES = 8_192;
     private static final int HEADER_INTS = 4;
     private static final int WORK_INTS = 8;
     private static final int REDUCE_INTS = 4;
@@ -85,6 +84,11 @@ final class AttentionPlan {
         return 2 * extraWork(kvHeads);
     }
 
+    /** The most sequences that are cut in a step in which {@code decodes} have one token: each takes an extra item. */
+    int reduceCapacity(int decodes, int kvHeads) {
+        return Math.min(decodes, extraWork(kvHeads));
+    }
+
     /** The most bytes of the plan of a step of {@code decodes} sequences with one token each. */
     long decodeBytes(int decodes, int kvHeads) {
         return (long) Integer.BYTES
@@ -106,7 +110,7 @@ final class AttentionPlan {
             int tokens = queryStarts[sequence + 1] - queryStarts[sequence];
             requireContext(sequence, tokens, contextLengths[sequence]);
             if (tokens == 1) {
-                blockCounts[decodeCount] = Math.ceilDiv(contextLengths[sequence], BLOCK_TOKENS);
+                blockCounts[decodeCount] = Math.ceilDiv(contextLengths[sequence], KernelSizes.BLOCK_TOKENS);
                 sequences[decodeCount++] = sequence;
             }
         }

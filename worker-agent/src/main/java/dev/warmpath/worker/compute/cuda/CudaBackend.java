@@ -1,24 +1,67 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.Bf16;
 import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.Completion;
 import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.DeviceLostException;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
+import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** Steps on an NVIDIA card. */
+/**
+ * Steps on an NVIDIA card. Operations are recorded and launched together, when a step is submitted or somebody has to
+ * see what they did:
+ * <pre>
+ *   write ─→ staged          feedTokens … sample ─→ recorded
+ *   submit:  plan the attention · send what was staged · replay the step's graph, or launch its kernels · bring results
+ *   await:   wait for the results' event
+ * </pre>
+ * A step in which every sequence decodes one token is replayed as a graph, with its row count rounded up to a bucket;
+ * all others are launched kernel by kernel with the rows they have. Everything runs on one stream, except that blocks
+ * cross to and from the host tier on another. The host never waits for the card except in {@link #await} and
+ * {@link #read}, and where a ring of pinned memory has run full.
+ */
 public final class CudaBackend implements ComputeBackend {
+
+    private final CudaDevice device;
+    private final CacheType cacheType;
+    private final Handles handles;
+    private final CudaStream stream;
+    private final Staging staging;
+    private final Launcher launcher;
+    private final StepGraphs graphs;
+    private final BlockCopier blockCopier;
+    private final StepResults results;
+    private final AttentionPlan plan;
+    private final StepProgram program = new StepProgram();
+    private final List<SwapStream> swaps = new ArrayList<>();
+    private final ArrayDeque<SubmittedStep> outstanding = new ArrayDeque<>();
+    /** What replayed steps read from one place, whatever step it is: the plan, and how many rows live. */
+    private final DevicePointer replayedPlan;
+    private final DevicePointer liveRows;
+    private final MemorySegment liveRowCount = Arena.ofAuto().allocate(ValueLayout.JAVA_INT);
+    private long submittedSteps;
+
+    private record SubmittedStep(Completion completion, SampledTokens sampled, int rowCount, StepResults.Slot result) {
+    }
 
     /**
      * Opens the card.
@@ -26,32 +69,378 @@ public final class CudaBackend implements ComputeBackend {
      * @throws CudaUnavailableException if this machine or this build cannot compute on CUDA; the message says why
      */
     public static CudaBackend open(CudaSettings settings, CacheType cacheType) throws CudaUnavailableException {
-        throw new UnsupportedOperationException();
+        var device = CudaDevice.open(settings);
+        try {
+            return on(device, cacheType);
+        } catch (ComputeException | DeviceLostException e) {
+            throw new CudaUnavailableException("CUDA device %d, %s, cannot be used: %s"
+                    .formatted(settings.device(), device.name(), e.getMessage()), e);
+        }
     }
 
-    /** Over a device that is open already, which this backend closes. */
+    /** Over a device that is open already, which this backend closes, also if this fails. */
     static CudaBackend on(CudaDevice device, CacheType cacheType) {
-        throw new UnsupportedOperationException();
+        try {
+            return new CudaBackend(device, cacheType);
+        } catch (RuntimeException e) {
+            device.close();
+            throw e;
+        }
     }
 
-    /** One line for the log: card, memory, driver, libraries. */
-    public String describe() {
-        throw new UnsupportedOperationException();
+    private CudaBackend(CudaDevice device, CacheType cacheType) {
+        if (cacheType == CacheType.F32) {
+            throw new IllegalArgumentException("the CUDA kernels keep no keys and values of float32");
+        }
+        this.device = device;
+        this.cacheType = cacheType;
+        handles = new Handles(device);
+        stream = device.newStream();
+        staging = new Staging(device, stream);
+        launcher = new Launcher(device, stream);
+        graphs = new StepGraphs(stream);
+        blockCopier = new BlockCopier(device, stream, staging);
+        results = new StepResults(device, stream);
+        plan = new AttentionPlan(device.multiprocessors());
+        replayedPlan = device.allocate(plan.decodeBytes(StepGraphs.MAX_ROWS, 1), "a step's plan");
+        liveRows = device.allocate(Integer.BYTES, "a step's row count");
     }
 
-    /** Times operations and copies on this card. */
-    public DeviceTimer timer() {
-        throw new UnsupportedOperationException();
+    // ---- running what was recorded
+
+    /** Where and how wide a program is launched. @param rows of all operations; {@link #EXACT}: what each has */
+    private record Pass(int rows, @Nullable DevicePointer live, Launcher.Reach reach) {
+
+        static final int EXACT = 0;
+    }
+
+    /** Runs what was recorded. Afterwards nothing is recorded or staged, whether it worked or not. */
+    private void run(boolean mayReplay) {
+        if (program.isEmpty() && staging.isEmpty()) {
+            return;
+        }
+        try {
+            Pass pass = prepare(mayReplay);
+            if (pass.rows() == Pass.EXACT) {
+                launch(pass);
+            } else {
+                graphs.launch(program, pass.rows(), () -> launch(pass));
+            }
+        } finally {
+            program.clear();
+            staging.close();
+        }
+    }
+
+    /** Records operations and captures them, in the way in which {@link #submit} would run them. */
+    CudaGraph capture(Runnable operations) {
+        run(false);
+        operations.run();
+        try {
+            Pass pass = prepare(true);
+            return graphs.capture(() -> launch(pass));
+        } finally {
+            program.clear();
+            staging.close();
+        }
+    }
+
+    /** Plans the attention and sends that and all that was staged. */
+    private Pass prepare(boolean mayReplay) {
+        int rows = program.commonRowCount();
+        boolean decodes = !program.attends() || plan.decodeCount() == rows && plan.tileCount() == 0;
+        boolean replays = mayReplay && decodes && rows > 0 && rows <= StepGraphs.MAX_ROWS;
+        Pass pass = replays ? replayed(rows) : new Pass(Pass.EXACT, null, exactReach());
+        staging.send();
+        return pass;
+    }
+
+    private Pass replayed(int rows) {
+        int bucket = StepGraphs.bucket(rows);
+        liveRowCount.set(ValueLayout.JAVA_INT, 0, rows);
+        staging.write(liveRows, liveRowCount);
+        if (!program.attends()) {
+            return new Pass(bucket, liveRows, Launcher.Reach.NOTHING);
+        }
+        staging.write(replayedPlan, plan.decode());
+        return new Pass(bucket, liveRows, new Launcher.Reach(replayedPlan, plan.workCapacity(bucket, program.kvHeads()),
+                plan.reduceCapacity(bucket, program.kvHeads()), null, 0));
+    }
+
+    private Launcher.Reach exactReach() {
+        if (!program.attends()) {
+            return Launcher.Reach.NOTHING;
+        }
+        return new Launcher.Reach(plan.workCount() == 0 ? null : staging.place(plan.decode()), plan.workCount(),
+                plan.reduceCount(), plan.tileCount() == 0 ? null : staging.place(plan.tiles()), plan.tileCount());
+    }
+
+    private void launch(Pass pass) {
+        List<Operation> operations = program.operations();
+        for (int i = 0; i < operations.size(); i++) {
+            int rows = pass.rows() == Pass.EXACT ? program.rowCount(i) : pass.rows();
+            launcher.launch(operations.get(i), rows, pass.live(), pass.reach());
+        }
+    }
+
+    // ---- steps
+
+    @Override
+    public Completion submit(SampledTokens sampled, int rowCount) {
+        Shapes.rows(sampled.tokens(), rowCount);
+        CudaTensor tokens = handles.ints(sampled.tokens(), rowCount);
+        CudaTensor logprobs = handles.floats(sampled.logprobs(), rowCount);
+        requireNotOutstanding(sampled);
+        run(true);
+        StepResults.Slot result = results.bring(tokens, logprobs, rowCount);
+        var completion = new Completion(++submittedSteps);
+        outstanding.addLast(new SubmittedStep(completion, sampled, rowCount, result));
+        return completion;
+    }
+
+    private void requireNotOutstanding(SampledTokens sampled) {
+        for (SubmittedStep step : outstanding) {
+            if (step.sampled().tokens() == sampled.tokens()) {
+                throw new IllegalStateException("step %d drew into the same tensor and has not been awaited"
+                        .formatted(step.completion().stepNumber()));
+            }
+        }
     }
 
     @Override
-    public String name() {
-        throw new UnsupportedOperationException();
+    public void await(Completion completion, StepOutput output) {
+        SubmittedStep step = outstanding.peekFirst();
+        if (step == null || !step.completion().equals(completion)) {
+            throw new IllegalStateException(
+                    "step %d is not the oldest outstanding one".formatted(completion.stepNumber()));
+        }
+        if (step.rowCount() > output.capacity()) {
+            throw new IllegalArgumentException(
+                    "step brings %d tokens, the output takes %d".formatted(step.rowCount(), output.capacity()));
+        }
+        outstanding.removeFirst();
+        output.filled(0);
+        step.result().arrived().synchronize();
+        try {
+            hand(step, output);
+        } finally {
+            results.giveBack(step.result());
+        }
+    }
+
+    private static void hand(SubmittedStep step, StepOutput output) {
+        MemorySegment tokens = step.result().tokens();
+        for (int row = 0; row < step.rowCount(); row++) {
+            if (tokens.getAtIndex(ValueLayout.JAVA_INT, row) == SampledTokens.NO_TOKEN) {
+                throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
+            }
+        }
+        MemorySegment.copy(tokens, 0, output.tokens(), 0, (long) step.rowCount() * Integer.BYTES);
+        MemorySegment.copy(step.result().logprobs(), 0, output.logprobs(), 0, (long) step.rowCount() * Float.BYTES);
+        output.filled(step.rowCount());
+    }
+
+    // ---- operations, recorded
+
+    @Override
+    public void feedTokens(SampledTokens drawn, Tensor sources, Tensor tokens, int rowCount) {
+        record(new Operation.FeedTokens(handles.ints(drawn.tokens(), 0), handles.ints(sources, rowCount),
+                handles.ints(tokens, rowCount)), rowCount);
     }
 
     @Override
-    public DataType activationType() {
-        throw new UnsupportedOperationException();
+    public void embed(Tensor tokens, Tensor table, Tensor hidden, int rowCount) {
+        Shapes.embed(table, hidden);
+        record(new Operation.Embed(handles.ints(tokens, rowCount), handles.weight(table),
+                handles.activations(hidden, rowCount)), rowCount);
+    }
+
+    @Override
+    public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
+        Shapes.norm(input, weight, output);
+        record(new Operation.RmsNorm(handles.activations(input, rowCount), handles.activations(weight, 1), epsilon,
+                handles.activations(output, rowCount)), rowCount);
+    }
+
+    @Override
+    public void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount) {
+        Shapes.norm(addend, weight, output);
+        Shapes.norm(residual, weight, output);
+        record(new Operation.AddRmsNorm(handles.activations(residual, rowCount), handles.activations(addend, rowCount),
+                handles.activations(weight, 1), epsilon, handles.activations(output, rowCount)), rowCount);
+    }
+
+    @Override
+    public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
+        Shapes.matmul(input, weight, output);
+        CudaTensor product = output.type() == DataType.F32 ? handles.floats(output, rowCount)
+                : handles.activations(output, rowCount);
+        record(new Operation.Matmul(handles.activations(input, rowCount), handles.weight(weight), product), rowCount);
+    }
+
+    @Override
+    public void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer) {
+        int rowCount = batch.tokenCount();
+        CudaKvCache pages = handles.cache(cache);
+        KernelSizes.requireGroup(pages.shape(), Shapes.queryHeads(qkv, pages.shape()));
+        record(new Operation.RotateAndStore(handles.activations(qkv, rowCount), handles.floats(rotary, 0),
+                handles.ints(batch.positions(), rowCount), handles.ints(batch.slotMapping(), rowCount), pages, layer),
+                rowCount);
+    }
+
+    @Override
+    public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
+        int rowCount = batch.tokenCount();
+        CudaKvCache pages = handles.cache(cache);
+        int queryHeads = Shapes.queryHeads(qkv, pages.shape());
+        Shapes.attention(queryHeads, pages.shape(), output);
+        KernelSizes.requireGroup(pages.shape(), queryHeads);
+        var attention = new Operation.Attention(handles.activations(qkv, rowCount),
+                handles.ints(batch.blockTables(), 0), batch.blockTableStride(),
+                handles.ints(batch.contextLengths(), batch.sequenceCount()), pages, layer,
+                handles.activations(output, rowCount));
+        arrange(batch, pages.shape().kvHeadCount());
+        record(attention, rowCount);
+    }
+
+    /** Plans the batch's attention, unless that is done; another batch's is launched before. */
+    private void arrange(PagedBatch batch, int kvHeads) {
+        if (program.attendsIn(batch, kvHeads)) {
+            return;
+        }
+        if (program.attends()) {
+            run(false);
+        }
+        int[] queryStarts = handles.ints(batch.queryStarts(), batch.sequenceCount() + 1).written();
+        int[] contextLengths = handles.ints(batch.contextLengths(), batch.sequenceCount()).written();
+        plan.arrange(queryStarts, contextLengths, batch.sequenceCount(), kvHeads);
+        program.attendIn(batch, kvHeads);
+    }
+
+    @Override
+    public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
+        Shapes.siluMul(gateUp, output);
+        record(new Operation.SiluMul(handles.activations(gateUp, rowCount), handles.activations(output, rowCount)),
+                rowCount);
+    }
+
+    @Override
+    public void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
+        Shapes.gather(input, output);
+        record(new Operation.GatherRows(handles.activations(input, 0), handles.ints(rowIndexes, rowCount),
+                handles.activations(output, rowCount)), rowCount);
+    }
+
+    @Override
+    public void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
+        record(new Operation.Sample(handles.floats(logits, rowCount), handles.longs(inputs.seeds(), rowCount),
+                handles.ints(inputs.counters(), rowCount), handles.floats(inputs.temperatures(), rowCount),
+                handles.ints(inputs.topKs(), rowCount), handles.floats(inputs.topPs(), rowCount),
+                handles.ints(inputs.logprobs(), rowCount), handles.ints(output.tokens(), rowCount),
+                handles.floats(output.logprobs(), rowCount)), rowCount);
+    }
+
+    private void record(Operation operation, int rowCount) {
+        if (rowCount > 0) {
+            program.add(operation, rowCount);
+        }
+    }
+
+    // ---- blocks
+
+    @Override
+    public void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
+        Shapes.copyBlocks(cache, mapping, direction);
+        run(false);
+        blockCopier.copy(handles.cache(cache), mapping, direction);
+    }
+
+    // ---- values
+
+    @Override
+    public void write(Tensor target, MemorySegment values) {
+        Shapes.write(target, values);
+        CudaTensor tensor = handles.tensor(target);
+        long bytes = values.byteSize();
+        if (!program.isEmpty() || !staging.takes(tensor.memory, bytes)) {
+            run(false);
+        }
+        if (staging.takes(tensor.memory, bytes)) {
+            staging.write(tensor.memory, values);
+        } else {
+            staging.writeThrough(tensor.memory, bytes, (offset, part) ->
+                    MemorySegment.copy(values, offset, part, 0, part.byteSize()));
+        }
+        tensor.remember(values);
+    }
+
+    @Override
+    public void read(Tensor source, int rowCount, MemorySegment values) {
+        Shapes.rows(source, rowCount);
+        CudaTensor tensor = handles.tensor(source);
+        run(false);
+        DevicePointer leading = tensor.leading(rowCount);
+        staging.readThrough(leading, values.asSlice(0, leading.bytes()));
+    }
+
+    @Override
+    public void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
+        Shapes.upload(weight, firstRow, rowCount, type, values);
+        DevicePointer target = handles.weight(weight).rows(firstRow, rowCount);
+        run(false);
+        staging.writeThrough(target, target.bytes(), type == DataType.BF16
+                ? (offset, part) -> MemorySegment.copy(values, offset, part, 0, part.byteSize())
+                : (offset, part) -> narrow(values, offset / DataType.BF16.bytes(), part));
+    }
+
+    private static void narrow(MemorySegment floats, long first, MemorySegment target) {
+        long count = target.byteSize() / DataType.BF16.bytes();
+        for (long i = 0; i < count; i++) {
+            float value = floats.get(ValueLayout.JAVA_FLOAT_UNALIGNED, (first + i) * Float.BYTES);
+            target.setAtIndex(ValueLayout.JAVA_SHORT, i, Bf16.of(value));
+        }
+    }
+
+    // ---- memory
+
+    @Override
+    public Tensor allocate(DataType type, int rows, int columns) {
+        if (type == DataType.BF16) {
+            KernelSizes.requireWidth(columns);
+        }
+        var tensor = CudaTensor.allocate(device, type, rows, columns);
+        stream.fill(tensor.memory, (byte) 0);
+        return tensor;
+    }
+
+    @Override
+    public Tensor allocateWeight(int rows, int columns) {
+        KernelSizes.requireWidth(columns);
+        var weight = CudaWeight.allocate(device, rows, columns);
+        stream.fill(weight.memory, (byte) 0);
+        return weight;
+    }
+
+    @Override
+    public KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount) {
+        Shapes.cache(blockCount, hostBlockCount);
+        var cache = CudaKvCache.allocate(device, shape, cacheType, blockCount, hostBlockCount,
+                plan.partialCapacity(shape.kvHeadCount()));
+        stream.fill(cache.memory, (byte) 0);
+        if (cache.swap() != null) {
+            swaps.add(cache.swap());
+        }
+        return cache;
+    }
+
+    @Override
+    public long bytesPerBlock(CacheShape shape) {
+        return CudaKvCache.blockBytes(shape, cacheType);
+    }
+
+    @Override
+    public OptionalLong freeMemory() {
+        return OptionalLong.of(device.freeBytes());
     }
 
     @Override
@@ -59,123 +448,47 @@ public final class CudaBackend implements ComputeBackend {
         return KernelSizes.lack(shape, queryHeadCount, widths);
     }
 
+    // ---- what this is
+
     @Override
-    public Tensor allocate(DataType type, int rows, int columns) {
-        throw new UnsupportedOperationException();
+    public String name() {
+        return "cuda";
     }
 
     @Override
-    public Tensor allocateWeight(int rows, int columns) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public long bytesPerBlock(CacheShape shape) {
-        throw new UnsupportedOperationException();
+    public DataType activationType() {
+        return DataType.BF16;
     }
 
     @Override
     public CacheType cacheType() {
-        throw new UnsupportedOperationException();
+        return cacheType;
     }
 
     @Override
     public int kernelBlockSize() {
-        throw new UnsupportedOperationException();
+        return KernelSizes.BLOCK_TOKENS;
     }
 
-    @Override
-    public OptionalLong freeMemory() {
-        throw new UnsupportedOperationException();
+    /** One line for the log: card, memory, driver, libraries. */
+    public String describe() {
+        return device.describe();
     }
 
-    @Override
-    public void write(Tensor target, MemorySegment values) {
-        throw new UnsupportedOperationException();
+    /** Times operations and copies on this card. */
+    public DeviceTimer timer() {
+        return new DeviceTimer(this, device, stream);
     }
 
-    @Override
-    public void read(Tensor source, int rowCount, MemorySegment values) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void feedTokens(SampledTokens drawn, Tensor sources, Tensor tokens, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void embed(Tensor tokens, Tensor table, Tensor hidden, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public Completion submit(SampledTokens sampled, int rowCount) {
-        throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void await(Completion completion, StepOutput output) {
-        throw new UnsupportedOperationException();
+    /** Waits for everything enqueued, copies to and from the host tier included. */
+    void synchronize() {
+        run(false);
+        stream.synchronize();
+        swaps.forEach(SwapStream::synchronize);
     }
 
     @Override
     public void close() {
-        throw new UnsupportedOperationException();
+        device.close();
     }
 }

@@ -2,33 +2,86 @@ package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.CopyDirection;
 
-/** Times on the card itself, by its own clock; for benchmarks. */
+/** Times on the card itself, by its own clock; for benchmarks. Each call waits for what it times. */
 public final class DeviceTimer {
 
-    DeviceTimer() {
+    /** Written before each repetition, so that nothing of the one before is left in an L2 cache of up to 128 MiB. */
+    private static final long FLUSH_BYTES = 256L << 20;
+
+    private final CudaBackend backend;
+    private final CudaDevice device;
+    private final CudaStream stream;
+
+    DeviceTimer(CudaBackend backend, CudaDevice device, CudaStream stream) {
+        this.backend = backend;
+        this.device = device;
+        this.stream = stream;
     }
 
     /**
-     * Records operations, captures them as a graph and replays it, every time with a cold L2 cache.
+     * Records operations, captures them as a graph in the way in which a step is run, and replays it, every time with a
+     * cold L2 cache. While the cache is flushed the graph is launched, so that launching is not timed.
      * @param operations enqueues operations of one backend; writes nothing, submits nothing
      * @return nanoseconds of each repetition, in their order
      */
     public long[] nanos(Runnable operations, int warmUps, int repetitions) {
-        throw new UnsupportedOperationException();
+        try (var reservation = new Reservation(device); var graph = backend.capture(operations)) {
+            DevicePointer flushed = reservation.allocate(FLUSH_BYTES, "flushing the L2 cache");
+            return time(warmUps, repetitions, () -> stream.fill(flushed, (byte) 0), () -> graph.launch(stream));
+        }
     }
 
-    /** Copies within the device's memory. @return nanoseconds of each repetition; each reads and writes {@code bytes} */
+    /** Copies within the card's memory. @return nanoseconds of each repetition, which reads and writes {@code bytes} */
     public long[] copyNanos(long bytes, int repetitions) {
-        throw new UnsupportedOperationException();
+        backend.synchronize();
+        try (var reservation = new Reservation(device)) {
+            DevicePointer source = reservation.allocate(bytes, "a timed copy");
+            DevicePointer target = reservation.allocate(bytes, "a timed copy");
+            stream.fill(source, (byte) 1);
+            return time(1, repetitions, () -> { }, () -> stream.copy(source, target));
+        }
     }
 
-    /** Plain copies between device and pinned host memory. @return nanoseconds of each repetition */
+    /**
+     * Plain copies between device and pinned host memory.
+     * @param direction to the host or to the device
+     * @return nanoseconds of each repetition
+     */
     public long[] hostCopyNanos(long bytes, CopyDirection direction, int repetitions) {
-        throw new UnsupportedOperationException();
+        backend.synchronize();
+        try (var reservation = new Reservation(device)) {
+            DevicePointer memory = reservation.allocate(bytes, "a timed copy");
+            var host = reservation.with(device.allocatePinned(bytes, "a timed copy")).segment();
+            host.fill((byte) 1);
+            stream.fill(memory, (byte) 1);
+            Runnable copy = switch (direction) {
+                case DEVICE_TO_HOST -> () -> stream.copyToHost(memory, host);
+                case HOST_TO_DEVICE -> () -> stream.copyToDevice(host, memory);
+                case DEVICE_TO_DEVICE -> throw new IllegalArgumentException("a copy within the device: copyNanos");
+            };
+            return time(1, repetitions, () -> { }, copy);
+        }
+    }
+
+    private long[] time(int warmUps, int repetitions, Runnable before, Runnable timed) {
+        long[] nanos = new long[repetitions];
+        try (var start = device.newEvent(true); var end = device.newEvent(true)) {
+            for (int i = -warmUps; i < repetitions; i++) {
+                before.run();
+                stream.record(start);
+                timed.run();
+                stream.record(end);
+                end.synchronize();
+                if (i >= 0) {
+                    nanos[i] = end.nanosSince(start);
+                }
+            }
+        }
+        return nanos;
     }
 
     /** Waits for everything enqueued, copies to and from the host tier included. */
     public void synchronize() {
-        throw new UnsupportedOperationException();
+        backend.synchronize();
     }
 }

@@ -199,8 +199,8 @@ class AttentionPlanTest {
         assertThatIllegalArgumentException().isThrownBy(() -> plan.arrange(new int[] {0, 3}, new int[] {2}, 1, 8))
                 .withMessage("sequence 0 has 3 tokens in a context of 2 positions");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> plan.arrange(starts(16_385, 1), new int[16_385], 16_385, 8))
-                .withMessage("a step of 16385 sequences, takes 16384");
+                .isThrownBy(() -> plan.arrange(starts(8_193, 1), new int[8_193], 8_193, 8))
+                .withMessage("a step of 8193 sequences, takes 8192");
     }
 
     @Test

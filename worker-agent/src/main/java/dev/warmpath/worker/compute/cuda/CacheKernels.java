@@ -1,0 +1,37 @@
+package dev.warmpath.worker.compute.cuda;
+
+import dev.warmpath.worker.compute.CacheType;
+
+/** The kernels of one element type and head size, and the dynamic shared memory of those that want some, in bytes. */
+record CacheKernels(Kernel rotateStore, Kernel decode, int decodeSharedBytes, Kernel reduce, Kernel prefill,
+                    int prefillSharedBytes) {
+
+    private static final int DECODE_WARPS = 4;
+
+    static CacheKernels of(CudaDevice device, CacheType type, int headSize) {
+        String element = switch (type) {
+            case BF16 -> "bf16";
+            case FP8_E4M3 -> "fp8";
+            case F32 -> throw new IllegalArgumentException("the CUDA kernels keep no keys and values of float32");
+        };
+        return new CacheKernels(
+                device.kernel("wp_rotate_store_" + element),
+                device.kernel("wp_decode_attention_%s_d%d".formatted(element, headSize)),
+                decodeSharedBytes(type, headSize),
+                device.kernel("wp_reduce_partials_d" + headSize),
+                device.kernel("wp_prefill_attention_%s_d%d".formatted(element, headSize)),
+                prefillSharedBytes(type, headSize));
+    }
+
+    /** A ring of stages for each warp; a stage is the keys and values of one block of one head. */
+    private static int decodeSharedBytes(CacheType type, int headSize) {
+        int stageBytes = 2 * KernelSizes.BLOCK_TOKENS * headSize * type.bytes();
+        int stages = stageBytes >= 8192 ? 3 : stageBytes >= 4096 ? 4 : stageBytes >= 2048 ? 6 : 8;
+        return DECODE_WARPS * stages * stageBytes;
+    }
+
+    /** Bfloat16 of 128 queries and twice 64 keys and values; those of fp8 are gathered into half of that once. */
+    private static int prefillSharedBytes(CacheType type, int headSize) {
+        return (type == CacheType.BF16 ? 768 : 640) * headSize;
+    }
+}

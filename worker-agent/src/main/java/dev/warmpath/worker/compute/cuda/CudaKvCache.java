@@ -1,0 +1,117 @@
+package dev.warmpath.worker.compute.cuda;
+
+import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.KvCache;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The paged cache on the card, one allocation, and what is shaped by it: its kernels, and room for the partial results
+ * of attention over it.
+ * <pre>
+ *   [plane][block][kvHead][16 tokens][headSize]     plane 2·layer: keys, 2·layer + 1: values
+ * </pre>
+ * A head's part of a block is one run, so that it is gathered with wide copies.
+ */
+final class CudaKvCache implements KvCache {
+
+    final CudaDevice device;
+    final DevicePointer memory;
+    final int planeCount;
+    /** Of one block in one plane. */
+    final int blockPlaneBytes;
+    final CacheKernels kernels;
+    /** F32 [partials, queryHeads, headSize] and [partials, queryHeads, 2]. */
+    final DevicePointer partialOutputs;
+    final DevicePointer partialStats;
+    private final CacheShape shape;
+    private final int blockCount;
+    private final DevicePointer[] planes;
+    private final @Nullable SwapStream swap;
+
+    private CudaKvCache(CudaDevice device, Memory memory, CacheShape shape, CacheType type, int blockCount,
+            @Nullable SwapStream swap) {
+        this.device = device;
+        this.memory = memory.blocks();
+        this.partialOutputs = memory.partialOutputs();
+        this.partialStats = memory.partialStats();
+        this.shape = shape;
+        this.blockCount = blockCount;
+        this.swap = swap;
+        planeCount = 2 * shape.layerCount();
+        blockPlaneBytes = blockPlaneBytes(shape, type);
+        kernels = CacheKernels.of(device, type, shape.headSize());
+        planes = new DevicePointer[planeCount];
+        long planeBytes = (long) blockCount * blockPlaneBytes;
+        for (int plane = 0; plane < planeCount; plane++) {
+            planes[plane] = this.memory.plus(plane * planeBytes, planeBytes);
+        }
+    }
+
+    private record Memory(DevicePointer blocks, DevicePointer partialOutputs, DevicePointer partialStats) {
+    }
+
+    /**
+     * A cache of undefined content whose host tier is zeroed.
+     * @param partialCapacity partial results of the largest step
+     * @throws dev.warmpath.worker.compute.ComputeException if card or host cannot hold it; nothing is kept then
+     */
+    static CudaKvCache allocate(CudaDevice device, CacheShape shape, CacheType type, int blockCount,
+            int hostBlockCount, int partialCapacity) {
+        KernelSizes.requireCache(shape);
+        try (var reservation = new Reservation(device)) {
+            long heads = (long) partialCapacity * KernelSizes.MOST_HEADS_PER_GROUP * shape.kvHeadCount();
+            var memory = new Memory(
+                    reservation.allocate(blockCount * blockBytes(shape, type), "the KV cache"),
+                    reservation.allocate(heads * shape.headSize() * Float.BYTES, "partial attention"),
+                    reservation.allocate(heads * 2 * Float.BYTES, "partial attention"));
+            SwapStream swap = hostBlockCount == 0 ? null
+                    : SwapStream.open(device, reservation, hostBlockCount, blockBytes(shape, type));
+            var cache = new CudaKvCache(device, memory, shape, type, blockCount, swap);
+            reservation.keep();
+            return cache;
+        }
+    }
+
+    private static int blockPlaneBytes(CacheShape shape, CacheType type) {
+        return Math.multiplyExact(shape.blockElements(), type.bytes());
+    }
+
+    /** Keys and values of all layers. */
+    static long blockBytes(CacheShape shape, CacheType type) {
+        return 2L * shape.layerCount() * blockPlaneBytes(shape, type);
+    }
+
+    DevicePointer keys(int layer) {
+        return planes[2 * layer];
+    }
+
+    DevicePointer values(int layer) {
+        return planes[2 * layer + 1];
+    }
+
+    /** Bytes from a block to the same block in the next plane. */
+    long planeStride() {
+        return planes[0].bytes();
+    }
+
+    /** The way to the host tier; null if there is none. */
+    @Nullable SwapStream swap() {
+        return swap;
+    }
+
+    @Override
+    public CacheShape shape() {
+        return shape;
+    }
+
+    @Override
+    public int blockCount() {
+        return blockCount;
+    }
+
+    @Override
+    public int hostBlockCount() {
+        return swap == null ? 0 : swap.blockCount();
+    }
+}

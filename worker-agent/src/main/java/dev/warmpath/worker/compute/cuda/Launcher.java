@@ -1,0 +1,176 @@
+package dev.warmpath.worker.compute.cuda;
+
+import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.compute.DataType;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** Turns operations into launches on one stream. Rows are those of the grid; kernels skip the ones that do not live. */
+final class Launcher {
+
+    private static final int ROW_THREADS = 128;
+    private static final int NORM_THREADS = 256;
+    private static final int SILU_THREADS = 256;
+    /** Columns that a block of the activation kernel takes: 8 a thread. */
+    private static final int SILU_COLUMNS = 2048;
+    private static final int ATTENTION_THREADS = 128;
+    private static final int REDUCE_THREADS = 32;
+    private static final int SAMPLE_THREADS = 512;
+    private static final int SKINNY_THREADS = 256;
+    /** Outputs that a block of the skinny product takes. */
+    private static final int SKINNY_OUTPUTS = 16;
+    /** Up to these many rows the weights are read by a kernel of ours, above by the library's. */
+    private static final int[] SKINNY_ROWS = {1, 2, 4, 8};
+    private static final int MOST_SKINNY_ROWS = 8;
+
+    private final CudaStream stream;
+    private final GemmPlans gemm;
+    private final Kernel feedTokens;
+    private final Kernel embed;
+    private final Kernel rmsNorm;
+    private final Kernel addRmsNorm;
+    private final Kernel siluMul;
+    private final Kernel gatherRows;
+    private final Kernel sample;
+    private final Kernel[] skinnyToBf16;
+    private final Kernel[] skinnyToF32;
+
+    Launcher(CudaDevice device, CudaStream stream) {
+        this.stream = stream;
+        gemm = device.gemm();
+        feedTokens = device.kernel("wp_feed_tokens");
+        embed = device.kernel("wp_embed");
+        rmsNorm = device.kernel("wp_rms_norm");
+        addRmsNorm = device.kernel("wp_add_rms_norm");
+        siluMul = device.kernel("wp_silu_mul");
+        gatherRows = device.kernel("wp_gather_rows");
+        sample = device.kernel("wp_sample");
+        skinnyToBf16 = skinny(device, "bf16");
+        skinnyToF32 = skinny(device, "f32");
+    }
+
+    private static Kernel[] skinny(CudaDevice device, String output) {
+        return Arrays.stream(SKINNY_ROWS)
+                .mapToObj(rows -> device.kernel("wp_skinny_matmul_%s_m%d".formatted(output, rows)))
+                .toArray(Kernel[]::new);
+    }
+
+    /**
+     * How far a step's attention reaches.
+     * @param decodePlan  as {@link AttentionPlan} lays it out; null if there is no work
+     * @param workItems   blocks of threads for work items, those past the plan's have nothing to do; 0 is none
+     * @param reduceItems likewise for sequences that were cut into pieces
+     * @param tiles       prefill tiles; null if there are none
+     */
+    record Reach(@Nullable DevicePointer decodePlan, int workItems, int reduceItems, @Nullable DevicePointer tiles,
+                 int tileCount) {
+
+        static final Reach NOTHING = new Reach(null, 0, 0, null, 0);
+    }
+
+    /**
+     * Enqueues one operation.
+     * @param rows 1 and above
+     * @param live how many of the rows count, on the device; null: all
+     */
+    void launch(Operation operation, int rows, @Nullable DevicePointer live, Reach reach) {
+        switch (operation) {
+            case Operation.FeedTokens feed -> feedTokens.launch(stream, Math.ceilDiv(rows, ROW_THREADS), 1, ROW_THREADS,
+                    0, feedTokens.arguments().pointer(feed.drawn().memory).pointer(feed.sources().memory)
+                            .pointer(feed.tokens().memory).integer(rows).pointer(live));
+            case Operation.Embed lookup -> embed.launch(stream, rows, 1, ROW_THREADS, 0, embed.arguments()
+                    .pointer(lookup.tokens().memory).pointer(lookup.table().memory).pointer(lookup.hidden().memory)
+                    .integer(lookup.hidden().columns()).pointer(live));
+            case Operation.RmsNorm norm -> rmsNorm.launch(stream, rows, 1, NORM_THREADS, 0, rmsNorm.arguments()
+                    .pointer(norm.input().memory).pointer(norm.weight().memory).real(norm.epsilon())
+                    .pointer(norm.output().memory).integer(norm.output().columns()).pointer(live));
+            case Operation.AddRmsNorm norm -> addRmsNorm.launch(stream, rows, 1, NORM_THREADS, 0, addRmsNorm.arguments()
+                    .pointer(norm.residual().memory).pointer(norm.addend().memory).pointer(norm.weight().memory)
+                    .real(norm.epsilon()).pointer(norm.output().memory).integer(norm.output().columns())
+                    .pointer(live));
+            case Operation.Matmul product -> multiply(product, rows);
+            case Operation.RotateAndStore store -> rotateAndStore(store, rows, live);
+            case Operation.Attention attention -> attend(attention, reach);
+            case Operation.SiluMul silu -> siluMul.launch(stream, rows,
+                    Math.ceilDiv(silu.output().columns(), SILU_COLUMNS), SILU_THREADS, 0, siluMul.arguments()
+                            .pointer(silu.gateUp().memory).pointer(silu.output().memory)
+                            .integer(silu.output().columns()).pointer(live));
+            case Operation.GatherRows take -> gatherRows.launch(stream, rows, 1, ROW_THREADS, 0, gatherRows.arguments()
+                    .pointer(take.input().memory).pointer(take.rowIndexes().memory)
+                    .pointer(take.output().memory).integer(take.output().columns()).pointer(live));
+            case Operation.Sample draw -> sample.launch(stream, rows, 1, SAMPLE_THREADS, 0, sample.arguments()
+                    .pointer(draw.logits().memory).integer(draw.logits().columns()).pointer(draw.seeds().memory)
+                    .pointer(draw.counters().memory).pointer(draw.temperatures().memory).pointer(draw.topKs().memory)
+                    .pointer(draw.topPs().memory).pointer(draw.wanted().memory).pointer(draw.tokens().memory)
+                    .pointer(draw.logprobs().memory).pointer(live));
+        }
+    }
+
+    private void multiply(Operation.Matmul product, int rows) {
+        DataType type = product.output().type();
+        int outputs = product.weight().rows();
+        int depth = product.weight().columns();
+        if (rows > MOST_SKINNY_ROWS) {
+            gemm.multiply(stream, product.input().memory, product.weight().memory, product.output().memory, type, rows,
+                    outputs, depth);
+            return;
+        }
+        int index = Integer.SIZE - Integer.numberOfLeadingZeros(rows - 1);      // rounded up to 1, 2, 4, 8
+        Kernel skinny = (type == DataType.BF16 ? skinnyToBf16 : skinnyToF32)[index];
+        skinny.launch(stream, Math.ceilDiv(outputs, SKINNY_OUTPUTS), 1, SKINNY_THREADS, 0, skinny.arguments()
+                .pointer(product.input().memory).pointer(product.weight().memory).pointer(product.output().memory)
+                .integer(outputs).integer(depth));
+    }
+
+    private void rotateAndStore(Operation.RotateAndStore store, int rows, @Nullable DevicePointer live) {
+        CudaKvCache cache = store.cache();
+        CacheShape shape = cache.shape();
+        Kernel kernel = cache.kernels.rotateStore();
+        kernel.launch(stream, rows, 1, ROW_THREADS, 0, kernel.arguments()
+                .pointer(store.qkv().memory).pointer(store.rotary().memory).pointer(store.positions().memory)
+                .pointer(store.slots().memory).pointer(cache.keys(store.layer())).pointer(cache.values(store.layer()))
+                .integer(queryHeads(store.qkv(), shape)).integer(shape.kvHeadCount()).integer(shape.headSize())
+                .pointer(live));
+    }
+
+    private static int queryHeads(CudaTensor qkv, CacheShape shape) {
+        return qkv.columns() / shape.headSize() - 2 * shape.kvHeadCount();
+    }
+
+    private void attend(Operation.Attention attention, Reach reach) {
+        CacheKernels kernels = attention.cache().kernels;
+        int queryHeads = queryHeads(attention.qkv(), attention.cache().shape());
+        int kvHeads = attention.cache().shape().kvHeadCount();
+        if (reach.tiles() != null) {
+            kernels.prefill().launch(stream, queryHeads, reach.tileCount(), ATTENTION_THREADS,
+                    kernels.prefillSharedBytes(), withCache(kernels.prefill().arguments(), attention)
+                            .pointer(reach.tiles()).pointer(attention.output().memory).integer(queryHeads)
+                            .integer(kvHeads).real(scaleLog2(attention)));
+        }
+        if (reach.decodePlan() != null) {
+            DevicePointer outputs = attention.cache().partialOutputs;
+            DevicePointer stats = attention.cache().partialStats;
+            kernels.decode().launch(stream, kvHeads, reach.workItems(), ATTENTION_THREADS, kernels.decodeSharedBytes(),
+                    withCache(kernels.decode().arguments(), attention).pointer(attention.contextLengths().memory)
+                            .pointer(reach.decodePlan()).pointer(outputs).pointer(stats)
+                            .pointer(attention.output().memory).integer(queryHeads).integer(kvHeads)
+                            .real(scaleLog2(attention)));
+            if (reach.reduceItems() > 0) {
+                kernels.reduce().launch(stream, queryHeads, reach.reduceItems(), REDUCE_THREADS, 0,
+                        kernels.reduce().arguments().pointer(reach.decodePlan()).pointer(outputs).pointer(stats)
+                                .pointer(attention.output().memory).integer(queryHeads));
+            }
+        }
+    }
+
+    private static Arguments withCache(Arguments arguments, Operation.Attention attention) {
+        return arguments.pointer(attention.qkv().memory).integer(attention.qkv().columns())
+                .pointer(attention.cache().keys(attention.layer())).pointer(attention.cache().values(attention.layer()))
+                .pointer(attention.blockTables().memory).integer(attention.tableStride());
+    }
+
+    /** Turns products into exponents of 2. */
+    private static float scaleLog2(Operation.Attention attention) {
+        return (float) (1 / (Math.log(2) * Math.sqrt(attention.cache().shape().headSize())));
+    }
+}

@@ -1,0 +1,42 @@
+package dev.warmpath.worker.compute.cuda;
+
+/**
+ * One operation of a step with everything that stays when the step is repeated: its rows are kept beside it. Tensors
+ * are equal if they are the same, so operations are equal if the same kernels would touch the same memory.
+ */
+sealed interface Operation {
+
+    record FeedTokens(CudaTensor drawn, CudaTensor sources, CudaTensor tokens) implements Operation {
+    }
+
+    record Embed(CudaTensor tokens, CudaWeight table, CudaTensor hidden) implements Operation {
+    }
+
+    record RmsNorm(CudaTensor input, CudaTensor weight, float epsilon, CudaTensor output) implements Operation {
+    }
+
+    record AddRmsNorm(CudaTensor residual, CudaTensor addend, CudaTensor weight, float epsilon, CudaTensor output)
+            implements Operation {
+    }
+
+    record Matmul(CudaTensor input, CudaWeight weight, CudaTensor output) implements Operation {
+    }
+
+    record RotateAndStore(CudaTensor qkv, CudaTensor rotary, CudaTensor positions, CudaTensor slots, CudaKvCache cache,
+                          int layer) implements Operation {
+    }
+
+    record Attention(CudaTensor qkv, CudaTensor blockTables, int tableStride, CudaTensor contextLengths,
+                     CudaKvCache cache, int layer, CudaTensor output) implements Operation {
+    }
+
+    record SiluMul(CudaTensor gateUp, CudaTensor output) implements Operation {
+    }
+
+    record GatherRows(CudaTensor input, CudaTensor rowIndexes, CudaTensor output) implements Operation {
+    }
+
+    record Sample(CudaTensor logits, CudaTensor seeds, CudaTensor counters, CudaTensor temperatures, CudaTensor topKs,
+                  CudaTensor topPs, CudaTensor wanted, CudaTensor tokens, CudaTensor logprobs) implements Operation {
+    }
+}

@@ -1,0 +1,69 @@
+package dev.warmpath.worker.compute.cuda;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+
+/**
+ * Decode steps as graphs: a step of some hundred kernels costs one launch instead of a millisecond or two of them. The
+ * same operations with the same number of rows are captured once and replayed. Steps of other sizes share a graph: row
+ * counts are rounded up to a bucket, and the kernels read from the device how many rows live.
+ */
+final class StepGraphs {
+
+    /** The largest step that is replayed, in rows. */
+    static final int MAX_ROWS = 256;
+    /** Of a model: its buckets, twice if two steps are in flight, and widths of block tables. Oldest go first. */
+    private static final int MAX_GRAPHS = 128;
+
+    private final CudaStream stream;
+    private final LinkedHashMap<Key, CudaGraph> graphs = new LinkedHashMap<>(MAX_GRAPHS, 0.75f, /* accessOrder */ true);
+
+    private record Key(List<Operation> operations, int rows) {
+    }
+
+    StepGraphs(CudaStream stream) {
+        this.stream = stream;
+    }
+
+    /** The rows with which a step of up to {@link #MAX_ROWS} is replayed: 1, 2, 4, 8, 16, 24 … 64, 80 … 128, 160 … */
+    static int bucket(int rows) {
+        if (rows <= 8) {
+            return rows == 1 ? 1 : Integer.highestOneBit(rows - 1) << 1;
+        }
+        int step = rows <= 64 ? 8 : rows <= 128 ? 16 : 32;
+        return Math.ceilDiv(rows, step) * step;
+    }
+
+    /**
+     * Launches a program, after capturing it if it was not seen before.
+     * @param launches enqueues the program's kernels with {@code rows} rows
+     */
+    void launch(StepProgram program, int rows, Runnable launches) {
+        CudaGraph graph = graphs.get(new Key(program.operations(), rows));
+        if (graph == null) {
+            graph = capture(launches);
+            evictOldest();
+            graphs.put(new Key(List.copyOf(program.operations()), rows), graph);
+        }
+        graph.launch(stream);
+    }
+
+    /** What the launches enqueue, as a graph of the caller's own. */
+    CudaGraph capture(Runnable launches) {
+        stream.beginCapture();
+        try {
+            launches.run();
+        } catch (RuntimeException e) {
+            stream.abandonCapture();
+            throw e;
+        }
+        return stream.endCapture();
+    }
+
+    private void evictOldest() {
+        if (graphs.size() == MAX_GRAPHS) {
+            stream.synchronize();                                   // it may be running still
+            graphs.pollFirstEntry().getValue().close();
+        }
+    }
+}
