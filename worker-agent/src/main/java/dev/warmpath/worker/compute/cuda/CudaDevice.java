@@ -201,16 +201,17 @@ public final class CudaDevice implements AutoCloseable {
         refusals.report();
     }
 
-    /** Goes on after a failure and keeps the first. */
+    /** Goes on after a failure and keeps the first; of a device that is lost it keeps nothing. */
     private static final class Refusals {
 
         private @Nullable ComputeException first;
+        private boolean deviceIsLost;
 
         void of(Runnable step) {
             try {
                 step.run();
             } catch (DeviceLostException lost) {
-                // every step would say so
+                deviceIsLost = true;
             } catch (ComputeException refused) {
                 if (first == null) {
                     first = refused;
@@ -221,7 +222,7 @@ public final class CudaDevice implements AutoCloseable {
         }
 
         void report() {
-            if (first != null) {
+            if (first != null && !deviceIsLost) {
                 throw first;
             }
         }
