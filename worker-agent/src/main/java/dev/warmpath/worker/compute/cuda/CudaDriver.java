@@ -72,7 +72,7 @@ record CudaDriver(
     private static final int STREAM_NON_BLOCKING = 1;               // CUstream_flags
     private static final int EVENT_DEFAULT = 0;                     // CUevent_flags
     private static final int EVENT_DISABLE_TIMING = 2;
-    private static final int CAPTURE_MODE_THREAD_LOCAL = 1;         // CUstreamCaptureMode
+    private static final int CAPTURE_MODE_RELAXED = 2;              // CUstreamCaptureMode
     private static final int MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;     // CUfunction_attribute
 
     /** @throws CudaUnavailableException if the library lacks one of the functions */
@@ -245,8 +245,9 @@ record CudaDriver(
         check(cuStreamWaitEvent.call(stream, event, 0), cuStreamWaitEvent);
     }
 
+    /** Relaxed: the stricter modes end the capture when a library sets itself up late, as cuBLASLt may. */
     void beginCapture(long stream) {
-        check(cuStreamBeginCapture.invoke(stream, CAPTURE_MODE_THREAD_LOCAL), cuStreamBeginCapture);
+        check(cuStreamBeginCapture.invoke(stream, CAPTURE_MODE_RELAXED), cuStreamBeginCapture);
     }
 
     /** @return the graph; the stream is out of capture whether this fails or not */
