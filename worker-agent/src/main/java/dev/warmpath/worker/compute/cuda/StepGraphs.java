@@ -35,17 +35,20 @@ final class StepGraphs {
     }
 
     /**
-     * Launches a program, after capturing it if it was not seen before.
+     * Runs a program: replays it, or, if it was not seen before, launches it and captures it for the next time. Drivers
+     * before CUDA 12.3 cannot load a kernel, one of cuBLASLt's for example, while they capture; the launch has done it.
      * @param launches enqueues the program's kernels with {@code rows} rows
      */
     void launch(StepProgram program, int rows, Runnable launches) {
         CudaGraph graph = graphs.get(new Key(program.operations(), rows));
         if (graph == null) {
+            launches.run();
             graph = capture(launches);
             evictOldest();
             graphs.put(new Key(List.copyOf(program.operations()), rows), graph);
+        } else {
+            graph.launch(stream);
         }
-        graph.launch(stream);
     }
 
     /** What the launches enqueue, as a graph of the caller's own. */
