@@ -5,6 +5,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -29,6 +30,8 @@ constexpr size_t GUARD_BYTES = 4096;
 #ifdef __x86_64__
 using Context = void*;  // the stack pointer; the registers lie on the stack
 
+// It ends in a jump, for the processor would look for a return's target on the stack that is left.
+
 extern "C" void emulator_switch(Context* save, Context load);
 asm(R"(
 .text
@@ -49,7 +52,8 @@ emulator_switch:
     pop %r12
     pop %rbx
     pop %rbp
-    ret
+    pop %rcx
+    jmp *%rcx
 .size emulator_switch, . - emulator_switch
 )");
 
@@ -165,8 +169,6 @@ __attribute__((format(printf, 1, 2))) void fail_launch(const char* format, ...) 
     va_end(values);
 }
 
-void leave_fiber(Thread& thread) { switch_context(thread.context, scheduler); }
-
 // ---- Accesses that the processor refuses. The signal arrives on its own stack, on the thread that emulates; on all
 // other threads, a JVM's among them, it is passed on to whoever handled it before.
 
@@ -180,7 +182,8 @@ void on_signal(int signal, siginfo_t* info, void* context) {
     if (emulatingThread.load() == thread_id() && in_fiber) {
         char text[400] = "no memory of the device";
         if (signal == SIGILL) {
-            fault("an index past an array's end, or an address that is no multiple of its type's size");
+            fault("an index past an array's end, an address that is no multiple of its type's size, a shift by its "
+                  "type's width or more, or a conversion of a float that the integer cannot hold");
         }
         if (signal == SIGFPE) {
             fault("an integer division by zero");
@@ -286,10 +289,39 @@ void enter(int thread, State state) {
     threads[thread].state = state;
 }
 
+// The order in which a warp's ready lanes run until each waits: lane i * stride + start, for i from 0 to 31.
+struct Pass {
+    int warp;
+    unsigned stride, start, i;
+} pass;
+
+// -1: all have run.
+int next_in_pass() {
+    while (pass.i < 32) {
+        const int index = pass.warp * 32 + static_cast<int>((pass.i++ * pass.stride + pass.start) & 31);
+        if (threads[index].state == READY) {
+            return index;
+        }
+    }
+    return -1;
+}
+
+// On to the pass's next lane, or to the scheduler. Returns when this lane's turn comes again.
+void leave_fiber() {
+    Context& self = threads[position.thread].context;
+    const int next = next_in_pass();
+    if (next >= 0) {
+        position.thread = next;
+        switch_context(self, threads[next].context);
+    } else {
+        switch_context(self, scheduler);
+    }
+}
+
 void fiber_entry() {
     launch->body(launch->arguments);
     enter(position.thread, ENDED);
-    leave_fiber(threads[position.thread]);
+    leave_fiber();
 }
 
 bool all_in(State state) {
@@ -314,20 +346,13 @@ bool same_site(int begin, int end) {
 
 // Lets every ready lane of a warp run until it waits: about one collective.
 void run_warp(int warp) {
-    const unsigned stride = draw(16) * 2 + 1;
-    const unsigned start = draw(32);
-    for (unsigned i = 0; i < 32; i++) {
-        const int index = warp * 32 + static_cast<int>((i * stride + start) & 31);
-        Thread& thread = threads[index];
-        if (thread.state == READY) {
-            position.thread = index;
-            in_fiber = true;
-            switch_context(scheduler, thread.context);
-            in_fiber = false;
-            if (faulted) {
-                return;
-            }
-        }
+    pass = {warp, draw(16) * 2 + 1, draw(32), 0};
+    position.thread = next_in_pass();
+    in_fiber = true;
+    switch_context(scheduler, threads[position.thread].context);
+    in_fiber = false;
+    if (faulted) {
+        return;
     }
     const int* lanes = warps[warp].lanes;
     if (lanes[READY] == 0 && lanes[ENDED] != 32 && lanes[AT_BLOCK_BARRIER] != 32) {
@@ -443,7 +468,7 @@ void fault(const char* format, ...) {
     va_start(values, format);
     write_fault(format, values);
     va_end(values);
-    leave_fiber(threads[position.thread]);
+    switch_context(threads[position.thread].context, scheduler);
     __builtin_unreachable();
 }
 
@@ -455,7 +480,7 @@ void meet_warp(const Site& site, void* operand, void (*complete)(void* const* op
     self.operand = operand;
     enter(position.thread, AT_WARP_COLLECTIVE);
     if (warps[begin / 32].lanes[AT_WARP_COLLECTIVE] != 32) {
-        leave_fiber(self);
+        leave_fiber();
         return;
     }
     if (!same_site(begin, begin + 32)) {
@@ -475,7 +500,7 @@ void meet_block(const Site& site) {
     Thread& self = threads[position.thread];
     self.site = site;
     enter(position.thread, AT_BLOCK_BARRIER);
-    leave_fiber(self);
+    leave_fiber();
 }
 
 int thread_count() { return launch->threads; }
@@ -544,23 +569,30 @@ void finish_copies(int pending) {
 
 namespace {
 
-constexpr unsigned char POISON[2] = {0xFF, 0x7F};  // by the address's lowest bit
+constexpr uint16_t POISON = 0x7FFF;
+
+unsigned char poison_at(const unsigned char* address) {
+    return static_cast<unsigned char>(POISON >> (reinterpret_cast<uintptr_t>(address) & 1) * 8);
+}
 
 }  // namespace
 
 void poison(void* target, size_t bytes) {
-    auto* begin = static_cast<unsigned char*>(target);
-    const size_t odd = reinterpret_cast<uintptr_t>(target) & 1;
-    for (size_t i = 0; i < bytes; i++) {
-        begin[i] = POISON[(i + odd) & 1];
+    auto* next = static_cast<unsigned char*>(target);
+    auto* const end = next + bytes;
+    for (; next < end && reinterpret_cast<uintptr_t>(next) % 2 != 0; next++) {
+        *next = poison_at(next);
+    }
+    std::fill_n(reinterpret_cast<uint16_t*>(next), (end - next) / 2, POISON);
+    if ((end - next) % 2 != 0) {
+        end[-1] = poison_at(end - 1);
     }
 }
 
 bool poisoned(const void* target, size_t bytes) {
-    const auto* begin = static_cast<const unsigned char*>(target);
-    const size_t odd = reinterpret_cast<uintptr_t>(target) & 1;
-    for (size_t i = 0; i < bytes; i++) {
-        if (begin[i] != POISON[(i + odd) & 1]) {
+    const auto* const begin = static_cast<const unsigned char*>(target);
+    for (const auto* byte = begin; byte < begin + bytes; byte++) {
+        if (*byte != poison_at(byte)) {
             return false;
         }
     }
@@ -573,10 +605,12 @@ bool poisoned(const void* target, size_t bytes) {
 #define FOR_WIDER_PROCESSORS_TOO
 #endif
 
+typedef float Eight __attribute__((vector_size(32)));
+
 FOR_WIDER_PROCESSORS_TOO void multiply_fragments(void* const* operands) {
-    alignas(32) float a[16][16];
-    alignas(32) float b[16][8];
-    alignas(32) float d[16][8];
+    float a[16][16];
+    Eight b[16];
+    Eight d[16];
     for (int lane = 0; lane < 32; lane++) {
         const auto* fragments = static_cast<const Fragments*>(operands[lane]);
         const int g = lane / 4;
@@ -597,11 +631,11 @@ FOR_WIDER_PROCESSORS_TOO void multiply_fragments(void* const* operands) {
         d[g + 8][t + 1] = fragments->d[3];
     }
     for (int row = 0; row < 16; row++) {
+        Eight sums = d[row];
         for (int k = 0; k < 16; k++) {
-            for (int column = 0; column < 8; column++) {
-                d[row][column] += a[row][k] * b[k][column];
-            }
+            sums += a[row][k] * b[k];
         }
+        d[row] = sums;
     }
     for (int lane = 0; lane < 32; lane++) {
         float* result = static_cast<const Fragments*>(operands[lane])->d;

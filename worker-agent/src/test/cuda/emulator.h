@@ -6,8 +6,8 @@
 // shows as another result under some seed, mostly as NaN, for shared memory is filled with poison before each block.
 //
 // What this proves: indexing, masks, fragment layouts, barriers, the arithmetic up to the device's rounding; that
-// accesses stay inside allocations (guards), that collectives are reached by everybody at one place of the program,
-// that addresses of 16-byte accesses are aligned, that no copy is used before its wait.
+// accesses stay inside allocations (guards) and are aligned, that collectives are reached by everybody at one place of
+// the program, that no copy is used before its wait.
 // What it cannot: there is no memory-consistency model (a fiber's writes are seen at once, missing fences are not), no
 // two blocks at a time, no timing, no registers, no PTX assembler, and tensor cores add in another order.
 #pragma once

@@ -124,6 +124,18 @@ extern "C" __global__ void test_load_16(const unsigned char* source, int offset,
     store_16(target, load_16(source + offset));
 }
 
+extern "C" __global__ void test_load_4(const unsigned char* source, int offset, int* target) {
+    *target = *reinterpret_cast<const int*>(source + offset);
+}
+
+extern "C" __global__ void test_shift(unsigned* target, int distance) { *target <<= distance; }
+
+extern "C" __global__ void test_array(int* target, int index) {
+    SHARED(int, array, 4);
+    array[index] = 5;
+    *target = array[index];
+}
+
 extern "C" __global__ void test_divide(int* target, int divisor) { target[thread_index()] /= divisor; }
 
 // target[16, 8] = a[16, 16] * b by one warp; b is [16, 8], or its transpose [8, 16].

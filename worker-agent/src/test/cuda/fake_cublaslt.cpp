@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "fake_driver.h"
+#include "fake_device.h"
 #include "ptx.cuh"
 
 namespace fake {
@@ -65,7 +65,7 @@ static_assert(sizeof(HeuristicResult) == 96, "cublasLtMatmulHeuristicResult_t ha
 
 constexpr uint64_t ALGORITHM_MARK = 0x5741524D50415448;
 
-// By handle; entries of a test before stay until their handle is destroyed, which is never: is_cublas_object decides.
+// By handle; entries of a test before stay until their handle is destroyed, or for ever: the device knows which are live.
 std::map<uint64_t, Product> products;
 std::map<uint64_t, Layout> layouts;
 std::map<uint64_t, Preference> preferences;
@@ -82,7 +82,7 @@ int cublas_release(const char* function, const std::function<void()>& body) {
 }
 
 void check_handle(uint64_t handle, const char* what) {
-    if (!is_cublas_object(handle)) {
+    if (device.cublasObjects.count(handle) == 0) {
         refuse(STATUS_INVALID_VALUE, "0x%llx is no %s", static_cast<unsigned long long>(handle), what);
     }
 }
@@ -96,13 +96,13 @@ T& object(std::map<uint64_t, T>& among, uint64_t handle, const char* what) {
 
 template <typename T>
 void create(std::map<uint64_t, T>& among, uint64_t* handle, const T& value) {
-    *handle = new_cublas_object();
+    *handle = *device.cublasObjects.insert(device.handle()).first;
     among[*handle] = value;
 }
 
 void destroy(uint64_t handle, const char* what) {
     check_handle(handle, what);
-    drop_cublas_object(handle);
+    device.cublasObjects.erase(handle);
 }
 
 Shape check_shape(uint64_t product, uint64_t aLayout, uint64_t bLayout, uint64_t cLayout, uint64_t dLayout) {
@@ -197,7 +197,9 @@ using namespace fake;
 extern "C" {
 
 int cublasLtCreate(uint64_t* handle) {
-    return cublas_call(__func__, [&] { *handle = new_cublas_object(); });
+    return cublas_call(__func__, [&] {
+        *handle = *device.cublasObjects.insert(device.handle()).first;
+    });
 }
 
 int cublasLtDestroy(uint64_t handle) {

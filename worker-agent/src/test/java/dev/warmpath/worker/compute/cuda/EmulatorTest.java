@@ -12,6 +12,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -151,6 +152,25 @@ class EmulatorTest {
         assertThat(run("test_load_16", 1, 32, 0, device(4096), 16, device(16))).isEqualTo(SUCCESS);
         assertThat(run("test_load_16", 1, 32, 0, device(4096), 8, device(16))).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("16-byte load", "not a multiple of 16");
+    }
+
+    @Test
+    void what_a_card_refuses_or_does_otherwise_fails_the_launch() {
+        MemorySegment target = device(16);
+        assertThat(run("test_load_4", 1, 32, 0, device(16), 4, target)).isEqualTo(SUCCESS);
+        assertThat(run("test_shift", 1, 32, 0, target, 31)).isEqualTo(SUCCESS);
+        assertThat(run("test_array", 1, 32, 0, target, 3)).isEqualTo(SUCCESS);
+        for (String kernel : List.of("test_load_4", "test_shift", "test_array")) {
+            begin();
+            target = device(16);
+            int code = switch (kernel) {
+                case "test_load_4" -> run(kernel, 1, 32, 0, device(16), 2, target);
+                case "test_shift" -> run(kernel, 1, 32, 0, target, 32);
+                default -> run(kernel, 1, 32, 0, target, 4);
+            };
+            assertThat(code).as(kernel).isEqualTo(LAUNCH_FAILED);
+            assertThat(fake.complaint()).contains(kernel, "an index past an array's end, an address that is no");
+        }
     }
 
     @Test

@@ -19,6 +19,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +37,7 @@ final class FakeCuda {
 
     private final Path library;
     private final SymbolLookup symbols;
+    private final Map<String, MethodHandle> handles = new ConcurrentHashMap<>();
 
     private FakeCuda(Path library) {
         this.library = library;
@@ -138,9 +141,9 @@ final class FakeCuda {
         try (Arena arena = Arena.ofConfined()) {
             Object[] values = Stream.of(arguments)
                     .map(argument -> argument instanceof String text ? arena.allocateFrom(text) : argument).toArray();
-            MemoryLayout[] layouts = Stream.of(values).map(FakeCuda::layout).toArray(MemoryLayout[]::new);
-            MethodHandle handle = Linker.nativeLinker().downcallHandle(symbols.findOrThrow(function),
-                    FunctionDescriptor.of(result, layouts));
+            MethodHandle handle = handles.computeIfAbsent(function, _ -> Linker.nativeLinker().downcallHandle(
+                    symbols.findOrThrow(function), FunctionDescriptor.of(result,
+                            Stream.of(values).map(FakeCuda::layout).toArray(MemoryLayout[]::new))));
             return handle.invokeWithArguments(values);
         } catch (Throwable thrown) {
             throw new AssertionError(function, thrown);
