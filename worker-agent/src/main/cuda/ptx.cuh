@@ -162,14 +162,19 @@ __device__ __forceinline__ float exp2_fast(float x) {
     return result;
 }
 
-// Two e4m3 numbers, low byte first, as two bf16. Both have their exponent where a shift by four puts it, 120 too low;
-// the multiplication mends that exactly, subnormal numbers included. The code for NaN becomes 480.
-__device__ __forceinline__ unsigned e4m3x2_to_bf16x2(unsigned pair) {
-    const unsigned spread = __byte_perm(pair, 0, 0x1404);  // byte 0 above a zero byte, byte 1 above a zero byte
-    const unsigned unscaled = (spread & 0x80008000u) | ((spread & 0x7F007F00u) >> 4);
+// Bytes 0 and 2 of a word, two e4m3 numbers, as two bf16, byte 0 in bits 0 to 15. Both get their exponent where a shift
+// by four puts it, 120 too low; the multiplication mends that exactly, subnormal numbers included. The code for NaN
+// becomes 480.
+__device__ __forceinline__ unsigned e4m3_evens_to_bf16x2(unsigned word) {
+    const unsigned unscaled = (word << 8 & 0x80008000u) | (word << 4 & 0x07F007F0u);
     unsigned result;
     asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(result) : "r"(unscaled), "r"(0x7B807B80u), "r"(0x80008000u));
     return result;
+}
+
+// Bytes 0 and 1 likewise.
+__device__ __forceinline__ unsigned e4m3x2_to_bf16x2(unsigned pair) {
+    return e4m3_evens_to_bf16x2(__byte_perm(pair, 0, 0x4140));
 }
 
 #endif

@@ -209,9 +209,11 @@ inline unsigned pack_bf16(float low, float high) {
 
 inline float from_e4m3(unsigned char value);
 
-inline unsigned e4m3x2_to_bf16x2(unsigned pair) {  // NaN stays NaN here, so that poison is seen
-    return pack_bf16(from_e4m3(static_cast<unsigned char>(pair)), from_e4m3(static_cast<unsigned char>(pair >> 8)));
+inline unsigned e4m3_evens_to_bf16x2(unsigned word) {  // NaN stays NaN here, so that poison is seen
+    return pack_bf16(from_e4m3(static_cast<unsigned char>(word)), from_e4m3(static_cast<unsigned char>(word >> 16)));
 }
+
+inline unsigned e4m3x2_to_bf16x2(unsigned pair) { return e4m3_evens_to_bf16x2((pair & 0xFFu) | (pair & 0xFF00u) << 8); }
 
 inline Vector16 load_16(const void* global) {
     emulator::check_aligned(global, "16-byte load");

@@ -1,0 +1,422 @@
+// Causal attention of many new tokens a sequence over the paged cache, their own keys included: whole prompts, and
+// chunks of prompts on a cached prefix.
+//
+// The idea is FlashAttention-2 (Dao 2023) with keys and values gathered through the block table. A block of threads
+// (CTA) takes one query head and up to 128 successive tokens of one sequence (a tile of the host's list, so that lengths
+// may differ at will; longest first, so that the last CTAs are short), and goes over the keys 64 at a time:
+//
+//               keys 0 … 63   64 … 127   128 … 191
+//     warp 0   ┌────────────┬──────────┬──────────┐   rows 0 … 15      S = Q K'  16 x 64 a tile, in registers
+//     warp 1   │            │          │ ╲        │   rows 16 … 31     P = exp2(S * scale - maximum)
+//     warp 2   │  all seen  │ all seen │   ╲      │   rows 32 … 47     O += P V  16 x D a tile, in registers
+//     warp 3   │            │          │     ╲    │   rows 48 … 63
+//     warp 0   │            │          │          │   rows 64 … 79
+//      …       └────────────┴──────────┴──────────┘    …
+//                                        masked: only tiles that reach past a warp's first position
+//
+// A warp owns the 16-row tiles w and w + 4, so each fragment of keys and values that it reads from shared memory serves
+// two tensor-core tiles, and a tile of at most 64 rows keeps all four warps busy with one. A lane (g = lane / 4,
+// t = lane % 4) holds rows g and g + 8 of its tiles, columns 2t, 2t + 1 of every 8: what the multiplication S gives is,
+// packed to bf16, just what the multiplication P V takes.
+//
+//     shared memory     [ Q 128 x D ][ K 64 x D | V 64 x D ][ K | V ]     bf16, rows swizzled (paged_cache.cuh)
+//                                     used                   on its way
+//
+// One barrier a turn: it says that this turn's keys are there for all and the other buffer is left by all; then the next
+// keys are sent for, 4 cache blocks by cp.async, and have the whole turn to come. Keys past the last row of the tile are
+// never read; they are zeros, and masked for every row that counts.
+//
+// e4m3 keys and values come into a buffer of their own and are widened to the one bf16 buffer once for all four warps,
+// for a second barrier: [ Q ][ K | V bf16 ][ K | V e4m3 ]. The rest is the same.
+//
+// A query head reads its KV head by itself; the heads that share it are neighbours in the grid and meet in L2.
+//
+// Cost of 64 keys at D = 128, a warp with two tiles: 256 mma, 80 ldmatrix.x4, 64 exp2, 16 cp.async, about 400 other
+// instructions; 96 KiB and at most 255 registers a thread, so two CTAs an SM on sm_90: one multiplies while the other
+// weighs.
+#pragma once
+
+#include "paged_cache.cuh"
+
+constexpr int PREFILL_WARPS = 4;
+constexpr int PREFILL_ROWS = 128;
+constexpr int PREFILL_KEYS = 64;  // one cache block for each warp to gather
+constexpr int PREFILL_BLOCKS = PREFILL_KEYS / BLOCK_TOKENS;
+static_assert(PREFILL_BLOCKS == PREFILL_WARPS, "each warp gathers one cache block a turn");
+
+// What the host's list says of a tile: int32 in the order of the fields.
+struct PrefillTile {
+    int sequence;
+    int firstRow;       // of qkv and output
+    int firstPosition;  // of that row in its sequence
+    int rowCount;       // 1 to PREFILL_ROWS
+
+    __device__ __forceinline__ int key_count() const { return firstPosition + rowCount; }
+};
+
+// What a CTA works on: in shared memory, since the loop has no register to spare for what is used once a turn.
+struct PrefillWork {
+    PrefillTile tile;
+    int kvHead;
+};
+
+template <int D>
+struct PrefillShape {
+    static constexpr int ROW_BYTES = D * 2;
+    static constexpr int CHUNKS = ROW_BYTES / 16;
+    static constexpr int QUERY_BYTES = PREFILL_ROWS * ROW_BYTES;
+    static constexpr int KEYS_BYTES = PREFILL_KEYS * ROW_BYTES;  // values have as many
+};
+
+// The rows of one warp: the softmax so far over the keys it has seen.
+template <int D, int TILES>
+class PrefillWarp {
+public:
+    typedef PrefillShape<D> Shape;
+
+    float output[TILES][D / 8][4];  // not yet divided by the sum
+    float maximum[TILES][2];        // of rows g and g + 8 of a tile, scaled
+    float sum[TILES][2];            // of this lane's columns only
+
+    __device__ __forceinline__ PrefillWarp() {
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                maximum[tile][half] = MINUS_INFINITY;
+                sum[tile][half] = 0;
+            }
+#pragma unroll
+            for (int i = 0; i < D / 8; i++) {
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    output[tile][i][k] = 0;
+                }
+            }
+        }
+    }
+
+    // The first of the CTA's rows that belong to one of this warp's tiles.
+    __device__ __forceinline__ static int first_row(int tile) { return (warp_index() + tile * PREFILL_WARPS) * 16; }
+
+    // 64 keys and values in shared memory. visible: how many of them row 0 of the CTA sees; row r sees r more.
+    __device__ __forceinline__ void attend(const unsigned char* query, const unsigned char* keys, int visible,
+                                           float scaleLog2) {
+        float scores[TILES][PREFILL_KEYS / 8][4] = {};
+        multiply_keys(query, keys, scores);
+        if (visible + first_row(0) < PREFILL_KEYS) {
+            mask(scores, visible);
+        }
+        raise_maximum(scores, scaleLog2);
+        weigh(scores, scaleLog2);
+        multiply_values(scores, keys + Shape::KEYS_BYTES);
+    }
+
+    // The warp's rows of the result, by way of its own rows of Q in shared memory, which nobody else reads.
+    __device__ __forceinline__ void write(unsigned char* query, bf16* output0, int rowCount, int outputStride) {
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int row = first_row(tile) + lane_index() / 4 + half * 8;
+                float total = sum[tile][half];
+                total += shuffle_xor(total, 1);
+                total += shuffle_xor(total, 2);
+                const float inverse = 1 / total;
+#pragma unroll
+                for (int i = 0; i < D / 8; i++) {
+                    *reinterpret_cast<unsigned*>(query + swizzled<Shape::ROW_BYTES>(row, i) + lane_index() % 4 * 4) =
+                            pack_bf16(output[tile][i][2 * half] * inverse, output[tile][i][2 * half + 1] * inverse);
+                }
+            }
+        }
+        sync_warp();
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int item = lane_index(); item < 16 * Shape::CHUNKS; item += 32) {
+                const int row = first_row(tile) + item / Shape::CHUNKS;
+                const int chunk = item % Shape::CHUNKS;
+                if (row < rowCount) {
+                    store_16(output0 + static_cast<long long>(row) * outputStride + chunk * 8,
+                             *reinterpret_cast<const Vector16*>(query + swizzled<Shape::ROW_BYTES>(row, chunk)));
+                }
+            }
+        }
+    }
+
+private:
+    __device__ __forceinline__ void multiply_keys(const unsigned char* query, const unsigned char* keys,
+                                                  float (&scores)[TILES][PREFILL_KEYS / 8][4]) {
+        const int lane = lane_index();
+        // Matrices 0 and 1 of a load of Q are rows 0 to 7 and 8 to 15 of one chunk; of K, successive chunks of 8 keys.
+        const int queryOffset = swizzled<Shape::ROW_BYTES>(lane % 16, lane / 16);
+        const int keyOffset = swizzled<Shape::ROW_BYTES>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
+#pragma unroll
+        for (int step = 0; step < D / 16; step++) {
+            unsigned rows[TILES][4];
+#pragma unroll
+            for (int tile = 0; tile < TILES; tile++) {
+                ldmatrix_x4(rows[tile], query + first_row(tile) * Shape::ROW_BYTES + (queryOffset ^ swizzled<Shape::ROW_BYTES>(0, 2 * step)));
+            }
+#pragma unroll
+            for (int block = 0; block < PREFILL_BLOCKS; block++) {
+                unsigned key[4];
+                ldmatrix_x4(key, keys + block * BLOCK_TOKENS * Shape::ROW_BYTES + (keyOffset ^ swizzled<Shape::ROW_BYTES>(0, 2 * step)));
+#pragma unroll
+                for (int tile = 0; tile < TILES; tile++) {
+                    mma_bf16(scores[tile][2 * block], rows[tile], key[0], key[1]);
+                    mma_bf16(scores[tile][2 * block + 1], rows[tile], key[2], key[3]);
+                }
+            }
+        }
+    }
+
+    __device__ __forceinline__ static void mask(float (&scores)[TILES][PREFILL_KEYS / 8][4], int visible) {
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int seen = visible + first_row(tile) + lane_index() / 4 + half * 8;
+#pragma unroll
+                for (int i = 0; i < PREFILL_KEYS / 8; i++) {
+#pragma unroll
+                    for (int which = 0; which < 2; which++) {
+                        if (i * 8 + lane_index() % 4 * 2 + which >= seen) {
+                            scores[tile][i][2 * half + which] = MINUS_INFINITY;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    // Every row sees key 0, so after the first tile of keys a maximum is finite.
+    __device__ __forceinline__ void raise_maximum(const float (&scores)[TILES][PREFILL_KEYS / 8][4], float scaleLog2) {
+        float factor[TILES][2];
+        bool grown = false;
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                float highest = fmaxf(scores[tile][0][2 * half], scores[tile][0][2 * half + 1]);
+#pragma unroll
+                for (int i = 1; i < PREFILL_KEYS / 8; i++) {
+                    highest = fmaxf(highest, fmaxf(scores[tile][i][2 * half], scores[tile][i][2 * half + 1]));
+                }
+                highest = fmaxf(highest, shuffle_xor(highest, 1));
+                highest = fmaxf(highest, shuffle_xor(highest, 2));
+                highest = fmaxf(maximum[tile][half], highest * scaleLog2);
+                factor[tile][half] = exp2_fast(maximum[tile][half] - highest);
+                maximum[tile][half] = highest;
+                sum[tile][half] *= factor[tile][half];
+                grown = grown || factor[tile][half] != 1;
+            }
+        }
+        if (warp_ballot(grown) == 0) {
+            return;
+        }
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int i = 0; i < D / 8; i++) {
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    output[tile][i][k] *= factor[tile][k / 2];
+                }
+            }
+        }
+    }
+
+    __device__ __forceinline__ void weigh(float (&scores)[TILES][PREFILL_KEYS / 8][4], float scaleLog2) {
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int i = 0; i < PREFILL_KEYS / 8; i++) {
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    scores[tile][i][k] = exp2_fast(scores[tile][i][k] * scaleLog2 - maximum[tile][k / 2]);
+                    sum[tile][k / 2] += scores[tile][i][k];
+                }
+            }
+        }
+    }
+
+    __device__ __forceinline__ void multiply_values(const float (&weights)[TILES][PREFILL_KEYS / 8][4],
+                                                    const unsigned char* values) {
+        const int valueOffset = swizzled<Shape::ROW_BYTES>(lane_index() % 16, lane_index() / 16);
+#pragma unroll
+        for (int block = 0; block < PREFILL_BLOCKS; block++) {
+            unsigned rows[TILES][4];
+#pragma unroll
+            for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    const float* const pair = &weights[tile][2 * block + i / 2][i % 2 * 2];
+                    rows[tile][i] = pack_bf16(pair[0], pair[1]);
+                }
+            }
+#pragma unroll
+            for (int pair = 0; pair < D / 16; pair++) {
+                unsigned value[4];
+                ldmatrix_x4_trans(value, values + block * BLOCK_TOKENS * Shape::ROW_BYTES + (valueOffset ^ swizzled<Shape::ROW_BYTES>(0, 2 * pair)));
+#pragma unroll
+                for (int tile = 0; tile < TILES; tile++) {
+                    mma_bf16(output[tile][2 * pair], rows[tile], value[0], value[1]);
+                    mma_bf16(output[tile][2 * pair + 1], rows[tile], value[2], value[3]);
+                }
+            }
+        }
+    }
+};
+
+// The keys and values of one KV head, brought into shared memory turn by turn: 64 of each, as bf16, for all warps. Each
+// warp gathers one of a turn's four cache blocks.
+template <int D, typename KV>
+class PrefillKeys {
+public:
+    typedef PrefillShape<D> Shape;
+
+    // buffers: of 4 * KEYS_BYTES for bf16; for e4m3 2 * KEYS_BYTES for use and half as many for gathering.
+    __device__ __forceinline__ PrefillKeys(const PrefillWork& work, unsigned char* buffers, const KV* keys,
+                                           const KV* values, const int* table, int kvHeads)
+        : work(work), buffers(buffers), keys(keys), values(values), kvHeads(kvHeads),
+          walk(table + warp_index(), work.tile.key_count() > warp_index() * BLOCK_TOKENS) {}
+
+    // Sends for keys 64 * turn … + 63, zeros past the last row's; turns 0, 1, 2 …
+    __device__ __forceinline__ void gather(int turn) {
+        unsigned char* const target = WIDE ? buffers + turn % 2 * (2 * Shape::KEYS_BYTES) : gathered();
+        const int tokens = work.tile.key_count() - turn * PREFILL_KEYS - warp_index() * BLOCK_TOKENS;
+        const long long start = block_start(walk.take(tokens > PREFILL_KEYS), kvHeads, work.kvHead, D);
+        unsigned char* const rows = target + warp_index() * BLOCK_TOKENS * ROW_BYTES;
+        gather_block<ROW_BYTES>(rows, keys + start, tokens);
+        gather_block<ROW_BYTES>(rows + PREFILL_KEYS * ROW_BYTES, values + start, tokens);
+        cp_async_commit();
+    }
+
+    // The keys of a turn that were sent for, values KEYS_BYTES after them; sends for those of the next turn if there
+    // are any. A collective of the block; what it returned before is gone.
+    __device__ __forceinline__ const unsigned char* take(int turn) {
+        const bool more = (turn + 1) * PREFILL_KEYS < work.tile.key_count();
+        cp_async_wait<0>();
+        sync_block();  // for all; and all are done with the turn before
+        if constexpr (WIDE) {
+            if (more) {
+                gather(turn + 1);
+            }
+            return buffers + turn % 2 * (2 * Shape::KEYS_BYTES);
+        }
+        widen();
+        if (more) {
+            gather(turn + 1);  // over what the same thread has just widened
+        }
+        sync_block();
+        return buffers;
+    }
+
+private:
+    static constexpr bool WIDE = sizeof(KV) == sizeof(bf16);
+    static constexpr int ROW_BYTES = D * static_cast<int>(sizeof(KV));
+
+    const PrefillWork& work;
+    unsigned char* buffers;
+    const KV* keys;
+    const KV* values;
+    int kvHeads;
+    BlockWalk<PREFILL_WARPS> walk;
+
+    __device__ __forceinline__ unsigned char* gathered() const { return buffers + 2 * Shape::KEYS_BYTES; }
+
+    // Every thread widens the chunks that it gathered, so it waits for nobody else's. Keys and values are two runs of
+    // as many rows, in both buffers.
+    __device__ __forceinline__ void widen() const {
+        constexpr int CHUNKS = ROW_BYTES / 16;
+        const int warpRow = warp_index() * BLOCK_TOKENS;
+#pragma unroll 1
+        for (int item = lane_index(); item < 2 * BLOCK_TOKENS * CHUNKS; item += 32) {
+            const int row = warpRow + item / CHUNKS % BLOCK_TOKENS + item / (BLOCK_TOKENS * CHUNKS) * PREFILL_KEYS;
+            const int chunk = item % CHUNKS;
+            const Vector16 narrow =
+                    *reinterpret_cast<const Vector16*>(gathered() + swizzled<ROW_BYTES>(row, chunk));
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                Vector16 wide;
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    wide.words[i] = e4m3x2_to_bf16x2(narrow.words[2 * half + i / 2] >> (i % 2 * 16));
+                }
+                *reinterpret_cast<Vector16*>(buffers + swizzled<Shape::ROW_BYTES>(row, 2 * chunk + half)) = wide;
+            }
+        }
+    }
+};
+
+template <int D, int TILES>
+__device__ __forceinline__ void load_prefill_query(unsigned char* query, const bf16* rows, int rowStride, int rowCount) {
+    typedef PrefillShape<D> Shape;
+#pragma unroll
+    for (int item = thread_index(); item < TILES * PREFILL_WARPS * 16 * Shape::CHUNKS; item += PREFILL_WARPS * 32) {
+        const int row = item / Shape::CHUNKS;
+        const int chunk = item % Shape::CHUNKS;
+        cp_async_16(query + swizzled<Shape::ROW_BYTES>(row, chunk),
+                    rows + static_cast<long long>(row) * rowStride + chunk * 8, row < rowCount);
+    }
+}
+
+template <int D, typename KV, int TILES>
+__device__ __forceinline__ void prefill_rows(const PrefillWork& work, unsigned char* query, const bf16* queryRows,
+                                             int queryStride, PrefillKeys<D, KV>& keys, bf16* output, int queryHeads,
+                                             float scaleLog2) {
+    load_prefill_query<D, TILES>(query, queryRows, queryStride, work.tile.rowCount);
+    keys.gather(0);
+    PrefillWarp<D, TILES> warp;
+    for (int turn = 0; turn * PREFILL_KEYS < work.tile.key_count(); turn++) {
+        const unsigned char* const taken = keys.take(turn);
+        warp.attend(query, taken, work.tile.firstPosition + 1 - turn * PREFILL_KEYS, scaleLog2);
+    }
+    const long long firstRow = work.tile.firstRow;
+    warp.write(query, output + (firstRow * queryHeads + block_index_x()) * D, work.tile.rowCount, queryHeads * D);
+}
+
+template <int D, typename KV>
+__device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride, const KV* keys, const KV* values,
+                                                  const int* blockTables, int tableStride, const int* tiles,
+                                                  bf16* output, int queryHeads, int kvHeads, float scaleLog2) {
+    REQUIRE_THREADS(PREFILL_WARPS * 32);
+    DYNAMIC_SHARED(query);
+    SHARED(PrefillWork, works, 1);
+    const PrefillWork& work = works[0];
+    if (thread_index() == 0) {
+        works[0] = {reinterpret_cast<const PrefillTile*>(tiles)[block_index_y()],
+                    block_index_x() / (queryHeads / kvHeads)};
+    }
+    sync_block();
+    PrefillKeys<D, KV> gathered(work, query + PrefillShape<D>::QUERY_BYTES, keys, values,
+                                blockTables + static_cast<long long>(work.tile.sequence) * tableStride, kvHeads);
+    const bf16* const queryRows = qkv + static_cast<long long>(work.tile.firstRow) * qkvStride + block_index_x() * D;
+    if (work.tile.rowCount > PREFILL_ROWS / 2) {
+        prefill_rows<D, KV, 2>(work, query, queryRows, qkvStride, gathered, output, queryHeads, scaleLog2);
+    } else {
+        prefill_rows<D, KV, 1>(work, query, queryRows, qkvStride, gathered, output, queryHeads, scaleLog2);
+    }
+}
+
+// The names that the host looks up. Launch bounds: two CTAs an SM, at most 255 registers a thread.
+// dynamic shared bytes: bf16 768 * D, fp8 640 * D
+//            D = 128      64       32
+//   bf16      98,304  49,152   24,576
+//   fp8       81,920  40,960   20,480
+#define PREFILL_ATTENTION_KERNEL(name, D, KV)                                                                          \
+    extern "C" __global__ void __launch_bounds__(PREFILL_WARPS * 32, 2)                                                \
+    name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \
+         const int* tiles, bf16* output, int queryHeads, int kvHeads, float scaleLog2) {                               \
+        prefill_attention<D, KV>(qkv, qkvStride, keys, values, blockTables, tableStride, tiles, output, queryHeads,    \
+                                 kvHeads, scaleLog2);                                                                  \
+    }
+
+PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d32, 32, bf16)
+PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d64, 64, bf16)
+PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d128, 128, bf16)
+PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d32, 32, e4m3)
+PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d64, 64, e4m3)
+PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d128, 128, e4m3)
