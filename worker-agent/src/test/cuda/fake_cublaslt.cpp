@@ -65,7 +65,7 @@ static_assert(sizeof(HeuristicResult) == 96, "cublasLtMatmulHeuristicResult_t ha
 
 constexpr uint64_t ALGORITHM_MARK = 0x5741524D50415448;
 
-// By handle; entries of a test before stay until their handle is destroyed, or for ever: the device knows which are live.
+// By handle; the device knows which of them are live.
 std::map<uint64_t, Product> products;
 std::map<uint64_t, Layout> layouts;
 std::map<uint64_t, Preference> preferences;

@@ -1,18 +1,20 @@
 package dev.warmpath.worker.compute.cuda;
 
-import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.lang.foreign.Arena;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -27,13 +29,23 @@ class EmulatorTest {
     private static final int POISON = 0x7FFF7FFF;
 
     private FakeCuda fake;
-    private long stream;
-    private long module;
+    private RawDriver driver;
 
     @BeforeEach
-    void open() {
+    void begin() {
         fake = FakeCuda.open();
-        begin();
+        driver = new RawDriver(fake);
+    }
+
+    /** What goes to a card is in its PTX, which the compiler leaves beside the fatbin. */
+    @Test
+    void every_kernel_that_a_card_would_run_is_emulated() throws IOException {
+        Path ptx = Path.of("target/cuda/compute_90.ptx");
+        assumeTrue(Files.exists(ptx), "no nvcc, no kernels for cards: their names are not compared with the emulated");
+        List<String> onCards = Pattern.compile("\\.entry (\\w+)").matcher(Files.readString(ptx)).results()
+                .map(found -> found.group(1)).toList();
+        assertThat(fake.kernels().stream().filter(kernel -> !kernel.startsWith("test_")))
+                .containsExactlyInAnyOrderElementsOf(onCards);
     }
 
     @Test
@@ -68,105 +80,108 @@ class EmulatorTest {
 
     @Test
     void asynchronous_copies_land_at_their_wait() {
-        MemorySegment input = device(4096);
-        MemorySegment output = device(4096);
+        MemorySegment input = driver.device(4096);
+        MemorySegment output = driver.device(4096);
         input.fill((byte) 7);
-        assertThat(run("test_copy_in_groups", 1, 128, 4096, input, output)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_copy_in_groups", 1, 128, 4096, input, output)).isEqualTo(SUCCESS);
         assertThat(output.asSlice(0, 2048).toArray(JAVA_BYTE)).containsOnly(7);
         assertThat(output.get(JAVA_INT, 2048)).isEqualTo(0x07070707);
         assertThat(output.get(JAVA_INT, 2048 + 16)).as("the copy of thread 1 is not valid").isZero();
 
-        assertThat(run("test_copy_waits_for_one_group", 1, 128, 4096, input, output)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_copy_waits_for_one_group", 1, 128, 4096, input, output)).isEqualTo(SUCCESS);
         assertThat(output.asSlice(0, 2048).toArray(JAVA_BYTE)).containsOnly(7);
         assertThat(output.asSlice(2048).toArray(JAVA_INT)).containsOnly(POISON);
     }
 
     @Test
     void a_collective_that_half_a_warp_reaches_fails_the_launch() {
-        assertThat(run("test_shuffle_in_half_a_warp", 1, 32, 0, device(128))).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_shuffle_in_half_a_warp", 1, 32, 0, driver.device(128))).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).startsWith("test_shuffle_in_half_a_warp, block (0, 0)").contains("threads 0-15 at "
                 + "shuffle_xor (emulator_test_kernels.cu:", "threads 16-31 ended");
     }
 
     @Test
     void a_barrier_that_one_warp_reaches_fails_the_launch() {
-        assertThat(run("test_barrier_in_one_warp", 1, 64, 0, device(256))).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_barrier_in_one_warp", 1, 64, 0, driver.device(256))).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("threads 0-31 at sync_block", "threads 32-63 ended");
     }
 
     @Test
     void lanes_at_different_collectives_fail_the_launch() {
-        assertThat(run("test_different_shuffles", 1, 32, 0, device(128))).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_different_shuffles", 1, 32, 0, driver.device(128))).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("lanes of a warp at different collectives");
     }
 
     @Test
     void a_launch_with_other_than_the_required_threads_fails() {
-        assertThat(run("test_copy_in_groups", 1, 64, 4096, device(4096), device(4096))).isEqualTo(LAUNCH_FAILED);
+        MemorySegment memory = driver.device(4096);
+        assertThat(driver.run("test_copy_in_groups", 1, 64, 4096, memory, memory)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("launched with 64 threads, takes 128");
     }
 
     @Test
     void a_failed_kernel_loses_the_device() {
-        MemorySegment memory = device(512);
-        run("test_barrier_in_one_warp", 1, 64, 0, memory);
-        assertThat(call("cuCtxSynchronize")).isEqualTo(LAUNCH_FAILED);
-        assertThat(run("test_pass_on", 1, 128, 0, memory, memory)).isEqualTo(LAUNCH_FAILED);
+        MemorySegment memory = driver.device(512);
+        driver.run("test_barrier_in_one_warp", 1, 64, 0, memory);
+        assertThat(driver.call("cuCtxSynchronize")).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.call("cuMemsetD8Async", memory.address(), (byte) 0, 512L, driver.stream()))
+                .isEqualTo(LAUNCH_FAILED);
     }
 
     @Test
     void writes_outside_shared_memory_fail_the_launch() {
-        assertThat(run("test_shared_write", 1, 32, 4096, 4095, 63)).isEqualTo(SUCCESS);
-        assertThat(run("test_shared_write", 1, 32, 4096, 4096, 63)).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_shared_write", 1, 32, 4096, 4095, 63)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_shared_write", 1, 32, 4096, 4096, 63)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("0 bytes past the end of the 4096 bytes of dynamic shared memory");
         begin();
-        assertThat(run("test_shared_write", 1, 32, 4096, -1, 63)).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_shared_write", 1, 32, 4096, -1, 63)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("before the start of dynamic shared memory");
         begin();
-        assertThat(run("test_shared_write", 1, 32, 4096, 0, 64)).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_shared_write", 1, 32, 4096, 0, 64)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("past the end of a static shared array");
         begin();
-        assertThat(run("test_shared_write", 1, 32, 4096, 0, -1)).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_shared_write", 1, 32, 4096, 0, -1)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("outside a static shared array");
     }
 
     @Test
     void writes_outside_device_memory_fail_the_launch() {
-        MemorySegment target = device(4096);
-        assertThat(run("test_global_write", 1, 32, 0, target, 4095L)).isEqualTo(SUCCESS);
-        assertThat(run("test_global_write", 1, 32, 0, target, 4096L)).isEqualTo(LAUNCH_FAILED);
+        MemorySegment target = driver.device(4096);
+        assertThat(driver.run("test_global_write", 1, 32, 0, target, 4095L)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_global_write", 1, 32, 0, target, 4096L)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("test_global_write, block (0, 0), thread 0",
                 "4096 bytes from the start of an allocation of 4096 bytes");
     }
 
     @Test
     void the_few_bytes_between_an_allocation_and_its_guard_are_looked_at_when_it_is_freed() {
-        MemorySegment target = device(4090);
-        assertThat(run("test_global_write", 1, 32, 0, target, 4090L)).isEqualTo(SUCCESS);
-        assertThat(call("cuMemFree_v2", target.address())).isEqualTo(LAUNCH_FAILED);
+        MemorySegment target = driver.device(4090);
+        assertThat(driver.run("test_global_write", 1, 32, 0, target, 4090L)).isEqualTo(SUCCESS);
+        assertThat(driver.call("cuMemFree_v2", target.address())).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("past the end of an allocation of 4090 bytes");
     }
 
     @Test
     void a_load_of_16_bytes_takes_multiples_of_16() {
-        assertThat(run("test_load_16", 1, 32, 0, device(4096), 16, device(16))).isEqualTo(SUCCESS);
-        assertThat(run("test_load_16", 1, 32, 0, device(4096), 8, device(16))).isEqualTo(LAUNCH_FAILED);
+        MemorySegment memory = driver.device(4096);
+        assertThat(driver.run("test_load_16", 1, 32, 0, memory, 16, memory)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_load_16", 1, 32, 0, memory, 8, memory)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("16-byte load", "not a multiple of 16");
     }
 
     @Test
     void what_a_card_refuses_or_does_otherwise_fails_the_launch() {
-        MemorySegment target = device(16);
-        assertThat(run("test_load_4", 1, 32, 0, device(16), 4, target)).isEqualTo(SUCCESS);
-        assertThat(run("test_shift", 1, 32, 0, target, 31)).isEqualTo(SUCCESS);
-        assertThat(run("test_array", 1, 32, 0, target, 3)).isEqualTo(SUCCESS);
+        MemorySegment target = driver.device(16);
+        assertThat(driver.run("test_load_4", 1, 32, 0, driver.device(16), 4, target)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_shift", 1, 32, 0, target, 31)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_array", 1, 32, 0, target, 3)).isEqualTo(SUCCESS);
         for (String kernel : List.of("test_load_4", "test_shift", "test_array")) {
             begin();
-            target = device(16);
+            target = driver.device(16);
             int code = switch (kernel) {
-                case "test_load_4" -> run(kernel, 1, 32, 0, device(16), 2, target);
-                case "test_shift" -> run(kernel, 1, 32, 0, target, 32);
-                default -> run(kernel, 1, 32, 0, target, 4);
+                case "test_load_4" -> driver.run(kernel, 1, 32, 0, driver.device(16), 2, target);
+                case "test_shift" -> driver.run(kernel, 1, 32, 0, target, 32);
+                default -> driver.run(kernel, 1, 32, 0, target, 4);
             };
             assertThat(code).as(kernel).isEqualTo(LAUNCH_FAILED);
             assertThat(fake.complaint()).contains(kernel, "an index past an array's end, an address that is no");
@@ -175,17 +190,17 @@ class EmulatorTest {
 
     @Test
     void a_division_by_zero_fails_the_launch() {
-        assertThat(run("test_divide", 1, 32, 0, device(128), 0)).isEqualTo(LAUNCH_FAILED);
+        assertThat(driver.run("test_divide", 1, 32, 0, driver.device(128), 0)).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).contains("test_divide", "an integer division by zero");
     }
 
     @Test
     void fragments_lie_where_the_products_take_them() {
         // a[i][k] = i + k / 16, b[k][j] = 1 where k = 2 j + 1, so that the product is a[i][2 j + 1]
-        MemorySegment a = device(512);
-        MemorySegment b = device(256);
-        MemorySegment transposed = device(256);
-        MemorySegment product = device(512);
+        MemorySegment a = driver.device(512);
+        MemorySegment b = driver.device(256);
+        MemorySegment transposed = driver.device(256);
+        MemorySegment product = driver.device(512);
         for (int i = 0; i < 256; i++) {
             a.setAtIndex(JAVA_SHORT, i, bf16(i / 16 + i % 16 / 16f));
         }
@@ -199,18 +214,18 @@ class EmulatorTest {
         for (int i = 0; i < 128; i++) {
             expected[i] = i / 8 + (2 * (i % 8) + 1) / 16f;
         }
-        assertThat(run("test_multiply", 1, 32, 0, a, b, product)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_multiply", 1, 32, 0, a, b, product)).isEqualTo(SUCCESS);
         assertThat(product.toArray(JAVA_FLOAT)).isEqualTo(expected);
         product.fill((byte) 0);
-        assertThat(run("test_multiply_transposed", 1, 32, 0, a, transposed, product)).isEqualTo(SUCCESS);
+        assertThat(driver.run("test_multiply_transposed", 1, 32, 0, a, transposed, product)).isEqualTo(SUCCESS);
         assertThat(product.toArray(JAVA_FLOAT)).isEqualTo(expected);
     }
 
     @Test
     void collectives_reach_all_lanes() {
-        MemorySegment sums = device(96 * 4);
-        MemorySegment lanes = device(96 * 4);
-        assertThat(run("test_collectives", 1, 32, 0, sums, lanes)).isEqualTo(SUCCESS);
+        MemorySegment sums = driver.device(96 * 4);
+        MemorySegment lanes = driver.device(96 * 4);
+        assertThat(driver.run("test_collectives", 1, 32, 0, sums, lanes)).isEqualTo(SUCCESS);
         float[] summed = sums.toArray(JAVA_FLOAT);
         assertThat(Arrays.copyOfRange(summed, 0, 32)).containsOnly(496);
         assertThat(Arrays.copyOfRange(summed, 32, 64)).containsOnly(31);
@@ -231,63 +246,14 @@ class EmulatorTest {
         float[] quantised = {1, 1, 1, -2.5f, 448, 448, 448, 448, -448, 16, 20, 0.015625f, 0.001953125f, 0, 0.00390625f,
             -0.0f, 448, Float.NaN};
         int count = inputs.length;
-        MemorySegment input = device(count * 4).copyFrom(MemorySegment.ofArray(inputs));
-        MemorySegment shorts = device(count * 2);
-        MemorySegment back = device(count * 4);
-        assertThat(run("test_numbers", 1, 32, 0, input, shorts, device(count), back, count)).isEqualTo(SUCCESS);
+        MemorySegment input = driver.device(count * 4).copyFrom(MemorySegment.ofArray(inputs));
+        MemorySegment shorts = driver.device(count * 2);
+        MemorySegment back = driver.device(count * 4);
+        MemorySegment packed = driver.device(count);
+        assertThat(driver.run("test_numbers", 1, 32, 0, input, shorts, packed, back, count)).isEqualTo(SUCCESS);
         assertThat(IntStream.range(0, count).map(i -> shorts.getAtIndex(JAVA_SHORT, i) & 0xFFFF).toArray())
                 .isEqualTo(rounded);
         assertThat(back.toArray(JAVA_FLOAT)).isEqualTo(quantised);
-    }
-
-    // ---- A launch by hand. Device memory is the host's here, so that a test may look at it.
-
-    /** Forgets everything, the loss of the device too. */
-    private void begin() {
-        fake.reset();
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment cell = arena.allocate(JAVA_LONG);
-            call("cuInit", 0);
-            call("cuDevicePrimaryCtxRetain", cell, 0);
-            call("cuCtxSetCurrent", cell.get(JAVA_LONG, 0));
-            call("cuStreamCreate", cell, 1);
-            stream = cell.get(JAVA_LONG, 0);
-            call("cuModuleLoadData", cell, arena.allocateFrom(JAVA_BYTE, FakeCuda.image()));
-            module = cell.get(JAVA_LONG, 0);
-        }
-    }
-
-    @SuppressWarnings("restricted")  // the length is the one just allocated
-    private MemorySegment device(long bytes) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment cell = arena.allocate(JAVA_LONG);
-            assertThat(call("cuMemAlloc_v2", cell, bytes)).isEqualTo(SUCCESS);
-            return MemorySegment.ofAddress(cell.get(JAVA_LONG, 0)).reinterpret(bytes);
-        }
-    }
-
-    /** @return the code of the launch and the wait for its end */
-    private int run(String kernel, int blocks, int threads, int sharedBytes, Object... parameters) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment function = arena.allocate(JAVA_LONG);
-            MemorySegment table = arena.allocate(ADDRESS, Math.max(1, parameters.length));
-            for (int i = 0; i < parameters.length; i++) {
-                table.setAtIndex(ADDRESS, i, switch (parameters[i]) {
-                    case Integer value -> arena.allocateFrom(JAVA_INT, value);
-                    case Long value -> arena.allocateFrom(JAVA_LONG, value);
-                    case MemorySegment device -> arena.allocateFrom(JAVA_LONG, device.address());
-                    default -> throw new IllegalArgumentException(parameters[i].toString());
-                });
-            }
-            call("cuModuleGetFunction", function, module, kernel);
-            int code = call("cuLaunchKernel", function.get(JAVA_LONG, 0), blocks, 1, 1, threads, 1, 1, sharedBytes,
-                    stream, table, MemorySegment.NULL);
-            return code == SUCCESS ? call("cuStreamSynchronize", stream) : code;
-        }
-    }
-
-    private int call(String function, Object... arguments) {
-        return (int) fake.call(JAVA_INT, function, arguments);
     }
 
     /** How many different results a kernel has over the seeds. */
@@ -301,9 +267,9 @@ class EmulatorTest {
     }
 
     private int[] passOn(String kernel) {
-        MemorySegment input = device(512).copyFrom(MemorySegment.ofArray(IntStream.range(0, 128).toArray()));
-        MemorySegment output = device(512);
-        assertThat(run(kernel, 1, 128, 0, input, output)).isEqualTo(SUCCESS);
+        MemorySegment input = driver.device(512).copyFrom(MemorySegment.ofArray(IntStream.range(0, 128).toArray()));
+        MemorySegment output = driver.device(512);
+        assertThat(driver.run(kernel, 1, 128, 0, input, output)).isEqualTo(SUCCESS);
         return output.toArray(JAVA_INT);
     }
 

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cuda;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 import static org.junit.jupiter.api.Assumptions.abort;
@@ -58,7 +59,7 @@ final class FakeCuda {
         return library;
     }
 
-    /** What {@code cuModuleLoadData} takes for a fatbin of all kernels: its magic number, little-endian, and nothing. */
+    /** What {@code cuModuleLoadData} takes for a fatbin of all kernels: its magic number, little-endian, then zeros. */
     static byte[] image() {
         return new byte[] {0x50, (byte) 0xED, 0x55, (byte) 0xBA, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     }
@@ -135,7 +136,7 @@ final class FakeCuda {
     /**
      * Calls an exported function.
      * @param result JAVA_INT, also for functions that return nothing, or ADDRESS
-     * @param arguments Integer, Long, String or MemorySegment, as in its C signature
+     * @param arguments Byte, Integer, Long, String or MemorySegment, as in its C signature
      */
     Object call(ValueLayout result, String function, Object... arguments) {
         try (Arena arena = Arena.ofConfined()) {
@@ -152,6 +153,7 @@ final class FakeCuda {
 
     private static MemoryLayout layout(Object value) {
         return switch (value) {
+            case Byte _ -> JAVA_BYTE;
             case Integer _ -> JAVA_INT;
             case Long _ -> JAVA_LONG;
             case MemorySegment _ -> ADDRESS;
