@@ -63,16 +63,41 @@ uint64_t now_nanos() {
     return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// A copy from the host that is under way, and what the host held when it was asked for. Later copies to the host that
+// run before it change that; nobody else may.
+struct Leaving {
+    const unsigned char* host;
+    std::vector<unsigned char> bytes;
+
+    bool overlaps(const unsigned char* from, size_t count) const {
+        return host < from + count && from < host + bytes.size();
+    }
+};
+std::vector<std::weak_ptr<Leaving>> leaving;
+
+template <typename Action>
+void for_each_leaving(const unsigned char* host, size_t bytes, const Action& action) {
+    leaving.erase(std::remove_if(leaving.begin(), leaving.end(), [](const auto& copy) { return copy.expired(); }),
+                  leaving.end());
+    for (const auto& weak : leaving) {
+        const std::shared_ptr<Leaving> copy = weak.lock();
+        if (copy->overlaps(host, bytes)) {
+            action(*copy);
+        }
+    }
+}
+
 void copy_to_device(uint64_t target, uint64_t source, size_t bytes, uint64_t stream) {
     submit(stream, [=]() -> Work {
         const unsigned char* host = memory(Kind::PINNED, source, bytes, "source of a copy to the device");
         unsigned char* card = device_memory(target, bytes, "target of a copy to the device");
-        auto snapshot = std::make_shared<std::vector<unsigned char>>(host, host + bytes);
+        auto copy = std::make_shared<Leaving>(Leaving{host, {host, host + bytes}});
+        leaving.push_back(copy);
         return [=] {
-            if (memcmp(snapshot->data(), host, bytes) != 0) {
+            if (memcmp(copy->bytes.data(), host, bytes) != 0) {
                 lose_device("pinned memory was changed while a copy of %zu bytes from it was under way", bytes);
             }
-            memcpy(card, snapshot->data(), bytes);
+            memcpy(card, copy->bytes.data(), bytes);
         };
     });
 }
@@ -81,8 +106,17 @@ void copy_to_host(uint64_t target, uint64_t source, size_t bytes, uint64_t strea
     submit(stream, [=]() -> Work {
         unsigned char* host = memory(Kind::PINNED, target, bytes, "target of a copy to the host");
         const unsigned char* card = device_memory(source, bytes, "source of a copy to the host");
-        emulator::poison(host, bytes);
-        return [=] { memcpy(host, card, bytes); };
+        bool isLeaving = false;
+        for_each_leaving(host, bytes, [&](Leaving&) { isLeaving = true; });
+        if (!isLeaving) {
+            emulator::poison(host, bytes);
+        }
+        return [=] {
+            memcpy(host, card, bytes);
+            for_each_leaving(host, bytes, [](Leaving& copy) {
+                copy.bytes.assign(copy.host, copy.host + copy.bytes.size());
+            });
+        };
     });
 }
 
