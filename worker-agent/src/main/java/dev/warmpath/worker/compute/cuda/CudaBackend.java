@@ -132,13 +132,13 @@ public final class CudaBackend implements ComputeBackend {
         }
     }
 
-    /** Records operations and captures them, in the way in which {@link #submit} would run them. */
+    /** Runs operations once and captures them, in the way in which {@link #submit} would run them. */
     CudaGraph capture(Runnable operations) {
         run(false);
         operations.run();
         try {
             Pass pass = prepare(true);
-            return graphs.capture(() -> launch(pass));
+            return graphs.launchAndCapture(() -> launch(pass));
         } finally {
             program.clear();
             staging.close();

@@ -19,8 +19,8 @@ public final class DeviceTimer {
     }
 
     /**
-     * Records operations, captures them as a graph in the way in which a step is run, and replays it, every time with a
-     * cold L2 cache. While the cache is flushed the graph is launched, so that launching is not timed.
+     * Runs operations once, captures them as a graph in the way in which a step is run, and replays it, every time with
+     * a cold L2 cache. While the cache is flushed the graph is launched, so that launching is not timed.
      * @param operations enqueues operations of one backend; writes nothing, submits nothing
      * @return nanoseconds of each repetition, in their order
      */

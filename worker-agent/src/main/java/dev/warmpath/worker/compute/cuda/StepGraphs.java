@@ -35,32 +35,34 @@ final class StepGraphs {
     }
 
     /**
-     * Runs a program: replays it, or, if it was not seen before, launches it and captures it for the next time. Drivers
-     * before CUDA 12.3 cannot load a kernel, one of cuBLASLt's for example, while they capture; the launch has done it.
+     * Runs a program: replays it, or, if it was not seen before, launches it and captures it for the next time.
      * @param launches enqueues the program's kernels with {@code rows} rows
      */
     void launch(StepProgram program, int rows, Runnable launches) {
         CudaGraph graph = graphs.get(new Key(program.operations(), rows));
-        if (graph == null) {
-            launches.run();
-            graph = capture(launches);
-            evictOldest();
-            graphs.put(new Key(List.copyOf(program.operations()), rows), graph);
-        } else {
+        if (graph != null) {
             graph.launch(stream);
+            return;
         }
+        graph = launchAndCapture(launches);
+        evictOldest();
+        graphs.put(new Key(List.copyOf(program.operations()), rows), graph);
     }
 
-    /** What the launches enqueue, as a graph of the caller's own. */
-    CudaGraph capture(Runnable launches) {
+    /**
+     * Enqueues the launches, then captures them again, as a graph of the caller's own. Drivers before CUDA 12.3 cannot
+     * load a kernel, one of cuBLASLt's for example, while they capture; the first time has done it.
+     */
+    CudaGraph launchAndCapture(Runnable launches) {
+        launches.run();
         stream.beginCapture();
         try {
             launches.run();
+            return stream.endCapture();
         } catch (RuntimeException e) {
             stream.abandonCapture();
             throw e;
         }
-        return stream.endCapture();
     }
 
     private void evictOldest() {
