@@ -12,9 +12,24 @@ __device__ __forceinline__ bool is_live(int row, const int* live) { return live 
 // A plain load: for data that many blocks read, or that this launch writes.
 __device__ __forceinline__ Vector16 cached_16(const bf16* global) { return *reinterpret_cast<const Vector16*>(global); }
 
-__device__ __forceinline__ void copy_row(const bf16* source, bf16* target, int columns, int threads) {
-    for (int column = 8 * thread_index(); column < columns; column += 8 * threads) {
-        store_16(target + column, cached_16(source + column));
+// Loads of 4096 columns are under way before the first store.
+__device__ __forceinline__ void copy_row(const bf16* source, bf16* target, int columns) {
+    constexpr int LOADS = 4;
+    constexpr int STRIDE = 8 * 128;
+    for (int first = 8 * thread_index(); first < columns; first += LOADS * STRIDE) {
+        Vector16 values[LOADS];
+#pragma unroll
+        for (int load = 0; load < LOADS; load++) {
+            if (first + load * STRIDE < columns) {
+                values[load] = cached_16(source + first + load * STRIDE);
+            }
+        }
+#pragma unroll
+        for (int load = 0; load < LOADS; load++) {
+            if (first + load * STRIDE < columns) {
+                store_16(target + first + load * STRIDE, values[load]);
+            }
+        }
     }
 }
 
@@ -63,7 +78,7 @@ wp_embed(const int* tokens, const bf16* table, bf16* hidden, int columns, const 
     const int row = block_index_x();
     if (is_live(row, live)) {
         copy_row(table + static_cast<long long>(tokens[row]) * columns, hidden + static_cast<long long>(row) * columns,
-                 columns, 128);
+                 columns);
     }
 }
 
@@ -74,7 +89,7 @@ wp_gather_rows(const bf16* input, const int* rowIndexes, bf16* output, int colum
     const int row = block_index_x();
     if (is_live(row, live)) {
         copy_row(input + static_cast<long long>(rowIndexes[row]) * columns,
-                 output + static_cast<long long>(row) * columns, columns, 128);
+                 output + static_cast<long long>(row) * columns, columns);
     }
 }
 

@@ -69,10 +69,11 @@ __device__ __forceinline__ double philox_uniform(unsigned long long seed, unsign
 }
 
 // visit(id, logit) for ids of [begin, end) by `threads` threads, by each in ascending order. Ids go by four, aligned in
-// memory; a thread has four such loads under way.
-template <typename Visit>
+// memory. A thread has the next four such loads under way while it visits what the last four brought. `copies` of the
+// visit's code, 1 or 4: one where it is large, at the price of a few selections, since registers have no index.
+template <int copies, typename Visit>
 __device__ __forceinline__ void for_each(const float* row, int begin, int end, int thread, int threads, Visit visit) {
-    constexpr int AHEAD = 4;
+    constexpr int LOADS = 4;
     const int phase = static_cast<int>(reinterpret_cast<unsigned long long>(row) / sizeof(float) % 4);
     const int aligned = begin - (begin + phase) % 4;
     const int vectors = (end - aligned + 3) / 4;
@@ -88,28 +89,32 @@ __device__ __forceinline__ void for_each(const float* row, int begin, int end, i
         }
         return edge;
     };
-    Vector16 ahead[AHEAD];
+    Vector16 next[LOADS];
 #pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-        if (thread + i * threads < vectors) {
-            ahead[i] = fetch(thread + i * threads);
-        }
+    for (int load = 0; load < LOADS; load++) {
+        next[load] = fetch(thread + load * threads);
     }
 #pragma unroll 1
-    for (int vector = thread; vector < vectors; vector += threads) {
-        const Vector16 logits = ahead[0];
+    for (int first = thread; first < vectors; first += LOADS * threads) {
+        Vector16 brought[LOADS];
 #pragma unroll
-        for (int i = 1; i < AHEAD; i++) {
-            ahead[i - 1] = ahead[i];
-        }
-        if (vector + AHEAD * threads < vectors) {
-            ahead[AHEAD - 1] = fetch(vector + AHEAD * threads);
+        for (int load = 0; load < LOADS; load++) {
+            brought[load] = next[load];
         }
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            const int id = aligned + 4 * vector + i;
-            if (id >= begin && id < end) {
-                visit(id, bits_float(logits.words[i]));
+        for (int load = 0; load < LOADS; load++) {
+            next[load] = fetch(first + (LOADS + load) * threads);
+        }
+#pragma unroll copies
+        for (int load = 0; load < LOADS; load++) {
+            const int id = aligned + 4 * (first + load * threads);
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const unsigned bits = load < 2 ? (load == 0 ? brought[0].words[i] : brought[1].words[i])
+                                               : (load == 2 ? brought[2].words[i] : brought[3].words[i]);
+                if (id + i >= begin && id + i < end) {
+                    visit(id + i, bits_float(bits));
+                }
             }
         }
     }
@@ -125,7 +130,7 @@ __device__ __forceinline__ Largest find_largest(const float* row, int vocabulary
     float max = -infinity;
     int best = ALL_IDS;
     bool unusable = false;
-    for_each(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
+    for_each<4>(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
         unusable |= !(logit < infinity);
         if (logit > max) {
             max = logit;
@@ -239,7 +244,7 @@ __device__ __forceinline__ int walk(const float* row, int vocabulary, Ranks rank
         const int pieceBegin = begin + warp_index() * length;
         const int pieceEnd = pieceBegin + length < end ? pieceBegin + length : end;
         double sum = 0;
-        for_each(row, pieceBegin, pieceEnd, lane_index(), 32, [&](int id, float logit) {
+        for_each<1>(row, pieceBegin, pieceEnd, lane_index(), 32, [&](int id, float logit) {
             if (ranks.include(id, logit)) {
                 sum += weight(logit);
             }
@@ -301,7 +306,7 @@ __device__ __forceinline__ void add_up(const float* row, int vocabulary, Ranks r
     }
     unsigned smallest = interval.high;
     unsigned largest = interval.low;
-    for_each(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
+    for_each<1>(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
         const unsigned key = to_key(logit);
         if (key < interval.low || key > interval.high || !ranks.include(id, logit)) {
             return;
@@ -422,7 +427,7 @@ __device__ __forceinline__ int draw(const float* row, int vocabulary, float max,
 // Natural logarithm of the softmax of the raw logits at `token`, to about 1e-6.
 __device__ __forceinline__ float logprob(const float* row, int vocabulary, float max, int token, Exchange& exchange) {
     double sum = 0;
-    for_each(row, 0, vocabulary, thread_index(), THREADS,
+    for_each<4>(row, 0, vocabulary, thread_index(), THREADS,
              [&](int, float logit) { sum += exp2_fast((logit - max) * 1.4426950408889634f); });
     sum = warp_sum(sum);
     if (lane_index() == 0) {

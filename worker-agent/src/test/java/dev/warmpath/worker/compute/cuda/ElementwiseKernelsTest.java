@@ -146,7 +146,7 @@ class ElementwiseKernelsTest {
         }
 
         @ParameterizedTest
-        @ValueSource(ints = {8, 1032})
+        @ValueSource(ints = {8, 1032, 4104})
         void embedding_and_gather_copy_the_rows_that_are_named(int columns) {
             float[] table = normal(5 * columns, 7);
             DevicePointer source = arrays.bf16(table);
