@@ -42,6 +42,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out" "$work/worker-agent"
 out=$(cd "$out" && pwd)
+# what an earlier run left must not pass for this one's
+rm -f "$out"/{table.md,correctness.log,anchors.json,timings.json,timings.md}
 # an image without xz has python3 at best
 tar -C "$work" -xJf "$pack/jre.tar.xz" 2>/dev/null || python3 -m tarfile -e "$pack/jre.tar.xz" "$work" ||
   give_up "neither tar nor python3 unpacks $pack/jre.tar.xz"
@@ -64,8 +66,9 @@ if ! [ -d "$kernels" ] || ! diff -rq "$pack/cuda" "$sources" >/dev/null; then
     built="kernels of the pack, though the sources are others and could not be compiled here"
   fi
 fi
-java=("$work/jre/bin/java" --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED
-  -cp "$kernels:$(echo "$pack"/lib/*.jar | tr ' ' ':')")
+java=("$work/jre/bin/java" -Dstdout.encoding=UTF-8 -Dstderr.encoding=UTF-8
+  --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp
+  "$kernels:$(echo "$pack"/lib/*.jar | tr ' ' ':')")
 
 # PyTorch's wheels bring cuBLASLt along, in a folder that no linker knows
 find_cublaslt() {
@@ -116,7 +119,7 @@ head_of_table | tee "$work/head.md"
 mapfile -t classes < <(sed 's/^/--select-class=/' "$pack/cuda-device-tests")
 part correctness 150 "$out/correctness.log" env -C "$work/worker-agent" "${java[@]}" \
   org.junit.platform.console.ConsoleLauncher execute "${classes[@]}" --include-tag=cuda-device --details=tree \
-  --disable-banner --disable-ansi-colors --fail-if-no-tests
+  --details-theme=ascii --disable-banner --disable-ansi-colors --fail-if-no-tests
 part anchors 60 "$work/anchors.log" python3 "$pack/anchor.py" "$out/anchors.json"
 part timings 200 "$work/timings.log" "${java[@]}" dev.warmpath.benchmarks.gpu.GpuTimings "${quick[@]}" \
   --output "$out" --model "$work/model" --anchors "$out/anchors.json" --seconds 170
@@ -126,8 +129,9 @@ part timings 200 "$work/timings.log" "${java[@]}" dev.warmpath.benchmarks.gpu.Gp
   echo "- clocks, temperature and power after: $(card $now)"
   echo "- whole run: $SECONDS s"
   [ ${#failed[@]} -eq 0 ] || printf -- '- FAILED: %s\n' "${failed[@]}"
-  echo "- tests on the card: $(grep -E '^\[ +[0-9]+ tests (successful|failed|skipped|aborted)' "$out/correctness.log" |
-    tr -d '[]' | tr -s ' ' | paste -sd,)"
+  counts='s/^\[ *([0-9]+) tests (successful|failed|aborted|skipped) *\]$/ \1 \2,/p'
+  echo "- tests on the card:$(sed -nE "$counts" "$out/correctness.log" | tr -d '\n')"
+  grep -F '[X]' "$out/correctness.log" | sed 's/^[^A-Za-z]*/- FAILED TEST: /'
   echo
   cat "$out/timings.md" 2>/dev/null || echo "No case was timed."
 } >"$out/table.md"

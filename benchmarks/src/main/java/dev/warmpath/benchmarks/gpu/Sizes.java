@@ -57,7 +57,7 @@ record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, Llama
     /** The same program in seconds on an emulated device: nothing of it is a result. */
     static Sizes quick() {
         var decode = AttentionShape.uniform("decode 3 x 40", 3, 1, 40);
-        return new Sizes(1, 2, 1 << 20, 64, LlamaShape.tiny(),
+        return new Sizes(0, 1, 1 << 20, 64, LlamaShape.tiny(),
                 List.of(new Held(decode, 0.85),
                         new Held(AttentionShape.uniform("decode 1 x 300, with its reduction", 1, 1, 300), 0.60),
                         new Held(AttentionShape.ragged("decode 4 ragged, 1 to 50", 4, 1, 50), 0.75)),
