@@ -1,26 +1,26 @@
-// Attention of one new token a sequence over the paged cache: split over the keys, query heads of a KV head packed.
+// Attention of one new token a sequence over the paged cache: split over keys, query heads of a KV head packed.
 //
-// The idea. Decode reads every key and value once and does little with them, so the kernel is a gather that never waits.
-// A block of threads (CTA) takes one KV head of one piece of one sequence's context, a run of cache blocks; its four
-// warps take every fourth cache block each, and share nothing until the end:
+// The idea. Decode reads every key and value once and does little with them, so the kernel is a gather that never
+// waits. A block of threads (CTA) takes one KV head of one piece of one sequence's context, a run of cache blocks. Its
+// four warps take every fourth of them (every fourth pair, where blocks are small) and share nothing until the end:
 //
 //     block table   b0   b1   b2   b3   b4   b5   b6   b7   b8 …
 //     warp          0    1    2    3    0    1    2    3    0
 //
-//     warp's ring in shared memory (stage = keys and values of one cache block, filled by cp.async)
+//     a warp's ring in shared memory; a stage is the keys and values of one turn, filled by cp.async
 //     [ stage 0: K 16 x D | V 16 x D ][ stage 1 ][ stage 2 ]      one is used, the others are on their way
 //
 // All G query heads of the KV head are rows of one 16-row tensor-core tile (rows from G on are zero), so that a key is
-// read once for all of them (packed grouped queries: FlashAttention's PackGQA, TensorRT-LLM's XQA). Per cache block
+// read once for all of them (packed grouped queries: FlashAttention's PackGQA, TensorRT-LLM's XQA). A turn of a warp,
+// in the registers that attention_rows.cuh draws:
 //
-//     S[16 x 16] = Q[16 x D] K'[D x 16]         D / 16 steps, Q in registers for good
-//     P = exp2(S * scale - maximum)             the running maximum and sum of FlashAttention-2 (Dao 2023), base 2
-//     O[16 x D] += P[16 x 16] V[16 x D]         D / 8 tiles of fp32 accumulators in registers
+//     S[16 x 16] = Q[16 x D] K'[D x 16]         D / 16 steps; Q stays in registers
+//     P = exp2(S * scale - maximum)
+//     O[16 x D] += P[16 x 16] V[16 x D]         D / 8 tiles
 //
-// A lane (g = lane / 4, t = lane % 4) holds rows g and g + 8 of S, P and O, so a row's maximum wants two shuffles among
-// four lanes; its sum is added up once, at the end. Then the four warps' O, maximum and sum are merged through shared
-// memory. A piece that is a whole context is written as it is; of others a partial result is kept, which
-// wp_reduce_partials adds up (Flash-Decoding, Dao et al. 2023). The host plans the pieces.
+// In the end the four warps' O, maxima and sums are merged through shared memory. A piece that is a whole context is
+// written as it is; of others a partial result is kept, which wp_reduce_partials adds up (Flash-Decoding, Dao et al.
+// 2023). The host plans the pieces.
 //
 // e4m3 rows lie packed in shared memory and are widened in registers. A 16-byte chunk is then 16 elements of which lane
 // t gets elements 4t … 4t + 3 as one word: bytes 0 and 2 make one operand register, bytes 1 and 3 the other. For keys
@@ -30,18 +30,20 @@
 // What masks: the last block of a context is gathered only as far as it is filled, the rest is zeros, never what lies
 // in the cache (stale NaN times a weight of 0 is NaN); scores of the rest become minus infinity.
 //
-// Cost of a bf16 cache block at D = 128, a warp: 8 KiB gathered by 16 cp.async, 16 ldmatrix.x4, 32 mma, about 60
-// instructions of softmax, 64 multiplications when the maximum has grown; 3 stages of 4 warps are 96 KiB a CTA, two
-// CTAs an SM on sm_90, so that 128 KiB an SM are on their way, a few times what 4.3 TB/s at 1 µs ask for.
+// Cost of 8 KiB of keys and values at D = 128, a warp: 16 cp.async, 16 ldmatrix.x4. Of bf16 (16 keys) 32 mma and about
+// 250 instructions in all, of e4m3 (32 keys) 64 mma and about 940, of which 580 widen; 64 multiplications more when a
+// maximum has grown. At 4.3 TB/s an SM of an H200 has 1,750 issue slots for 8 KiB. Three stages of four warps are
+// 96 KiB a CTA, two CTAs an SM on sm_90: while all wait, 128 KiB an SM are on their way, four times what 4.3 TB/s at
+// 1 µs ask for.
 #pragma once
 
-#include "paged_cache.cuh"
+#include "attention_rows.cuh"
 
 constexpr int DECODE_WARPS = 4;
 constexpr int DECODE_ROWS = 16;  // query heads of one KV head, at most
 
 // What the plan says of a piece: int32 in the order of the fields.
-struct DecodePiece {
+struct alignas(16) DecodePiece {
     int sequence;
     int row;         // of qkv and output
     int firstBlock;  // index into the sequence's block table
@@ -52,39 +54,41 @@ struct DecodePiece {
 
 template <int D, typename KV>
 struct DecodeShape {
+    static constexpr bool WIDE = sizeof(KV) == sizeof(bf16);
     static constexpr int ROW_BYTES = D * static_cast<int>(sizeof(KV));
     static constexpr int CHUNKS = ROW_BYTES / 16;
     static constexpr int TILE_BYTES = BLOCK_TOKENS * ROW_BYTES;
-    static constexpr int STAGE_BYTES = 2 * TILE_BYTES;
+    // Small blocks come two a stage: half the shuffles and barriers a byte, twice the independent multiplications.
+    static constexpr int STAGE_BLOCKS = TILE_BYTES < 4096 ? 2 : 1;
+    static constexpr int STAGE_KEYS = STAGE_BLOCKS * BLOCK_TOKENS;
+    static constexpr int STAGE_BYTES = 2 * STAGE_BLOCKS * TILE_BYTES;
     // The smaller a stage, the more of them keep the same amount of memory traffic under way.
-    static constexpr int STAGES = STAGE_BYTES >= 8192 ? 3 : STAGE_BYTES >= 4096 ? 4 : STAGE_BYTES >= 2048 ? 6 : 8;
+    static constexpr int STAGES = STAGE_BYTES >= 8192 ? 3 : STAGE_BYTES >= 4096 ? 4 : 6;
     static constexpr int RING_BYTES = STAGES * STAGE_BYTES;
     // Accumulators of a warp on their way to the merge, 8 floats more a row so that rows lie in different banks.
     static constexpr int MERGE_STRIDE = D + 8;
     static_assert(DECODE_ROWS * MERGE_STRIDE * sizeof(float) <= RING_BYTES, "a warp's accumulators fit into its ring");
 };
 
-// Columns of O that a lane's accumulators belong to: tile, and which of the row's two.
+// The column of a row's output that an accumulator of this lane belongs to; which: 0 or 1, of the two.
 template <typename KV>
 __device__ __forceinline__ int decode_column(int tile, int which) {
-    const int lane = lane_index() % 4;
-    return sizeof(KV) == 2 ? tile * 8 + lane * 2 + which : tile / 2 * 16 + lane * 4 + which * 2 + tile % 2;
+    const int t = lane_index() % 4;
+    return sizeof(KV) == sizeof(bf16) ? tile * 8 + t * 2 + which : tile / 2 * 16 + t * 4 + which * 2 + tile % 2;
 }
 
-// The fragments of Q for one step of 16 elements, in the order in which the step's keys will lie in their registers.
-// elements: this row's 16.
-__device__ __forceinline__ void query_pairs(const bf16* elements, unsigned& low, unsigned& high, bf16*) {
+// A row's two registers of Q for 16 elements, in the order in which keys will have them.
+template <typename KV>
+__device__ __forceinline__ void query_pairs(const bf16* elements, unsigned& low, unsigned& high) {
     const unsigned* const words = reinterpret_cast<const unsigned*>(elements);
-    low = words[lane_index() % 4];
-    high = words[4 + lane_index() % 4];
-}
-
-__device__ __forceinline__ void query_pairs(const bf16* elements, unsigned& low, unsigned& high, e4m3*) {
-    const unsigned* const words = reinterpret_cast<const unsigned*>(elements);
-    const unsigned first = words[lane_index() % 4 * 2];
-    const unsigned second = words[lane_index() % 4 * 2 + 1];
-    low = (first & 0xFFFFu) | second << 16;
-    high = first >> 16 | (second & 0xFFFF0000u);
+    const int t = lane_index() % 4;
+    if constexpr (sizeof(KV) == sizeof(bf16)) {
+        low = words[t];
+        high = words[t + 4];
+    } else {
+        low = (words[2 * t] & 0xFFFFu) | words[2 * t + 1] << 16;
+        high = words[2 * t] >> 16 | (words[2 * t + 1] & 0xFFFF0000u);
+    }
 }
 
 template <int D, typename KV>
@@ -97,159 +101,87 @@ __device__ __forceinline__ void load_query(const bf16* query, int group, unsigne
             fragments[step][half] = 0;
             fragments[step][half + 2] = 0;
             if (head < group) {
-                query_pairs(query + head * D + step * 16, fragments[step][half], fragments[step][half + 2],
-                            static_cast<KV*>(nullptr));
+                query_pairs<KV>(query + head * D + step * 16, fragments[step][half], fragments[step][half + 2]);
             }
         }
     }
 }
 
-// One warp's share: its rows of Q, and the softmax so far over the keys it has seen.
+// One warp's share: the group's rows of Q, and their attention to the keys that the warp has seen.
 template <int D, typename KV>
 class DecodeWarp {
 public:
     typedef DecodeShape<D, KV> Shape;
+    typedef AttentionRows<D, 1> Rows;
 
-    unsigned query[D / 16][4];
-    float output[D / 8][4];    // not yet divided by the sum
-    float maximum[2];          // of rows g and g + 8, scaled
-    float sum[2];              // of this lane's columns only
+    Rows rows;
 
     __device__ __forceinline__ DecodeWarp(const bf16* queryRows, int group) {
         load_query<D, KV>(queryRows, group, query);
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            maximum[half] = MINUS_INFINITY;
-            sum[half] = 0;
-        }
-#pragma unroll
-        for (int tile = 0; tile < D / 8; tile++) {
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                output[tile][i] = 0;
-            }
-        }
     }
 
-    // One cache block in shared memory, of which `keys` keys count (1 to 16).
+    // One stage of the ring, of which `keys` keys count, at least 1.
     __device__ __forceinline__ void attend(const unsigned char* stage, int keys, float scaleLog2) {
-        float scores[2][4] = {};
-        multiply_keys(stage, scores, static_cast<KV*>(nullptr));
-        if (keys < BLOCK_TOKENS) {
-            mask(scores, keys);
+        float scores[1][Shape::STAGE_KEYS / 8][4] = {};
+        multiply_keys(stage, scores[0]);
+        if (keys < Shape::STAGE_KEYS) {
+            Rows::mask(scores, [=](int, int) { return keys; });
         }
-        raise_maximum(scores, scaleLog2);
-        unsigned weights[4];
-        weigh(scores, weights, scaleLog2);
-        multiply_values(stage + Shape::TILE_BYTES, weights, static_cast<KV*>(nullptr));
+        rows.weigh(scores, scaleLog2);
+        add_values(scores, stage + Shape::STAGE_BYTES / 2);
     }
 
 private:
-    // A matrix of ldmatrix is 8 tokens by one chunk. For keys, matrices 0 and 1 are successive chunks of tokens 0 to 7,
-    // 2 and 3 of tokens 8 to 15; for values (transposed) 0 and 1 are one chunk of both halves of the tokens.
-    __device__ __forceinline__ static int key_offset() {
+    unsigned query[D / 16][4];
+
+    __device__ __forceinline__ void multiply_keys(const unsigned char* keys,
+                                                  float (&scores)[Shape::STAGE_KEYS / 8][4]) const {
+        // Matrices 0 and 1 of a load are successive chunks of tokens 0 to 7, 2 and 3 of tokens 8 to 15.
         const int lane = lane_index();
-        return swizzled<Shape::ROW_BYTES>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
-    }
-
-    __device__ __forceinline__ static int value_offset() {
-        return swizzled<Shape::ROW_BYTES>(lane_index() % 16, lane_index() / 16);
-    }
-
-    __device__ __forceinline__ void multiply_keys(const unsigned char* tile, float (&scores)[2][4], bf16*) {
-        const int offset = key_offset();
+        const int offset = swizzled<Shape::ROW_BYTES>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
 #pragma unroll
-        for (int step = 0; step < D / 16; step++) {
-            unsigned key[4];
-            ldmatrix_x4(key, tile + (offset ^ swizzled<Shape::ROW_BYTES>(0, 2 * step)));
-            mma_bf16(scores[0], query[step], key[0], key[1]);
-            mma_bf16(scores[1], query[step], key[2], key[3]);
-        }
-    }
-
-    __device__ __forceinline__ void multiply_keys(const unsigned char* tile, float (&scores)[2][4], e4m3*) {
-        const int offset = key_offset();
+        for (int chunk = 0; chunk < Shape::CHUNKS; chunk += 2) {
 #pragma unroll
-        for (int step = 0; step < D / 16; step += 2) {
-            unsigned key[4];
-            ldmatrix_x4(key, tile + (offset ^ swizzled<Shape::ROW_BYTES>(0, step)));
+            for (int block = 0; block < Shape::STAGE_BLOCKS; block++) {
+                unsigned key[4];
+                ldmatrix_x4(key, keys + block * Shape::TILE_BYTES + (offset ^ swizzled<Shape::ROW_BYTES>(0, chunk)));
+                if constexpr (Shape::WIDE) {
+                    mma_bf16(scores[2 * block], query[chunk / 2], key[0], key[1]);
+                    mma_bf16(scores[2 * block + 1], query[chunk / 2], key[2], key[3]);
+                } else {
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                mma_bf16(scores[i / 2], query[step + i % 2], e4m3_evens_to_bf16x2(key[i]),
-                         e4m3_evens_to_bf16x2(key[i] >> 8));
-            }
-        }
-    }
-
-    __device__ __forceinline__ static void mask(float (&scores)[2][4], int keys) {
-#pragma unroll
-        for (int i = 0; i < 8; i++) {
-            if (i / 4 * 8 + lane_index() % 4 * 2 + i % 2 >= keys) {
-                scores[i / 4][i % 4] = MINUS_INFINITY;
-            }
-        }
-    }
-
-    __device__ __forceinline__ void raise_maximum(const float (&scores)[2][4], float scaleLog2) {
-        float factor[2];
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            float highest = fmaxf(fmaxf(scores[0][2 * half], scores[0][2 * half + 1]),
-                                  fmaxf(scores[1][2 * half], scores[1][2 * half + 1]));
-            highest = fmaxf(highest, shuffle_xor(highest, 1));
-            highest = fmaxf(highest, shuffle_xor(highest, 2));
-            highest = fmaxf(maximum[half], highest * scaleLog2);
-            factor[half] = exp2_fast(maximum[half] - highest);
-            maximum[half] = highest;
-            sum[half] *= factor[half];
-        }
-        // Mostly nothing has grown: all factors are 1.
-        if (warp_ballot(factor[0] != 1 || factor[1] != 1) != 0) {
-#pragma unroll
-            for (int tile = 0; tile < D / 8; tile++) {
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    output[tile][i] *= factor[i / 2];
+                    for (int i = 0; i < 4; i++) {
+                        mma_bf16(scores[2 * block + i / 2], query[chunk + i % 2], e4m3_evens_to_bf16x2(key[i]),
+                                 e4m3_evens_to_bf16x2(key[i] >> 8));
+                    }
                 }
             }
         }
     }
 
-    __device__ __forceinline__ void weigh(float (&scores)[2][4], unsigned (&weights)[4], float scaleLog2) {
+    __device__ __forceinline__ void add_values(const float (&weights)[1][Shape::STAGE_KEYS / 8][4],
+                                               const unsigned char* values) {
+        if constexpr (Shape::WIDE) {
+            rows.add_values(weights, values);
+        } else {
+            const int offset = swizzled<Shape::ROW_BYTES>(lane_index() % 16, lane_index() / 16);
 #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            const int half = i % 4 / 2;
-            scores[i / 4][i % 4] = exp2_fast(scores[i / 4][i % 4] * scaleLog2 - maximum[half]);
-            sum[half] += scores[i / 4][i % 4];
-        }
+            for (int block = 0; block < Shape::STAGE_BLOCKS; block++) {
+                unsigned weight[4];
+                Rows::pack(weights[0], block, weight);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            weights[i] = pack_bf16(scores[i / 2][i % 2 * 2], scores[i / 2][i % 2 * 2 + 1]);
-        }
-    }
-
-    __device__ __forceinline__ void multiply_values(const unsigned char* tile, const unsigned (&weights)[4], bf16*) {
-        const int offset = value_offset();
+                for (int chunk = 0; chunk < Shape::CHUNKS; chunk += 2) {
+                    unsigned value[4];
+                    ldmatrix_x4_trans(value, values + block * Shape::TILE_BYTES
+                                                     + (offset ^ swizzled<Shape::ROW_BYTES>(0, chunk)));
 #pragma unroll
-        for (int pair = 0; pair < D / 16; pair++) {
-            unsigned value[4];
-            ldmatrix_x4_trans(value, tile + (offset ^ swizzled<Shape::ROW_BYTES>(0, 2 * pair)));
-            mma_bf16(output[2 * pair], weights, value[0], value[1]);
-            mma_bf16(output[2 * pair + 1], weights, value[2], value[3]);
-        }
-    }
-
-    __device__ __forceinline__ void multiply_values(const unsigned char* tile, const unsigned (&weights)[4], e4m3*) {
-        const int offset = value_offset();
-#pragma unroll
-        for (int chunk = 0; chunk < D / 16; chunk += 2) {
-            unsigned value[4];
-            ldmatrix_x4_trans(value, tile + (offset ^ swizzled<Shape::ROW_BYTES>(0, chunk)));
-#pragma unroll
-            for (int i = 0; i < 4; i++) {
-                const int shift = i % 2 * 8;  // even columns, then odd
-                mma_bf16(output[2 * chunk + i], weights, e4m3_evens_to_bf16x2(value[i / 2 * 2] >> shift),
-                         e4m3_evens_to_bf16x2(value[i / 2 * 2 + 1] >> shift));
+                    for (int i = 0; i < 4; i++) {
+                        const int shift = i % 2 * 8;  // even columns of a chunk, then odd ones
+                        mma_bf16(rows.output[0][2 * chunk + i], weight,
+                                 e4m3_evens_to_bf16x2(value[i / 2 * 2] >> shift),
+                                 e4m3_evens_to_bf16x2(value[i / 2 * 2 + 1] >> shift));
+                    }
+                }
             }
         }
     }
@@ -262,24 +194,19 @@ struct DecodeStats {
 };
 
 template <int D, typename KV>
-__device__ __forceinline__ void leave_for_merge(const DecodeWarp<D, KV>& warp, float* accumulators,
+__device__ __forceinline__ void leave_for_merge(const AttentionRows<D, 1>& rows, float* accumulators,
                                                 DecodeStats* stats) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = lane_index() / 4 + half * 8;
-        float sum = warp.sum[half];
-        sum += shuffle_xor(sum, 1);
-        sum += shuffle_xor(sum, 2);
+        const float total = rows.total(0, half);
         if (lane_index() % 4 == 0) {
-            stats[row] = {warp.maximum[half], sum};
+            stats[row] = {rows.highest(0, half), total};
         }
 #pragma unroll
-        for (int tile = 0; tile < D / 8; tile++) {
-#pragma unroll
-            for (int which = 0; which < 2; which++) {
-                accumulators[row * DecodeShape<D, KV>::MERGE_STRIDE + decode_column<KV>(tile, which)] =
-                        warp.output[tile][2 * half + which];
-            }
+        for (int i = 0; i < D / 4; i++) {
+            accumulators[row * DecodeShape<D, KV>::MERGE_STRIDE + decode_column<KV>(i / 2, i % 2)] =
+                    rows.output[0][i / 2][2 * half + i % 2];
         }
     }
 }
@@ -326,22 +253,27 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
     const int group = queryHeads / kvHeads;
     const int warpIndex = warp_index();
 
-    const int firstToken = piece.firstBlock * BLOCK_TOKENS;
-    const int allTokens = contextLengths[piece.sequence] - firstToken;
-    const int tokens = allTokens < piece.blockCount * BLOCK_TOKENS ? allTokens : piece.blockCount * BLOCK_TOKENS;
-    const int blocks = (tokens + BLOCK_TOKENS - 1) / BLOCK_TOKENS;
-    const int turns = (blocks - warpIndex + DECODE_WARPS - 1) / DECODE_WARPS;  // at most 0: nothing for this warp
-
-    BlockWalk<DECODE_WARPS> walk(
-            blockTables + static_cast<long long>(piece.sequence) * tableStride + piece.firstBlock + warpIndex, turns > 0);
+    // Stage s of warp w has the keys from (4 * s + w) * STAGE_KEYS of the piece on.
+    const int allTokens = contextLengths[piece.sequence] - piece.firstBlock * BLOCK_TOKENS;
+    const int tokens = min(allTokens, piece.blockCount * BLOCK_TOKENS);
+    const int ahead = tokens - warpIndex * Shape::STAGE_KEYS;  // from this warp's first key on; if none, not above 0
+    const int* const table = blockTables + static_cast<long long>(piece.sequence) * tableStride + piece.firstBlock;
+    BlockWalk<DECODE_WARPS * Shape::STAGE_BLOCKS, Shape::STAGE_BLOCKS> walk(table + warpIndex * Shape::STAGE_BLOCKS,
+                                                                            ahead);
     unsigned char* const ring = rings + warpIndex * Shape::RING_BYTES;
     auto gather = [&](int turn) {
-        if (turn < turns) {
-            const long long start = block_start(walk.take(turn + 1 < turns), kvHeads, kvHead, D);
-            const int left = tokens - (turn * DECODE_WARPS + warpIndex) * BLOCK_TOKENS;
+        const int left = ahead - turn * (DECODE_WARPS * Shape::STAGE_KEYS);
+        if (left > 0) {
+            int blocks[Shape::STAGE_BLOCKS];
+            walk.take(blocks, left);
             unsigned char* const stage = ring + turn % Shape::STAGES * Shape::STAGE_BYTES;
-            gather_block<Shape::ROW_BYTES>(stage, keys + start, left);
-            gather_block<Shape::ROW_BYTES>(stage + Shape::TILE_BYTES, values + start, left);
+#pragma unroll
+            for (int i = 0; i < Shape::STAGE_BLOCKS; i++) {
+                const long long start = block_start(blocks[i], kvHeads, kvHead, D);
+                unsigned char* const tile = stage + i * Shape::TILE_BYTES;
+                gather_block<Shape::ROW_BYTES>(tile, keys + start, left - i * BLOCK_TOKENS);
+                gather_block<Shape::ROW_BYTES>(tile + Shape::STAGE_BYTES / 2, values + start, left - i * BLOCK_TOKENS);
+            }
         }
         cp_async_commit();  // also when empty: a stage is a group
     };
@@ -352,17 +284,17 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
 
     const bf16* const query = qkv + static_cast<long long>(piece.row) * qkvStride + kvHead * group * D;
     DecodeWarp<D, KV> warp(query, group);
-    for (int turn = 0; turn < turns; turn++) {
+    int left = ahead;
+    for (int turn = 0; left > 0; turn++) {
         cp_async_wait<Shape::STAGES - 2>();
         sync_warp();  // this stage is there for all lanes, and all have left the one that is filled next
         gather(turn + Shape::STAGES - 1);
-        const int left = tokens - (turn * DECODE_WARPS + warpIndex) * BLOCK_TOKENS;
-        warp.attend(ring + turn % Shape::STAGES * Shape::STAGE_BYTES, left < BLOCK_TOKENS ? left : BLOCK_TOKENS,
-                    scaleLog2);
+        warp.attend(ring + turn % Shape::STAGES * Shape::STAGE_BYTES, left, scaleLog2);
+        left -= DECODE_WARPS * Shape::STAGE_KEYS;
     }
     cp_async_wait<0>();
     sync_warp();
-    leave_for_merge(warp, reinterpret_cast<float*>(ring), stats + warpIndex * DECODE_ROWS);
+    leave_for_merge<D, KV>(warp.rows, reinterpret_cast<float*>(ring), stats + warpIndex * DECODE_ROWS);
     sync_block();
 
     const int head0 = kvHead * group;
@@ -426,7 +358,8 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
     for (int start = 0; start < partials; start += 32) {
         float weight = 0;
         if (start + lane_index() < partials) {
-            const float* const stats = partialStats + (first + static_cast<long long>(start + lane_index()) * queryHeads) * 2;
+            const float* const stats =
+                    partialStats + (first + static_cast<long long>(start + lane_index()) * queryHeads) * 2;
             weight = stats[1] * exp2_fast(stats[0] - highest);
         }
         sum += weight;
@@ -451,12 +384,12 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
     }
 }
 
-// The names that the host looks up. Launch bounds: the least CTAs an SM that the shared memory leaves room for on
-// sm_90, at most 4.
+// The names that the host looks up; a macro, since a template has no C name. Launch bounds: as many CTAs as the shared
+// memory of an SM of sm_90 holds.
 // dynamic shared bytes: 4 * STAGES * STAGE_BYTES
-//            D = 128          64           32
-//   bf16   98,304 (96 KiB)  65,536       49,152
-//   fp8    65,536           49,152       32,768
+//            D = 128      64       32
+//   bf16      98,304  98,304   65,536
+//   fp8       98,304  65,536   49,152
 #define DECODE_ATTENTION_KERNEL(name, D, KV, blocksPerMultiprocessor)                                                  \
     extern "C" __global__ void __launch_bounds__(DECODE_WARPS * 32, blocksPerMultiprocessor)                           \
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \
@@ -466,12 +399,12 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
                                 partialOutputs, partialStats, output, queryHeads, kvHeads, scaleLog2);                 \
     }
 
-DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d32, 32, bf16, 4)
-DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d64, 64, bf16, 3)
+DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d32, 32, bf16, 3)
+DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d64, 64, bf16, 2)
 DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d128, 128, bf16, 2)
 DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d32, 32, e4m3, 4)
-DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d64, 64, e4m3, 4)
-DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d128, 128, e4m3, 3)
+DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d64, 64, e4m3, 3)
+DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d128, 128, e4m3, 2)
 
 #define REDUCE_PARTIALS_KERNEL(name, D)                                                                                \
     extern "C" __global__ void __launch_bounds__(32)                                                                   \

@@ -3,7 +3,7 @@
 
 #include "paged_cache.cuh"
 
-// Eight successive floats, or bf16 as two chunks' worth of floats: the unit of rotation.
+// The unit of work is 8 successive elements: a 16-byte chunk of bf16.
 struct alignas(16) Floats4 {
     float values[4];
 };
@@ -47,7 +47,8 @@ __device__ __forceinline__ void store_8(e4m3* target, const float (&values)[8]) 
 }
 
 // Turns 8 pairs that lie half a head apart (the convention of GPT-NeoX and of Llama's published weights).
-__device__ __forceinline__ void rotate_8(float (&first)[8], float (&second)[8], const float* cosines, const float* sines) {
+__device__ __forceinline__ void rotate_8(float (&first)[8], float (&second)[8], const float* cosines,
+                                         const float* sines) {
     float cosine[8];
     float sine[8];
     read_8(cosines, cosine);
@@ -61,8 +62,8 @@ __device__ __forceinline__ void rotate_8(float (&first)[8], float (&second)[8], 
     }
 }
 
-// One token a block. A thread takes 8 pairs of a query or key head, or 8 elements of a value head, and rounds once: from
-// the fp32 rotation to what is stored. Keys in qkv stay unturned, since attention reads the cache only.
+// One token a block. A thread takes 8 pairs of a query or key head, or 8 elements of a value head, and rounds once:
+// from the fp32 rotation to what is stored. Keys in qkv stay unturned, since attention reads the cache only.
 //
 // Cost: a token's qkv row is read once; its queries and, in the cache, its keys and values are written once.
 template <typename KV>
@@ -130,8 +131,8 @@ wp_rotate_store_fp8(bf16* qkv, const float* rotary, const int* positions, const 
 
 constexpr int COPY_DEPTH = 4;  // loads of a thread under way before its first store
 
-// One block of one plane a CUDA block: `bytes` from pairs[2 * x] to pairs[2 * x + 1]. No block may be both a source and a
-// target of one launch.
+// One block of one plane a CUDA block: `bytes` from pairs[2 * x] to pairs[2 * x + 1]. No block may be both a source and
+// a target of one launch.
 extern "C" __global__ void __launch_bounds__(256)
 wp_copy_blocks(const unsigned char* source, unsigned long long sourceBlockStride, unsigned long long sourcePlaneStride,
                unsigned char* target, unsigned long long targetBlockStride, unsigned long long targetPlaneStride,

@@ -37,29 +37,38 @@ __device__ __forceinline__ int swizzled(int row, int chunk) {
     return row * rowBytes + (chunk ^ (row / ROWS_OF_ALL_BANKS & MASK)) * 16;
 }
 
-// The blocks that one warp gathers, in order: every `stride`-th of a stretch of a sequence's block table. Each is read
-// one step before it is needed.
-template <int stride>
+// The blocks that one warp gathers: of a stretch of a sequence's block table the first `width` of every `stride`. Each
+// is read one step before it is needed; past the tokens that count, nothing is read and the block is the null block.
+template <int stride, int width>
 class BlockWalk {
 public:
-    // table: the first block of this warp; any: whether there is one.
-    __device__ __forceinline__ BlockWalk(const int* table, bool any) : table(table), next(any ? *table : 0) {}
+    // table: the first block of this warp; tokens: from that block on to the end of the stretch.
+    __device__ __forceinline__ BlockWalk(const int* table, int tokens) : table(table) { read(tokens); }
 
-    // The next block; more: whether another follows. Past the last it is the null block.
-    __device__ __forceinline__ int take(bool more) {
-        const int taken = next;
+    // The next blocks. tokens: from the first of them on to the end of the stretch.
+    __device__ __forceinline__ void take(int (&blocks)[width], int tokens) {
+#pragma unroll
+        for (int i = 0; i < width; i++) {
+            blocks[i] = next[i];
+        }
         table += stride;
-        next = more ? *table : 0;
-        return taken;
+        read(tokens - stride * BLOCK_TOKENS);
     }
 
 private:
     const int* table;
-    int next;
+    int next[width];
+
+    __device__ __forceinline__ void read(int tokens) {
+#pragma unroll
+        for (int i = 0; i < width; i++) {
+            next[i] = tokens > i * BLOCK_TOKENS ? table[i] : 0;
+        }
+    }
 };
 
 // One block of one head of one plane into 16 swizzled rows in shared memory: as many tokens as are asked for, zeros for
-// the rest, of which nothing is read. By one warp; the chunks of a lane lie apart, so that a warp reads 512 bytes in a row.
+// the rest, of which nothing is read. By one warp; it reads 512 bytes in a row.
 template <int rowBytes>
 __device__ __forceinline__ void gather_block(unsigned char* rows, const void* block, int tokens) {
     constexpr int CHUNKS = rowBytes / 16;

@@ -2,41 +2,40 @@
 // chunks of prompts on a cached prefix.
 //
 // The idea is FlashAttention-2 (Dao 2023) with keys and values gathered through the block table. A block of threads
-// (CTA) takes one query head and up to 128 successive tokens of one sequence (a tile of the host's list, so that lengths
-// may differ at will; longest first, so that the last CTAs are short), and goes over the keys 64 at a time:
+// (CTA) takes one query head and up to 128 successive tokens of one sequence (a tile of the host's list, so that
+// lengths may differ at will; longest first, so that the last CTAs are short). It goes over the keys 64 at a time:
 //
 //               keys 0 … 63   64 … 127   128 … 191
-//     warp 0   ┌────────────┬──────────┬──────────┐   rows 0 … 15      S = Q K'  16 x 64 a tile, in registers
-//     warp 1   │            │          │ ╲        │   rows 16 … 31     P = exp2(S * scale - maximum)
-//     warp 2   │  all seen  │ all seen │   ╲      │   rows 32 … 47     O += P V  16 x D a tile, in registers
-//     warp 3   │            │          │     ╲    │   rows 48 … 63
-//     warp 0   │            │          │          │   rows 64 … 79
-//      …       └────────────┴──────────┴──────────┘    …
-//                                        masked: only tiles that reach past a warp's first position
+//     warp 0   +------------+----------+----------+   rows 0 … 15      S = Q K'
+//     warp 1   |            |          | \        |   rows 16 … 31     P = exp2(S * scale - maximum)
+//     warp 2   |  all seen  | all seen |   \      |   rows 32 … 47     O += P V
+//     warp 3   |            |          |     \    |   rows 48 … 63
+//     warp 0   |            |          |          |   rows 64 … 79     in the registers that
+//      …       +------------+----------+----------+    …               attention_rows.cuh draws
+//                                        masked: only keys past a warp's first position
 //
 // A warp owns the 16-row tiles w and w + 4, so each fragment of keys and values that it reads from shared memory serves
-// two tensor-core tiles, and a tile of at most 64 rows keeps all four warps busy with one. A lane (g = lane / 4,
-// t = lane % 4) holds rows g and g + 8 of its tiles, columns 2t, 2t + 1 of every 8: what the multiplication S gives is,
-// packed to bf16, just what the multiplication P V takes.
+// two tensor-core tiles, and at most 64 rows keep all four warps busy with one.
 //
 //     shared memory     [ Q 128 x D ][ K 64 x D | V 64 x D ][ K | V ]     bf16, rows swizzled (paged_cache.cuh)
 //                                     used                   on its way
 //
-// One barrier a turn: it says that this turn's keys are there for all and the other buffer is left by all; then the next
-// keys are sent for, 4 cache blocks by cp.async, and have the whole turn to come. Keys past the last row of the tile are
-// never read; they are zeros, and masked for every row that counts.
+// One barrier a turn: it says that this turn's keys are there for all and the other buffer is left by all; then the
+// next keys are sent for, 4 cache blocks by cp.async, and have the whole turn to come. Keys past the last row of the
+// tile are never read; they are zeros, and masked for every row that counts.
 //
 // e4m3 keys and values come into a buffer of their own and are widened to the one bf16 buffer once for all four warps,
 // for a second barrier: [ Q ][ K | V bf16 ][ K | V e4m3 ]. The rest is the same.
 //
 // A query head reads its KV head by itself; the heads that share it are neighbours in the grid and meet in L2.
 //
-// Cost of 64 keys at D = 128, a warp with two tiles: 256 mma, 80 ldmatrix.x4, 64 exp2, 16 cp.async, about 400 other
-// instructions; 96 KiB and at most 255 registers a thread, so two CTAs an SM on sm_90: one multiplies while the other
-// weighs.
+// Cost of 64 keys at D = 128, a warp with two tiles: 256 mma, 80 ldmatrix.x4, 68 exp2, 16 cp.async, about 450 other
+// instructions; 128 multiplications more when a maximum has grown, 130 more where it masks. 96 KiB and 255 registers a
+// thread, so two CTAs an SM on sm_90: one multiplies while the other weighs. Fragments and copies are 192 KiB of
+// shared-memory traffic a turn, 1,536 clocks; 1,024 mma take about 1,650 at Hopper's published rate of mma.sync.
 #pragma once
 
-#include "paged_cache.cuh"
+#include "attention_rows.cuh"
 
 constexpr int PREFILL_WARPS = 4;
 constexpr int PREFILL_ROWS = 128;
@@ -45,7 +44,7 @@ constexpr int PREFILL_BLOCKS = PREFILL_KEYS / BLOCK_TOKENS;
 static_assert(PREFILL_BLOCKS == PREFILL_WARPS, "each warp gathers one cache block a turn");
 
 // What the host's list says of a tile: int32 in the order of the fields.
-struct PrefillTile {
+struct alignas(16) PrefillTile {
     int sequence;
     int firstRow;       // of qkv and output
     int firstPosition;  // of that row in its sequence
@@ -68,36 +67,11 @@ struct PrefillShape {
     static constexpr int KEYS_BYTES = PREFILL_KEYS * ROW_BYTES;  // values have as many
 };
 
-// The rows of one warp: the softmax so far over the keys it has seen.
+// The rows of one warp: TILES tiles of 16, 64 rows apart.
 template <int D, int TILES>
 class PrefillWarp {
 public:
     typedef PrefillShape<D> Shape;
-
-    float output[TILES][D / 8][4];  // not yet divided by the sum
-    float maximum[TILES][2];        // of rows g and g + 8 of a tile, scaled
-    float sum[TILES][2];            // of this lane's columns only
-
-    __device__ __forceinline__ PrefillWarp() {
-#pragma unroll
-        for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                maximum[tile][half] = MINUS_INFINITY;
-                sum[tile][half] = 0;
-            }
-#pragma unroll
-            for (int i = 0; i < D / 8; i++) {
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    output[tile][i][k] = 0;
-                }
-            }
-        }
-    }
-
-    // The first of the CTA's rows that belong to one of this warp's tiles.
-    __device__ __forceinline__ static int first_row(int tile) { return (warp_index() + tile * PREFILL_WARPS) * 16; }
 
     // 64 keys and values in shared memory. visible: how many of them row 0 of the CTA sees; row r sees r more.
     __device__ __forceinline__ void attend(const unsigned char* query, const unsigned char* keys, int visible,
@@ -105,28 +79,27 @@ public:
         float scores[TILES][PREFILL_KEYS / 8][4] = {};
         multiply_keys(query, keys, scores);
         if (visible + first_row(0) < PREFILL_KEYS) {
-            mask(scores, visible);
+            rows.mask(scores, [=](int tile, int half) {
+                return visible + first_row(tile) + lane_index() / 4 + half * 8;
+            });
         }
-        raise_maximum(scores, scaleLog2);
-        weigh(scores, scaleLog2);
-        multiply_values(scores, keys + Shape::KEYS_BYTES);
+        rows.weigh(scores, scaleLog2);
+        rows.add_values(scores, keys + Shape::KEYS_BYTES);
     }
 
-    // The warp's rows of the result, by way of its own rows of Q in shared memory, which nobody else reads.
-    __device__ __forceinline__ void write(unsigned char* query, bf16* output0, int rowCount, int outputStride) {
+    // To row 0 of the CTA at `target`, by way of the warp's own rows of Q in shared memory, which nobody else reads.
+    __device__ __forceinline__ void write(unsigned char* query, bf16* target, int rowCount, int targetStride) const {
 #pragma unroll
         for (int tile = 0; tile < TILES; tile++) {
 #pragma unroll
             for (int half = 0; half < 2; half++) {
                 const int row = first_row(tile) + lane_index() / 4 + half * 8;
-                float total = sum[tile][half];
-                total += shuffle_xor(total, 1);
-                total += shuffle_xor(total, 2);
-                const float inverse = 1 / total;
+                const float inverse = 1 / rows.total(tile, half);
 #pragma unroll
                 for (int i = 0; i < D / 8; i++) {
+                    const float* const pair = &rows.output[tile][i][2 * half];
                     *reinterpret_cast<unsigned*>(query + swizzled<Shape::ROW_BYTES>(row, i) + lane_index() % 4 * 4) =
-                            pack_bf16(output[tile][i][2 * half] * inverse, output[tile][i][2 * half + 1] * inverse);
+                            pack_bf16(pair[0] * inverse, pair[1] * inverse);
                 }
             }
         }
@@ -138,7 +111,7 @@ public:
                 const int row = first_row(tile) + item / Shape::CHUNKS;
                 const int chunk = item % Shape::CHUNKS;
                 if (row < rowCount) {
-                    store_16(output0 + static_cast<long long>(row) * outputStride + chunk * 8,
+                    store_16(target + static_cast<long long>(row) * targetStride + chunk * 8,
                              *reinterpret_cast<const Vector16*>(query + swizzled<Shape::ROW_BYTES>(row, chunk)));
                 }
             }
@@ -146,124 +119,33 @@ public:
     }
 
 private:
-    __device__ __forceinline__ void multiply_keys(const unsigned char* query, const unsigned char* keys,
-                                                  float (&scores)[TILES][PREFILL_KEYS / 8][4]) {
+    AttentionRows<D, TILES> rows;
+
+    // The first of the CTA's rows that belong to one of this warp's tiles.
+    __device__ __forceinline__ static int first_row(int tile) { return (warp_index() + tile * PREFILL_WARPS) * 16; }
+
+    __device__ __forceinline__ static void multiply_keys(const unsigned char* query, const unsigned char* keys,
+                                                         float (&scores)[TILES][PREFILL_KEYS / 8][4]) {
         const int lane = lane_index();
         // Matrices 0 and 1 of a load of Q are rows 0 to 7 and 8 to 15 of one chunk; of K, successive chunks of 8 keys.
         const int queryOffset = swizzled<Shape::ROW_BYTES>(lane % 16, lane / 16);
         const int keyOffset = swizzled<Shape::ROW_BYTES>(lane % 8 + lane / 16 * 8, lane / 8 % 2);
 #pragma unroll
         for (int step = 0; step < D / 16; step++) {
+            const int flip = swizzled<Shape::ROW_BYTES>(0, 2 * step);
             unsigned rows[TILES][4];
 #pragma unroll
             for (int tile = 0; tile < TILES; tile++) {
-                ldmatrix_x4(rows[tile], query + first_row(tile) * Shape::ROW_BYTES + (queryOffset ^ swizzled<Shape::ROW_BYTES>(0, 2 * step)));
+                ldmatrix_x4(rows[tile], query + first_row(tile) * Shape::ROW_BYTES + (queryOffset ^ flip));
             }
 #pragma unroll
             for (int block = 0; block < PREFILL_BLOCKS; block++) {
                 unsigned key[4];
-                ldmatrix_x4(key, keys + block * BLOCK_TOKENS * Shape::ROW_BYTES + (keyOffset ^ swizzled<Shape::ROW_BYTES>(0, 2 * step)));
+                ldmatrix_x4(key, keys + block * BLOCK_TOKENS * Shape::ROW_BYTES + (keyOffset ^ flip));
 #pragma unroll
                 for (int tile = 0; tile < TILES; tile++) {
                     mma_bf16(scores[tile][2 * block], rows[tile], key[0], key[1]);
                     mma_bf16(scores[tile][2 * block + 1], rows[tile], key[2], key[3]);
-                }
-            }
-        }
-    }
-
-    __device__ __forceinline__ static void mask(float (&scores)[TILES][PREFILL_KEYS / 8][4], int visible) {
-#pragma unroll
-        for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                const int seen = visible + first_row(tile) + lane_index() / 4 + half * 8;
-#pragma unroll
-                for (int i = 0; i < PREFILL_KEYS / 8; i++) {
-#pragma unroll
-                    for (int which = 0; which < 2; which++) {
-                        if (i * 8 + lane_index() % 4 * 2 + which >= seen) {
-                            scores[tile][i][2 * half + which] = MINUS_INFINITY;
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    // Every row sees key 0, so after the first tile of keys a maximum is finite.
-    __device__ __forceinline__ void raise_maximum(const float (&scores)[TILES][PREFILL_KEYS / 8][4], float scaleLog2) {
-        float factor[TILES][2];
-        bool grown = false;
-#pragma unroll
-        for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-            for (int half = 0; half < 2; half++) {
-                float highest = fmaxf(scores[tile][0][2 * half], scores[tile][0][2 * half + 1]);
-#pragma unroll
-                for (int i = 1; i < PREFILL_KEYS / 8; i++) {
-                    highest = fmaxf(highest, fmaxf(scores[tile][i][2 * half], scores[tile][i][2 * half + 1]));
-                }
-                highest = fmaxf(highest, shuffle_xor(highest, 1));
-                highest = fmaxf(highest, shuffle_xor(highest, 2));
-                highest = fmaxf(maximum[tile][half], highest * scaleLog2);
-                factor[tile][half] = exp2_fast(maximum[tile][half] - highest);
-                maximum[tile][half] = highest;
-                sum[tile][half] *= factor[tile][half];
-                grown = grown || factor[tile][half] != 1;
-            }
-        }
-        if (warp_ballot(grown) == 0) {
-            return;
-        }
-#pragma unroll
-        for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-            for (int i = 0; i < D / 8; i++) {
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    output[tile][i][k] *= factor[tile][k / 2];
-                }
-            }
-        }
-    }
-
-    __device__ __forceinline__ void weigh(float (&scores)[TILES][PREFILL_KEYS / 8][4], float scaleLog2) {
-#pragma unroll
-        for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-            for (int i = 0; i < PREFILL_KEYS / 8; i++) {
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    scores[tile][i][k] = exp2_fast(scores[tile][i][k] * scaleLog2 - maximum[tile][k / 2]);
-                    sum[tile][k / 2] += scores[tile][i][k];
-                }
-            }
-        }
-    }
-
-    __device__ __forceinline__ void multiply_values(const float (&weights)[TILES][PREFILL_KEYS / 8][4],
-                                                    const unsigned char* values) {
-        const int valueOffset = swizzled<Shape::ROW_BYTES>(lane_index() % 16, lane_index() / 16);
-#pragma unroll
-        for (int block = 0; block < PREFILL_BLOCKS; block++) {
-            unsigned rows[TILES][4];
-#pragma unroll
-            for (int tile = 0; tile < TILES; tile++) {
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const float* const pair = &weights[tile][2 * block + i / 2][i % 2 * 2];
-                    rows[tile][i] = pack_bf16(pair[0], pair[1]);
-                }
-            }
-#pragma unroll
-            for (int pair = 0; pair < D / 16; pair++) {
-                unsigned value[4];
-                ldmatrix_x4_trans(value, values + block * BLOCK_TOKENS * Shape::ROW_BYTES + (valueOffset ^ swizzled<Shape::ROW_BYTES>(0, 2 * pair)));
-#pragma unroll
-                for (int tile = 0; tile < TILES; tile++) {
-                    mma_bf16(output[tile][2 * pair], rows[tile], value[0], value[1]);
-                    mma_bf16(output[tile][2 * pair + 1], rows[tile], value[2], value[3]);
                 }
             }
         }
@@ -281,13 +163,15 @@ public:
     __device__ __forceinline__ PrefillKeys(const PrefillWork& work, unsigned char* buffers, const KV* keys,
                                            const KV* values, const int* table, int kvHeads)
         : work(work), buffers(buffers), keys(keys), values(values), kvHeads(kvHeads),
-          walk(table + warp_index(), work.tile.key_count() > warp_index() * BLOCK_TOKENS) {}
+          walk(table + warp_index(), work.tile.key_count() - warp_index() * BLOCK_TOKENS) {}
 
     // Sends for keys 64 * turn … + 63, zeros past the last row's; turns 0, 1, 2 …
     __device__ __forceinline__ void gather(int turn) {
         unsigned char* const target = WIDE ? buffers + turn % 2 * (2 * Shape::KEYS_BYTES) : gathered();
         const int tokens = work.tile.key_count() - turn * PREFILL_KEYS - warp_index() * BLOCK_TOKENS;
-        const long long start = block_start(walk.take(tokens > PREFILL_KEYS), kvHeads, work.kvHead, D);
+        int block[1];
+        walk.take(block, tokens);
+        const long long start = block_start(block[0], kvHeads, work.kvHead, D);
         unsigned char* const rows = target + warp_index() * BLOCK_TOKENS * ROW_BYTES;
         gather_block<ROW_BYTES>(rows, keys + start, tokens);
         gather_block<ROW_BYTES>(rows + PREFILL_KEYS * ROW_BYTES, values + start, tokens);
@@ -305,13 +189,14 @@ public:
                 gather(turn + 1);
             }
             return buffers + turn % 2 * (2 * Shape::KEYS_BYTES);
+        } else {
+            widen();
+            if (more) {
+                gather(turn + 1);  // over what the same thread has just widened
+            }
+            sync_block();
+            return buffers;
         }
-        widen();
-        if (more) {
-            gather(turn + 1);  // over what the same thread has just widened
-        }
-        sync_block();
-        return buffers;
     }
 
 private:
@@ -323,7 +208,7 @@ private:
     const KV* keys;
     const KV* values;
     int kvHeads;
-    BlockWalk<PREFILL_WARPS> walk;
+    BlockWalk<PREFILL_WARPS, 1> walk;
 
     __device__ __forceinline__ unsigned char* gathered() const { return buffers + 2 * Shape::KEYS_BYTES; }
 
@@ -352,7 +237,8 @@ private:
 };
 
 template <int D, int TILES>
-__device__ __forceinline__ void load_prefill_query(unsigned char* query, const bf16* rows, int rowStride, int rowCount) {
+__device__ __forceinline__ void load_prefill_query(unsigned char* query, const bf16* rows, int rowStride,
+                                                   int rowCount) {
     typedef PrefillShape<D> Shape;
 #pragma unroll
     for (int item = thread_index(); item < TILES * PREFILL_WARPS * 16 * Shape::CHUNKS; item += PREFILL_WARPS * 32) {
@@ -401,7 +287,8 @@ __device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride
     }
 }
 
-// The names that the host looks up. Launch bounds: two CTAs an SM, at most 255 registers a thread.
+// The names that the host looks up; a macro, since a template has no C name. Launch bounds: two CTAs an
+// SM, at most 255 registers a thread.
 // dynamic shared bytes: bf16 768 * D, fp8 640 * D
 //            D = 128      64       32
 //   bf16      98,304  49,152   24,576

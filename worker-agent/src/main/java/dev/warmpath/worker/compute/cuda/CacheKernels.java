@@ -23,10 +23,11 @@ record CacheKernels(Kernel rotateStore, Kernel decode, int decodeSharedBytes, Ke
                 prefillSharedBytes(type, headSize));
     }
 
-    /** A ring of stages for each warp; a stage is the keys and values of one block of one head. */
+    /** A ring of stages for each warp; a stage is the keys and values of one block of one head, of two if small. */
     private static int decodeSharedBytes(CacheType type, int headSize) {
-        int stageBytes = 2 * KernelSizes.BLOCK_TOKENS * headSize * type.bytes();
-        int stages = stageBytes >= 8192 ? 3 : stageBytes >= 4096 ? 4 : stageBytes >= 2048 ? 6 : 8;
+        int blockBytes = 2 * KernelSizes.BLOCK_TOKENS * headSize * type.bytes();
+        int stageBytes = blockBytes < 8192 ? 2 * blockBytes : blockBytes;
+        int stages = stageBytes >= 8192 ? 3 : stageBytes >= 4096 ? 4 : 6;
         return DECODE_WARPS * stages * stageBytes;
     }
 
