@@ -86,7 +86,7 @@ void switch_context(Context& save, Context& load) { swapcontext(&save, &load); }
 
 // ---- The block that runs.
 
-enum State { READY, AT_WARP_COLLECTIVE, AT_BLOCK_BARRIER, ENDED, STATES };
+enum State : unsigned char { READY, AT_WARP_COLLECTIVE, AT_BLOCK_BARRIER, ENDED, STATES };
 
 struct Copy {
     unsigned char* shared;
@@ -97,9 +97,7 @@ struct Copy {
 
 struct Thread {
     Context context;
-    State state;
-    Site site;
-    void* operand;
+    const Site* site;  // where it waits; on its own stack
     int copyGroups;  // ended so far
     std::vector<Copy> copies;
 };
@@ -119,6 +117,8 @@ constexpr size_t CANARY_BYTES = 256;  // of poison around each shared array; onl
 
 const Launch* launch;
 Thread threads[MAX_THREADS];
+State states[MAX_THREADS];
+void* operands[MAX_THREADS];  // of warp collectives
 Warp warps[MAX_THREADS / 32];
 Context scheduler;
 bool faulted;
@@ -257,23 +257,29 @@ void prepare_machine() {
 
 // ---- Scheduling.
 
+bool same_text(const char* a, const char* b) { return a == b || strcmp(a, b) == 0; }
+
+bool same_site(const Site& a, const Site& b) {
+    return a.line == b.line && same_text(a.what, b.what) && same_text(a.file, b.file);
+}
+
 // Who waits where, for messages: "threads 0-15 at mma_bf16 (x.cuh:7), threads 16-31 ended".
 void describe_waits(int begin, int end, char* text, size_t capacity) {
-    auto same = [](const Thread& a, const Thread& b) {
-        return a.state == b.state && (a.state == ENDED || (a.site.line == b.site.line && a.site.what == b.site.what));
+    auto same = [](int a, int b) {
+        return states[a] == states[b] && (states[a] == ENDED || same_site(*threads[a].site, *threads[b].site));
     };
     size_t length = 0;
     for (int from = begin; from < end && length + 1 < capacity;) {
         int to = from + 1;
-        while (to < end && same(threads[from], threads[to])) {
+        while (to < end && same(from, to)) {
             to++;
         }
-        const Site& site = threads[from].site;
         const char* comma = from == begin ? "" : ", ";
         length += snprintf(text + length, capacity - length, "%sthreads %d-%d ", comma, from, to - 1);
-        if (length + 1 < capacity && threads[from].state == ENDED) {
+        if (length + 1 < capacity && states[from] == ENDED) {
             length += snprintf(text + length, capacity - length, "ended");
         } else if (length + 1 < capacity) {
+            const Site& site = *threads[from].site;
             const char* file = strrchr(site.file, '/');
             length += snprintf(text + length, capacity - length, "at %s (%s:%d)", site.what,
                                file == nullptr ? site.file : file + 1, site.line);
@@ -284,9 +290,14 @@ void describe_waits(int begin, int end, char* text, size_t capacity) {
 
 void enter(int thread, State state) {
     Warp& warp = warps[thread / 32];
-    warp.lanes[threads[thread].state]--;
+    warp.lanes[states[thread]]--;
     warp.lanes[state]++;
-    threads[thread].state = state;
+    states[thread] = state;
+}
+
+void ready_all(int begin, int end) {  // whole warps
+    std::fill(states + begin, states + end, READY);
+    std::fill(warps + begin / 32, warps + end / 32, Warp{{32, 0, 0, 0}});
 }
 
 // The order in which a warp's ready lanes run until each waits: lane i * stride + start, for i from 0 to 31.
@@ -299,7 +310,7 @@ struct Pass {
 int next_in_pass() {
     while (pass.i < 32) {
         const int index = pass.warp * 32 + static_cast<int>((pass.i++ * pass.stride + pass.start) & 31);
-        if (threads[index].state == READY) {
+        if (states[index] == READY) {
             return index;
         }
     }
@@ -333,11 +344,9 @@ bool all_in(State state) {
     return true;
 }
 
-bool same_site(int begin, int end) {
-    const Site& first = threads[begin].site;
+bool at_one_site(int begin, int end) {
     for (int i = begin + 1; i < end; i++) {
-        const Site& site = threads[i].site;
-        if (site.line != first.line || strcmp(site.what, first.what) != 0 || strcmp(site.file, first.file) != 0) {
+        if (!same_site(*threads[begin].site, *threads[i].site)) {
             return false;
         }
     }
@@ -363,15 +372,13 @@ void run_warp(int warp) {
 }
 
 void pass_barrier() {
-    if (!all_in(AT_BLOCK_BARRIER) || !same_site(0, launch->threads)) {
+    if (!all_in(AT_BLOCK_BARRIER) || !at_one_site(0, launch->threads)) {
         char waits[600];
         describe_waits(0, launch->threads, waits, sizeof waits);
         fail_launch("a barrier that not all threads of the block reach: %s", waits);
         return;
     }
-    for (int i = 0; i < launch->threads; i++) {
-        enter(i, READY);
-    }
+    ready_all(0, launch->threads);
 }
 
 // The warp that ran before in three of four cases, so that warps run ahead of each other; -1: all wait or have ended.
@@ -409,12 +416,9 @@ void check_canaries() {
 void run_block() {
     poison(dynamicBegin - CANARY_BYTES, static_cast<size_t>(dynamicEnd - dynamicBegin) + CANARY_BYTES);
     poison(staticShared, static_cast<size_t>(staticEnd - staticShared));
-    for (int warp = 0; warp < launch->threads / 32; warp++) {
-        warps[warp] = {{32, 0, 0, 0}};
-    }
+    ready_all(0, launch->threads);
     for (int i = 0; i < launch->threads; i++) {
         Thread& thread = threads[i];
-        thread.state = READY;
         thread.copyGroups = 0;
         thread.copies.clear();
         prepare(thread.context, stacks + i * (STACK_BYTES + GUARD_BYTES) + GUARD_BYTES, fiber_entry);
@@ -476,29 +480,25 @@ void fault(const char* format, ...) {
 void meet_warp(const Site& site, void* operand, void (*complete)(void* const* operands)) {
     const int begin = position.thread & ~31;
     Thread& self = threads[position.thread];
-    self.site = site;
-    self.operand = operand;
+    self.site = &site;
+    operands[position.thread] = operand;
     enter(position.thread, AT_WARP_COLLECTIVE);
     if (warps[begin / 32].lanes[AT_WARP_COLLECTIVE] != 32) {
         leave_fiber();
         return;
     }
-    if (!same_site(begin, begin + 32)) {
+    if (!at_one_site(begin, begin + 32)) {
         char waits[600];
         describe_waits(begin, begin + 32, waits, sizeof waits);
         fault("lanes of a warp at different collectives: %s", waits);
     }
-    void* operands[32];
-    for (int lane = 0; lane < 32; lane++) {
-        operands[lane] = threads[begin + lane].operand;
-        enter(begin + lane, READY);
-    }
-    complete(operands);
+    complete(operands + begin);
+    ready_all(begin, begin + 32);
 }
 
 void meet_block(const Site& site) {
     Thread& self = threads[position.thread];
-    self.site = site;
+    self.site = &site;
     enter(position.thread, AT_BLOCK_BARRIER);
     leave_fiber();
 }

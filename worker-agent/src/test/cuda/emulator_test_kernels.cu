@@ -195,4 +195,12 @@ extern "C" __global__ void test_numbers(const float* input, bf16* rounded, unsig
     }
 }
 
+extern "C" __global__ void test_e4m3(const unsigned char* codes, float* values, unsigned* pairs, unsigned char* back) {
+    for (int i = thread_index(); i < 256; i += 32) {
+        values[i] = from_e4m3(codes[i]);
+        pairs[i] = e4m3x2_to_bf16x2(codes[i] | codes[255 - i] << 8);
+        back[i] = to_e4m3(values[i]);
+    }
+}
+
 }  // namespace planted

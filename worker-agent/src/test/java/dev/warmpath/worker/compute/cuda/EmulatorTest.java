@@ -256,6 +256,34 @@ class EmulatorTest {
         assertThat(back.toArray(JAVA_FLOAT)).isEqualTo(quantised);
     }
 
+    @Test
+    void every_code_of_e4m3_is_its_number_there_and_back() {
+        MemorySegment codes = driver.device(256);
+        MemorySegment values = driver.device(1024);
+        MemorySegment pairs = driver.device(1024);
+        MemorySegment back = driver.device(256);
+        for (int code = 0; code < 256; code++) {
+            codes.set(JAVA_BYTE, code, (byte) code);
+        }
+        assertThat(driver.run("test_e4m3", 1, 32, 0, codes, values, pairs, back)).isEqualTo(SUCCESS);
+        for (int code = 0; code < 256; code++) {
+            Float value = values.getAtIndex(JAVA_FLOAT, code);
+            assertThat(value).isEqualTo(e4m3(code));
+            int pair = pairs.getAtIndex(JAVA_INT, code);
+            assertThat(Float.intBitsToFloat(pair << 16)).isEqualTo(value);
+            assertThat(Float.intBitsToFloat(pair & 0xFFFF0000)).isEqualTo(e4m3(255 - code));
+            assertThat(back.get(JAVA_BYTE, code) & 0xFF).isEqualTo(value.isNaN() ? 0x7F : code);
+        }
+    }
+
+    /** A sign, 4 bits of exponent with bias 7, 3 bits of fraction; no infinity, one NaN (Micikevicius 2022). */
+    private static Float e4m3(int code) {
+        int exponent = code >> 3 & 15;
+        int fraction = code & 7;
+        double magnitude = exponent == 0 ? Math.scalb(fraction, -9) : Math.scalb(8 + fraction, exponent - 10);
+        return (code & 127) == 127 ? Float.NaN : (float) (code < 128 ? magnitude : -magnitude);
+    }
+
     /** How many different results a kernel has over the seeds. */
     private int outcomes(String kernel) {
         var results = new HashSet<String>();
