@@ -26,7 +26,7 @@ import org.springframework.validation.annotation.Validated;
 @Validated
 @ConfigurationProperties("warmpath.compute")
 public record ComputeProperties(
-        @DefaultValue("vector") Backend backend,
+        @DefaultValue("auto") Backend backend,
         @DefaultValue @Valid Cuda cuda,
         @DefaultValue("0") @Min(0) @Max(1_024) int threads,
         @DefaultValue("0") @Min(0) @Max(HashSettings.MAX_BLOCK_SIZE) int kernelBlockSize,

@@ -69,7 +69,7 @@ final class EngineRig implements AutoCloseable {
         this(new VectorBackend(1), cacheSettings, settings);
     }
 
-    private EngineRig(ComputeBackend backend, KvCacheSettings cacheSettings, SchedulerSettings settings) {
+    EngineRig(ComputeBackend backend, KvCacheSettings cacheSettings, SchedulerSettings settings) {
         try {
             var runnerSettings = RunnerSettings.of(cacheSettings.blockCount(), cacheSettings.blockSize(),
                             settings.maxBatchedTokens(), settings.maxSequences())

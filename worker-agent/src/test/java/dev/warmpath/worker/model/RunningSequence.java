@@ -43,6 +43,11 @@ final class RunningSequence {
         return count;
     }
 
+    /** Goes on with another token than the one that was drawn. */
+    void replaceLast(int token) {
+        tokens[tokens.length - 1] = token;
+    }
+
     void append(int token) {
         tokens = Arrays.copyOf(tokens, tokens.length + 1);
         tokens[tokens.length - 1] = token;

@@ -1,0 +1,123 @@
+package dev.warmpath.worker.compute.cuda;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.ComputeBackend;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.DoubleUnaryOperator;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/**
+ * Attention in shapes that kernels cut into pieces and tiles: the length of the error over that of the float64 result,
+ * printed for each sequence. bfloat16 keeps eight bits: a rounded weight and a rounded result come to about 3e-3.
+ */
+abstract class PagedAttentionContract {
+
+    private static final double BOUND = 1e-2;
+    /** Of e4m3's four bits: half a step of an element is 1/16 of it at most, 1/28 in the mean. */
+    private static final double FP8_BOUND = 8e-2;
+
+    abstract ComputeBackend create(CacheType cacheType);
+
+    private void check(String what, PagedSequences sequences, CacheType type, DoubleUnaryOperator kept, double bound) {
+        List<float[]> actual = sequences.attend(create(type));
+        for (int i = 0; i < sequences.count(); i++) {
+            double error = error(actual.get(i), sequences.reference(i, kept));
+            if (sequences.sequence(i).tokens() > 0) {
+                System.out.printf(Locale.ROOT, "%s, %d of %d positions: error/reference = %.2e%n", what,
+                        sequences.sequence(i).tokens(), sequences.sequence(i).context(), error);
+            }
+            assertThat(error).as("sequence %d", i).isLessThanOrEqualTo(bound);
+        }
+    }
+
+    /** 0 for a sequence without tokens; NaN, which is below no bound, if a number is not finite. */
+    private static double error(float[] actual, double[] expected) {
+        assertThat(actual).hasSameSizeAs(expected);
+        double error = IntStream.range(0, actual.length).mapToDouble(i -> Math.pow(actual[i] - expected[i], 2)).sum();
+        double length = DoubleStream.of(expected).map(x -> x * x).sum();
+        return actual.length == 0 ? 0 : Math.sqrt(error / length);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"8, 2, 64", "6, 2, 32", "16, 1, 128", "2, 2, 128"})
+    void decoding_equals_float64_at_awkward_lengths(int heads, int kvHeads, int headSize) {
+        var sequences = new PagedSequences(heads, kvHeads, headSize).add(0, 0);
+        for (int length : new int[] {1, 15, 16, 17, 33, 4_097}) {
+            sequences.add(length, 1);
+        }
+        check("decode, %d/%d heads of %d".formatted(heads, kvHeads, headSize), sequences, CacheType.BF16, x -> x,
+                BOUND);
+    }
+
+    @Test
+    void a_long_sequence_alone_is_cut_into_pieces_and_joined() {
+        check("decode alone", new PagedSequences(8, 2, 64).add(4_097, 1), CacheType.BF16, x -> x, BOUND);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"8, 2, 64", "6, 2, 32", "2, 1, 128"})
+    void whole_prompts_and_chunks_behind_a_context_equal_float64_beside_sequences_that_decode(int heads, int kvHeads,
+            int headSize) {
+        var sequences = new PagedSequences(heads, kvHeads, headSize).add(0, 0).add(200, 1);
+        for (int length : new int[] {15, 16, 17, 33, 300}) {
+            sequences.add(length, length);
+        }
+        sequences.add(200, 2).add(129, 128).add(4_097, 17).add(1, 1);
+        check("prefill, %d/%d heads of %d".formatted(heads, kvHeads, headSize), sequences, CacheType.BF16, x -> x,
+                BOUND);
+    }
+
+    @Test
+    void a_prompt_in_chunks_equals_float64_whatever_the_chunks() {
+        for (int tokens : new int[] {1, 7, 64, 129}) {
+            check("last chunk", new PagedSequences(6, 2, 32).add(300, tokens), CacheType.BF16, x -> x, BOUND);
+        }
+    }
+
+    @Test
+    void a_sequence_in_a_crowd_of_32_gets_what_it_gets_alone() {
+        var crowd = new PagedSequences(6, 2, 32);
+        for (int i = 0; i < 32; i++) {
+            crowd.add(1 + 37 * i % 500, 1);
+        }
+        List<float[]> together = crowd.attend(create(CacheType.BF16));
+        for (int i = 0; i < 32; i += 5) {
+            float[] alone = crowd.only(i).attend(create(CacheType.BF16)).getFirst();
+            double[] expected = IntStream.range(0, alone.length).mapToDouble(e -> alone[e]).toArray();
+            assertThat(error(together.get(i), expected)).isLessThanOrEqualTo(BOUND);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"8, 2, 64", "6, 2, 32", "2, 1, 128"})
+    void keys_and_values_of_one_byte_equal_float64_over_what_the_cache_keeps(int heads, int kvHeads, int headSize) {
+        var sequences = new PagedSequences(heads, kvHeads, headSize).add(0, 0).add(17, 17).add(300, 40);
+        for (int length : new int[] {1, 15, 16, 17, 33, 1_025}) {
+            sequences.add(length, 1);
+        }
+        check("fp8, %d/%d heads of %d".formatted(heads, kvHeads, headSize), sequences, CacheType.FP8_E4M3,
+                PagedAttentionContract::e4m3, BOUND);
+    }
+
+    @Test
+    void one_byte_instead_of_two_costs_less_than_its_bound() {
+        var sequences = new PagedSequences(8, 2, 64).add(17, 17);
+        for (int length : new int[] {1, 15, 16, 33, 1_025}) {
+            sequences.add(length, 1);
+        }
+        check("fp8 against unrounded", sequences, CacheType.FP8_E4M3, x -> x, FP8_BOUND);
+    }
+
+    /** The nearest number of four bits, of two equally near the even one; below 2^-6 in steps of 2^-9. */
+    private static double e4m3(double value) {
+        double step = Math.max(Math.ulp((float) Math.abs(value)) * 0x1p20, 0x1p-9);
+        return Math.clamp(Math.rint(value / step) * step, -448, 448);
+    }
+}

@@ -1,0 +1,58 @@
+package dev.warmpath.worker.engine;
+
+import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.cuda.CudaBackends;
+import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.model.Golden;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** The whole engine on the emulated device: work ahead and preemption by swap, in a pool that is too small. */
+class CudaEngineTest {
+
+    private static final int ANSWER = 24;
+
+    @Test
+    void requests_that_are_swapped_out_and_in_with_work_ahead_get_the_tokens_they_get_alone() {
+        List<Golden.Prompt> prompts = Golden.read().prompts().stream()
+                .filter(prompt -> prompt.tokens().length < 40).toList();
+        List<int[]> alone = new ArrayList<>();
+        try (var rig = new EngineRig(CudaBackends.emulated(CacheType.BF16), KvCacheSettings.of(64, 16),
+                SchedulerSettings.of(300, 8, 8))) {
+            for (Golden.Prompt prompt : prompts) {
+                Recording answer = rig.submit(greedy(prompt));
+                rig.runToEnd();
+                alone.add(answer.tokens());
+            }
+        }
+        // 6 answers need 2 to 4 blocks each at their ends; 10 there are
+        var settings = SchedulerSettings.of(300, 8, 8).withReserveWholeSequence(false).withAsyncScheduling(true);
+        try (var rig = new EngineRig(CudaBackends.emulated(CacheType.BF16),
+                KvCacheSettings.of(11, 16).withHostBlockCount(16), settings)) {
+            List<Recording> answers = prompts.stream().map(prompt -> rig.submit(greedy(prompt))).toList();
+            rig.runToEnd();
+
+            for (int i = 0; i < prompts.size(); i++) {
+                assertThat(answers.get(i).tokens()).as(prompts.get(i).name()).isEqualTo(alone.get(i));
+            }
+            EngineSnapshot end = rig.loop.snapshot();
+            assertThat(end.work().swapPreemptions()).isPositive();
+            assertThat(end.swap().inBlocks()).isPositive();
+            assertThat(end.swap().freeBlocks()).isEqualTo(16);
+            assertThat(end.pool().usedBlocks()).isZero();
+            assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
+        }
+    }
+
+    private static GenerateRequest greedy(Golden.Prompt prompt) {
+        return GenerateRequest.of(
+                prompt.name(), prompt.tokens().clone(), SamplingParameters.GREEDY, pastTheEnd(ANSWER));
+    }
+}

@@ -1,0 +1,88 @@
+package dev.warmpath.worker.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.cpu.VectorBackend;
+import dev.warmpath.worker.model.TeacherForced.Deviation;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The packaged model on CUDA against torch's prompts, teacher-forced. Processors, whose logits are torch's within a
+ * thousandth, say what is expected behind the prompt.
+ */
+abstract class CudaGoldenContract {
+
+    /** Of the largest |logit|. */
+    private static final double BOUND = 2e-2;
+    /** Two tokens whose logits are nearer may change places. */
+    private static final double NEAR_TIE = 5e-2;
+    /** Generous: says that e4m3 is in its place, not how good it is. The figure is printed. */
+    private static final double FP8_BOUND = 1e-1;
+
+    abstract ComputeBackend create(CacheType cacheType);
+
+    /** Prompts that are affordable on this device. */
+    abstract List<Golden.Prompt> prompts();
+
+    /** Positions of each that are affordable. */
+    abstract int positions();
+
+    static List<Golden.Prompt> shorterThan(int tokens) {
+        return Golden.read().prompts().stream().filter(prompt -> prompt.tokens().length < tokens).toList();
+    }
+
+    @Test
+    void logits_and_tokens_of_the_golden_prompts_are_torchs() throws IOException {
+        TeacherForced actual = TeacherForced.run(create(CacheType.BF16), prompts(), positions());
+        for (int i = 0; i < prompts().size(); i++) {
+            assertThat(TeacherForced.share(prompts().get(i).logits(), actual.logits()[i][0]))
+                    .as(prompts().get(i).name()).isLessThanOrEqualTo(BOUND);
+        }
+        Deviation deviation = expected().deviationOf(actual);
+        print("bfloat16", deviation);
+        assertThat(deviation.largest()).isLessThanOrEqualTo(BOUND);
+        assertThat(deviation.widestFlip()).as("gap of the two best where the token differs")
+                .isLessThanOrEqualTo(NEAR_TIE);
+    }
+
+    @Test
+    void keys_and_values_of_one_byte_deviate_by_a_bounded_share() throws IOException {
+        Deviation deviation = expected().deviationOf(
+                TeacherForced.run(create(CacheType.FP8_E4M3), prompts(), positions()));
+        print("fp8", deviation);
+        assertThat(deviation.largest()).isBetween(1e-4, FP8_BOUND);
+    }
+
+    @Test
+    void a_prompt_in_a_crowd_of_32_has_the_logits_it_has_alone() throws IOException {
+        List<Golden.Prompt> small = shorterThan(18);
+        List<Golden.Prompt> crowd = new ArrayList<>();
+        for (int i = 0; i < 32; i++) {
+            crowd.add(small.get(i % small.size()));
+        }
+        TeacherForced together = TeacherForced.run(create(CacheType.BF16), crowd, 3);
+        for (int i = 0; i < small.size(); i++) {
+            TeacherForced alone = TeacherForced.run(create(CacheType.BF16), List.of(small.get(i)), 3);
+            for (int position = 0; position < 3; position++) {
+                assertThat(TeacherForced.share(alone.logits()[0][position], together.logits()[i][position]))
+                        .as(small.get(i).name()).isLessThanOrEqualTo(BOUND);
+            }
+        }
+    }
+
+    private TeacherForced expected() throws IOException {
+        return TeacherForced.run(new VectorBackend(2), prompts(), positions());
+    }
+
+    private static void print(String type, Deviation deviation) {
+        System.out.printf(Locale.ROOT, "keys and values in %s: logits deviate by %.2e of the largest at most, %d of %d "
+                        + "tokens differ, at gaps of %.3f at most%n", type, deviation.largest(), deviation.differing(),
+                deviation.positions(), deviation.widestFlip());
+    }
+}

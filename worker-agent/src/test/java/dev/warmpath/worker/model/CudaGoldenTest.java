@@ -1,0 +1,71 @@
+package dev.warmpath.worker.model;
+
+import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.cuda.CudaBackends;
+import java.util.List;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
+
+/** The packaged model on the emulated device, which computes some hundred tokens a second; and on a card. */
+class CudaGoldenTest {
+
+    @Nested
+    class OnTheEmulatedDevice extends CudaGoldenContract {
+
+        @Override
+        ComputeBackend create(CacheType cacheType) {
+            return CudaBackends.emulated(cacheType);
+        }
+
+        @Override
+        List<Golden.Prompt> prompts() {
+            return shorterThan(40);
+        }
+
+        @Override
+        int positions() {
+            return 5;
+        }
+    }
+
+    @Nested
+    @Tag("full")
+    class AllPromptsOnTheEmulatedDevice extends CudaGoldenContract {
+
+        @Override
+        ComputeBackend create(CacheType cacheType) {
+            return CudaBackends.emulated(cacheType);
+        }
+
+        @Override
+        List<Golden.Prompt> prompts() {
+            return Golden.read().prompts();
+        }
+
+        @Override
+        int positions() {
+            return 32;
+        }
+    }
+
+    @Nested
+    @Tag("cuda-device")
+    class OnACard extends CudaGoldenContract {
+
+        @Override
+        ComputeBackend create(CacheType cacheType) {
+            return CudaBackends.onDevice(cacheType);
+        }
+
+        @Override
+        List<Golden.Prompt> prompts() {
+            return Golden.read().prompts();
+        }
+
+        @Override
+        int positions() {
+            return 32;
+        }
+    }
+}
