@@ -181,7 +181,7 @@ int attribute(int number) {
         case 10: return 32;                                       // warp size
         case 13: return 1980000;                                  // clock rate, kHz
         case 16: return device.multiprocessors;
-        case 38: return 50 << 20;                                 // L2 cache, bytes
+        case 38: return 1 << 20;                                  // L2 cache, bytes
         case 39: return 2048;                                     // threads per multiprocessor
         case 75: return device.major;
         case 76: return device.minor;

@@ -85,6 +85,11 @@ public final class CudaDevice implements AutoCloseable {
         return card.multiprocessors();
     }
 
+    /** Size of the cache that all multiprocessors share. */
+    int l2Bytes() {
+        return card.l2Bytes();
+    }
+
     /** Major times ten plus minor: 90 is sm_90. */
     public int computeCapability() {
         return card.computeCapability();

@@ -5,8 +5,8 @@ import dev.warmpath.worker.compute.CopyDirection;
 /** Times on the card itself, by its own clock; for benchmarks. Each call waits for what it times. */
 public final class DeviceTimer {
 
-    /** Written before each repetition, so that nothing of the one before is left in an L2 cache of up to 128 MiB. */
-    private static final long FLUSH_BYTES = 256L << 20;
+    /** So many times the L2 cache is written before each repetition: nothing of the one before is left in it. */
+    private static final long FLUSHES = 4;
 
     private final CudaBackend backend;
     private final CudaDevice device;
@@ -26,7 +26,7 @@ public final class DeviceTimer {
      */
     public long[] nanos(Runnable operations, int warmUps, int repetitions) {
         try (var reservation = new Reservation(device); var graph = backend.capture(operations)) {
-            DevicePointer flushed = reservation.allocate(FLUSH_BYTES, "flushing the L2 cache");
+            DevicePointer flushed = reservation.allocate(FLUSHES * device.l2Bytes(), "flushing the L2 cache");
             return time(warmUps, repetitions, () -> stream.fill(flushed, (byte) 0), () -> graph.launch(stream));
         }
     }
