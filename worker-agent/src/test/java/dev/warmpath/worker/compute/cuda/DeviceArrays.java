@@ -3,6 +3,7 @@ package dev.warmpath.worker.compute.cuda;
 import static org.junit.jupiter.api.Assumptions.abort;
 
 import dev.warmpath.worker.compute.Bf16;
+import dev.warmpath.worker.compute.CacheType;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -102,9 +103,17 @@ final class DeviceArrays implements AutoCloseable {
 
     /** Launches without dynamic shared memory and waits. */
     void run(String kernel, int gridX, int gridY, int threads, UnaryOperator<Arguments> arguments) {
-        Kernel function = device.kernel(kernel);
-        function.launch(stream, gridX, gridY, threads, 0, arguments.apply(function.arguments()));
+        run(device.kernel(kernel), gridX, gridY, threads, 0, arguments);
+    }
+
+    /** Launches and waits. */
+    void run(Kernel kernel, int gridX, int gridY, int threads, int sharedBytes, UnaryOperator<Arguments> arguments) {
+        kernel.launch(stream, gridX, gridY, threads, sharedBytes, arguments.apply(kernel.arguments()));
         stream.synchronize();
+    }
+
+    CacheKernels cacheKernels(CacheType type, int headSize) {
+        return CacheKernels.of(device, type, headSize);
     }
 
     MemorySegment read(DevicePointer pointer, long bytes) {
