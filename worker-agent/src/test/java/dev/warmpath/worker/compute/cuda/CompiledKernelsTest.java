@@ -49,9 +49,9 @@ class CompiledKernelsTest {
         SAMPLE("wp_sample", 1, 512),
         ROTATE_STORE("wp_rotate_store_(bf16|fp8)", 8, 128),
         COPY_BLOCKS("wp_copy_blocks", 4, 256),
-        DECODE_SMALL_HEADS("wp_decode_attention_(bf16_d32|fp8_d32|fp8_d64)", 4, 128),
-        DECODE_MEDIUM_HEADS("wp_decode_attention_(bf16_d64|fp8_d128)", 3, 128),
-        DECODE_LARGE_HEADS("wp_decode_attention_bf16_d128", 2, 128),
+        DECODE_SMALL_HEADS("wp_decode_attention_fp8_d32", 4, 128),
+        DECODE_MEDIUM_HEADS("wp_decode_attention_(bf16_d32|fp8_d64)", 3, 128),
+        DECODE_LARGE_HEADS("wp_decode_attention_(bf16_d64|(bf16|fp8)_d128)", 2, 128),
         REDUCE("wp_reduce_partials_d(32|64|128)", 32, 32),
         PREFILL("wp_prefill_attention_(bf16|fp8)_d(32|64|128)", 2, 128);
 
