@@ -329,8 +329,23 @@ void leave_fiber() {
     }
 }
 
+// The target holds poison from the start of a copy on, unless somebody wrote there meanwhile.
+void land(const Copy& copy) {
+    if (!poisoned(copy.shared, 16)) {
+        fault("shared memory was written while a copy to it was under way");
+    }
+    if (copy.valid) {
+        memcpy(copy.shared, copy.global, 16);
+    } else {
+        memset(copy.shared, 0, 16);
+    }
+}
+
 void fiber_entry() {
     launch->body(launch->arguments);
+    for (const Copy& copy : threads[position.thread].copies) {  // that nobody waited for
+        land(copy);
+    }
     enter(position.thread, ENDED);
     leave_fiber();
 }
@@ -437,14 +452,6 @@ void run_block() {
     }
 }
 
-void land(const Copy& copy) {
-    if (copy.valid) {
-        memcpy(copy.shared, copy.global, 16);
-    } else {
-        memset(copy.shared, 0, 16);
-    }
-}
-
 }  // namespace
 
 const char* run(const Launch& newLaunch) {
@@ -540,7 +547,7 @@ bool is_shared(const void* address, size_t bytes) {
     return false;
 }
 
-// The target holds poison from here to the wait: a copy may land at any time between.
+// Until the wait the target holds poison: a copy may land at any time between.
 void start_copy(void* shared, const void* global, bool valid) {
     check_aligned(shared, "cp.async target");
     check_aligned(global, "cp.async source");

@@ -87,9 +87,17 @@ struct Fragments {  // operand of mma
 };
 
 struct MatrixRow {  // operand of ldmatrix
-    const bf16* row;
+    bf16 row[8];
     unsigned* fragments;
 };
+
+inline void read_row(MatrixRow& operand, const void* sharedRow) {
+    check_aligned(sharedRow, "ldmatrix row");
+    if (!is_shared(sharedRow, 16)) {
+        fault("ldmatrix row at %p is outside the block's shared memory", sharedRow);
+    }
+    __builtin_memcpy(operand.row, sharedRow, 16);
+}
 
 template <int count, bool transposed>
 void load_matrices(void* const* operands) {
@@ -97,10 +105,6 @@ void load_matrices(void* const* operands) {
         const bf16* rows[8];
         for (int row = 0; row < 8; row++) {
             rows[row] = static_cast<MatrixRow*>(operands[matrix * 8 + row])->row;
-            check_aligned(rows[row], "ldmatrix row");
-            if (!is_shared(rows[row], 16)) {
-                fault("ldmatrix row at %p is outside the block's shared memory", static_cast<const void*>(rows[row]));
-            }
         }
         for (int lane = 0; lane < 32; lane++) {
             const int i = lane / 4;
@@ -239,9 +243,13 @@ void cp_async_wait() {
     emulator::finish_copies(pending);
 }
 
+// A lane's row is read when the lane arrives: what other lanes store needs a barrier before, though they all meet here.
 template <int count, bool transposed>
 void load_fragments(unsigned* fragments, const void* sharedRow, const emulator::Site& site) {
-    emulator::MatrixRow operand{static_cast<const bf16*>(sharedRow), fragments};
+    emulator::MatrixRow operand{{}, fragments};
+    if (lane_index() < count * 8) {
+        emulator::read_row(operand, sharedRow);
+    }
     emulator::meet_warp(site, &operand, emulator::load_matrices<count, transposed>);
 }
 

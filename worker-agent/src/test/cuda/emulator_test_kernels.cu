@@ -82,6 +82,19 @@ extern "C" __global__ void test_copy_waits_for_one_group(const unsigned char* in
     copy_in_groups<1>(input, output);
 }
 
+// Writes to shared memory that a copy is on its way to, and waits for the copy or not.
+extern "C" __global__ void test_write_under_copy(const unsigned char* input, int waits) {
+    SHARED(Vector16, tile, 32);
+    cp_async_16(&tile[lane_index()], input, true);
+    cp_async_commit();
+    if (lane_index() == 5) {
+        tile[5].words[0] = 0;
+    }
+    if (waits) {
+        cp_async_wait<0>();
+    }
+}
+
 extern "C" __global__ void test_shuffle_in_half_a_warp(int* output) {
     if (lane_index() < 16) {
         output[thread_index()] = shuffle_xor(thread_index(), 1);
@@ -139,7 +152,7 @@ extern "C" __global__ void test_array(int* target, int index) {
 extern "C" __global__ void test_divide(int* target, int divisor) { target[thread_index()] /= divisor; }
 
 // target[16, 8] = a[16, 16] * b by one warp; b is [16, 8], or its transpose [8, 16].
-template <bool transposed>
+template <bool transposed, bool barrier>
 __device__ void multiply(const bf16* a, const bf16* b, float* target) {
     SHARED(bf16, left, 16 * 16);
     SHARED(bf16, right, 16 * 8);
@@ -150,7 +163,9 @@ __device__ void multiply(const bf16* a, const bf16* b, float* target) {
     for (int i = lane; i < 128; i += 32) {
         right[i] = b[i];
     }
-    sync_warp();
+    if (barrier) {
+        sync_warp();
+    }
     unsigned leftFragments[4];
     unsigned rightFragments[2];
     ldmatrix_x4(leftFragments, left + lane % 16 * 16 + lane / 16 * 8);
@@ -169,10 +184,13 @@ __device__ void multiply(const bf16* a, const bf16* b, float* target) {
 }
 
 extern "C" __global__ void test_multiply(const bf16* a, const bf16* b, float* target) {
-    multiply<false>(a, b, target);
+    multiply<false, true>(a, b, target);
 }
 extern "C" __global__ void test_multiply_transposed(const bf16* a, const bf16* b, float* target) {
-    multiply<true>(a, b, target);
+    multiply<true, true>(a, b, target);
+}
+extern "C" __global__ void test_multiply_without_barrier(const bf16* a, const bf16* b, float* target) {
+    multiply<false, false>(a, b, target);
 }
 
 // What each lane gets of the collectives over lane numbers.

@@ -94,6 +94,29 @@ class EmulatorTest {
     }
 
     @Test
+    void shared_memory_is_left_alone_while_a_copy_to_it_is_under_way() {
+        for (int waits : List.of(0, 1)) {
+            begin();
+            assertThat(driver.run("test_write_under_copy", 1, 32, 0, driver.device(16), waits))
+                    .isEqualTo(LAUNCH_FAILED);
+            assertThat(fake.complaint()).contains("thread 5: shared memory was written while a copy to it was");
+        }
+    }
+
+    @Test
+    void fragments_that_are_loaded_without_a_barrier_are_not_what_other_lanes_stored() {
+        MemorySegment ones = driver.device(512);
+        MemorySegment product = driver.device(512);
+        for (int i = 0; i < 256; i++) {
+            ones.setAtIndex(JAVA_SHORT, i, bf16(1));
+        }
+        assertThat(driver.run("test_multiply", 1, 32, 0, ones, ones, product)).isEqualTo(SUCCESS);
+        assertThat(product.toArray(JAVA_FLOAT)).containsOnly(16);
+        assertThat(driver.run("test_multiply_without_barrier", 1, 32, 0, ones, ones, product)).isEqualTo(SUCCESS);
+        assertThat(product.toArray(JAVA_FLOAT)).contains(Float.NaN);
+    }
+
+    @Test
     void a_collective_that_half_a_warp_reaches_fails_the_launch() {
         assertThat(driver.run("test_shuffle_in_half_a_warp", 1, 32, 0, driver.device(128))).isEqualTo(LAUNCH_FAILED);
         assertThat(fake.complaint()).startsWith("test_shuffle_in_half_a_warp, block (0, 0)").contains("threads 0-15 at "
