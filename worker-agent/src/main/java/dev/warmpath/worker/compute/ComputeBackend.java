@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. What the
  * device finds out is {@link ComputeException}, at the call or at {@link #await}; it belongs to that step alone, the
- * others that are outstanding can be awaited as before. A device that is gone is {@link DeviceLostException}, from any
- * call from then on. One thread uses a backend at a time.
+ * others that are outstanding can be awaited as before. A device that is gone is {@link DeviceLostException}, of this
+ * step and of all others. One thread uses a backend at a time.
  */
 public interface ComputeBackend extends AutoCloseable {
 

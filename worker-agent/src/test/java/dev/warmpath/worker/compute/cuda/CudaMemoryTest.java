@@ -90,6 +90,32 @@ class CudaMemoryTest {
                 rig.seen(cache, 5))).containsExactly(6f, 6f, 7f, 6f, 5f);
     }
 
+    /** The two streams are in step by events alone: here the swap stream runs first, elsewhere it runs late. */
+    @Test
+    void regions_are_filled_before_they_are_emptied_and_emptied_before_they_are_filled_again_whoever_is_faster() {
+        var cache = rig.cache(5, 4);
+        SwapStream swap = ((CudaKvCache) cache).swap();
+        for (int block = 1; block < 5; block++) {
+            rig.fill(cache, block, block);
+        }
+        for (int block = 1; block < 5; block++) {
+            copy(cache, CopyDirection.DEVICE_TO_HOST, block, block - 1);       // each call takes the other region
+        }
+        rig.seen(cache, 1);                                                    // the steps' stream is done, swap is not
+        swap.synchronize();
+        copy(cache, CopyDirection.DEVICE_TO_DEVICE, 0, 1, 0, 2, 0, 3, 0, 4);
+        for (int block = 1; block < 5; block++) {
+            copy(cache, CopyDirection.HOST_TO_DEVICE, block - 1, block);
+        }
+        swap.synchronize();                                                    // the swap stream is done, steps are not
+        copy(cache, CopyDirection.DEVICE_TO_HOST, 1, 3);
+        swap.synchronize();
+        assertThat(List.of(rig.seen(cache, 1), rig.seen(cache, 2), rig.seen(cache, 3), rig.seen(cache, 4)))
+                .containsExactly(1f, 2f, 3f, 4f);
+        copy(cache, CopyDirection.HOST_TO_DEVICE, 3, 4);
+        assertThat(rig.seen(cache, 4)).isEqualTo(1);
+    }
+
     @Test
     void neighbours_in_the_host_tier_cross_as_one_copy() {
         var cache = rig.cache(6, 4);
@@ -133,7 +159,7 @@ class CudaMemoryTest {
 
     @Test
     void pairs_without_a_common_block_are_one_launch_and_others_are_cut() {
-        var cache = rig.cache(10, 0);
+        var cache = rig.cache(10, 2);
         rig.seen(cache, 1);
         int launches = fake.kernelCalls("wp_copy_blocks");
         copy(cache, CopyDirection.DEVICE_TO_DEVICE, 1, 2, 1, 3, 4, 5, 6, 6);
@@ -143,6 +169,9 @@ class CudaMemoryTest {
         rig.seen(cache, 1);
         assertThat(fake.kernelCalls("wp_copy_blocks")).as("each of these pairs touches what the one before writes, or "
                 + "writes what it reads").isEqualTo(launches + 1 + 4);
+        copy(cache, CopyDirection.HOST_TO_DEVICE, 0, 1, 1, 1);
+        rig.seen(cache, 1);
+        assertThat(fake.kernelCalls("wp_copy_blocks")).as("block 1 is written twice").isEqualTo(launches + 1 + 4 + 2);
     }
 
     // ---- sizes

@@ -82,6 +82,7 @@ class CudaStepTest {
         SampledTokens drawn = rig.sampled(4);
         rig.await(model.submit(drawn, 0, 1, 2, 3), 4);
         float[] before = rig.readFloats(model.hidden);
+        rig.write(model.tokens, 0, 0, 0, 0);
         assertThat(rig.await(model.submit(drawn, 5, 6, 7), 3)).containsExactly(0, 1, 2);
         assertThat(rig.readInts(drawn.tokens())).containsExactly(0, 1, 2, 6);
         assertThat(Arrays.copyOfRange(rig.readFloats(model.hidden), 24, 32))
@@ -166,6 +167,24 @@ class CudaStepTest {
         backend.gatherRows(source, rows, second, 2);
         assertThat(rig.readFloats(first)).containsExactly(3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2, 2, 2);
         assertThat(rig.readFloats(second)).containsOnly(4);
+    }
+
+    @Test
+    void writes_of_one_step_cross_together_and_two_to_one_place_one_after_the_other() {
+        Tensor one = rig.ints(1, 1);
+        Tensor two = rig.ints(1, 1);
+        rig.readInts(two);
+        int spread = fake.kernelCalls("wp_scatter_writes");
+        int copies = fake.calls("cuMemcpyHtoDAsync_v2");
+        rig.write(one, 2, 2);
+        rig.write(two, 3, 3);
+        assertThat(rig.readInts(one)).containsExactly(2, 2);
+        assertThat(fake.kernelCalls("wp_scatter_writes")).isEqualTo(spread + 1);
+        assertThat(fake.calls("cuMemcpyHtoDAsync_v2")).isEqualTo(copies + 1);
+        rig.write(one, 4, 4);
+        rig.write(one, 5);
+        assertThat(rig.readInts(one)).containsExactly(5, 4);
+        assertThat(fake.kernelCalls("wp_scatter_writes")).isEqualTo(spread + 3);
     }
 
     @Test
