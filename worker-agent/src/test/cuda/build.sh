@@ -19,7 +19,7 @@ built_from=$("$compiler" --version | head -1; cat "$tests"/* "$kernels"/*.cu* | 
 if [ -f "$library" ] && [ "$built_from" = "$(cat "$work/built-from" 2>/dev/null)" ]; then
   exit 0
 fi
-rm -f "$library"
+rm -f "$library" "$work"/*.o
 
 # No fused multiply-adds that the sources do not ask for: results are the same on every processor.
 options=(-std=c++17 -O2 -ffp-contract=off -fPIC -fno-strict-aliasing -Wall -Wextra -Werror -Wno-unknown-pragmas

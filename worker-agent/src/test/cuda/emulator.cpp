@@ -1,4 +1,3 @@
-#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -31,7 +30,6 @@ constexpr size_t GUARD_BYTES = 4096;
 using Context = void*;  // the stack pointer; the registers lie on the stack
 
 // It ends in a jump, for the processor would look for a return's target on the stack that is left.
-
 extern "C" void emulator_switch(Context* save, Context load);
 asm(R"(
 .text
@@ -98,7 +96,7 @@ struct Copy {
 struct Thread {
     Context context;
     const Site* site;  // where it waits; on its own stack
-    int copyGroups;  // ended so far
+    int copyGroups;    // ended so far
     std::vector<Copy> copies;
 };
 
