@@ -116,10 +116,30 @@ part() {
 
 head_of_table | tee "$work/head.md"
 
+# what the tests counted and measured, for the table
+correctness_of_the_card() {
+  local counts='s/^\[ *([0-9]+) tests (successful|failed|aborted|skipped) *\]$/ \1 \2/p'
+  echo "- tests on the card:$(sed -nE "$counts" "$out/correctness.log" | paste -sd,)"
+  awk -F ': error/reference = ' 'NF == 2 {
+      sub(/,.*/, "", $1)
+      checks[$1]++
+      if ($2 + 0 > largest[$1]) largest[$1] = $2 + 0
+    }
+    END {
+      for (kind in checks)
+        printf "- attention, %s: error/reference %.1e at most, in %d checks\n", kind, largest[kind], checks[kind]
+    }' "$out/correctness.log"
+  sed -n 's/^keys and values in/- golden prompts, keys and values in/p' "$out/correctness.log"
+}
+
 mapfile -t classes < <(sed 's/^/--select-class=/' "$pack/cuda-device-tests")
 part correctness 150 "$out/correctness.log" env -C "$work/worker-agent" "${java[@]}" \
   org.junit.platform.console.ConsoleLauncher execute "${classes[@]}" --include-tag=cuda-device --details=tree \
   --details-theme=ascii --disable-banner --disable-ansi-colors --fail-if-no-tests
+# a card that cannot be opened skips its tests, which fails none of them
+if grep -qE '^\[ *(0 tests successful|[1-9][0-9]* containers aborted) *\]$' "$out/correctness.log"; then
+  failed+=("correctness did not run: the card could not be opened")
+fi
 part anchors 60 "$work/anchors.log" python3 "$pack/anchor.py" "$out/anchors.json"
 part timings 200 "$work/timings.log" "${java[@]}" dev.warmpath.benchmarks.gpu.GpuTimings "${quick[@]}" \
   --output "$out" --model "$work/model" --anchors "$out/anchors.json" --seconds 170
@@ -129,8 +149,7 @@ part timings 200 "$work/timings.log" "${java[@]}" dev.warmpath.benchmarks.gpu.Gp
   echo "- clocks, temperature and power after: $(card $now)"
   echo "- whole run: $SECONDS s"
   [ ${#failed[@]} -eq 0 ] || printf -- '- FAILED: %s\n' "${failed[@]}"
-  counts='s/^\[ *([0-9]+) tests (successful|failed|aborted|skipped) *\]$/ \1 \2,/p'
-  echo "- tests on the card:$(sed -nE "$counts" "$out/correctness.log" | tr -d '\n')"
+  correctness_of_the_card
   grep -F '[X]' "$out/correctness.log" | sed 's/^[^A-Za-z]*/- FAILED TEST: /'
   echo
   cat "$out/timings.md" 2>/dev/null || echo "No case was timed."
