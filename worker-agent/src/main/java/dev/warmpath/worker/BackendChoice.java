@@ -23,8 +23,8 @@ record BackendChoice(ComputeProperties compute, CacheDtype cacheDtype) {
     /** @throws SettingsException if what the operator demands cannot be had here */
     ComputeBackend open() {
         return switch (compute.backend()) {
-            case VECTOR -> onProcessors(vector(), "warmpath.compute.backend is vector");
-            case SCALAR -> onProcessors(new ScalarBackend(), "warmpath.compute.backend is scalar");
+            case VECTOR -> onVectorUnit("warmpath.compute.backend is vector");
+            case SCALAR -> onProcessors(new ScalarBackend(), 1, "warmpath.compute.backend is scalar");
             case CUDA -> demanded();
             case AUTO -> found();
         };
@@ -43,7 +43,7 @@ record BackendChoice(ComputeProperties compute, CacheDtype cacheDtype) {
         try {
             return onDevice();
         } catch (CudaUnavailableException e) {
-            return onProcessors(vector(), e.getMessage());
+            return onVectorUnit(e.getMessage());
         }
     }
 
@@ -55,17 +55,17 @@ record BackendChoice(ComputeProperties compute, CacheDtype cacheDtype) {
         return backend;
     }
 
-    private ComputeBackend vector() {
-        return new VectorBackend(compute.threadCount());
+    private ComputeBackend onVectorUnit(String reason) {
+        return onProcessors(new VectorBackend(compute.threadCount()), compute.threadCount(), reason);
     }
 
-    private ComputeBackend onProcessors(ComputeBackend backend, String reason) {
+    private ComputeBackend onProcessors(ComputeBackend backend, int threads, String reason) {
         if (cacheDtype == CacheDtype.FP8) {
             backend.close();
             throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, which keep keys "
                     + "and values as float32: " + reason, "Leave the type at auto, or compute on a GPU");
         }
-        log.info("computing on processors ({}): {}", backend.name(), reason);
+        log.info("computing on processors ({}, {} threads): {}", backend.name(), threads, reason);
         return backend;
     }
 }

@@ -44,9 +44,9 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
     @Override
     public void run(ApplicationArguments arguments) throws InterruptedException {
         WarmUp.Report report = new WarmUp(engine, runner.config()).run(compute.warmUp());
-        log.info("warmed up with {} requests in {} ms: {} blocks of {} bytes, {} threads", report.requests(),
+        log.info("warmed up with {} requests in {} ms: {} blocks of {} bytes", report.requests(),
                 Duration.ofNanos(report.nanos()).toMillis(), engine.snapshot().pool().blockCount(),
-                runner.bytesPerBlock(), compute.threadCount());
+                runner.bytesPerBlock());
         routerLink.start();
         redisAnnouncer.ifAvailable(RedisAnnouncer::start);
     }

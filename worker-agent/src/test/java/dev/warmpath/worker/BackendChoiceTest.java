@@ -31,7 +31,7 @@ class BackendChoiceTest {
         try (var backend = choice(Backend.AUTO, CacheDtype.AUTO).open()) {
             assertThat(backend.name()).isEqualTo("vector");
             assertThat(log.getOut().lines().filter(line -> line.contains("computing on "))).singleElement().asString()
-                    .endsWith("computing on processors (vector): "
+                    .endsWith("computing on processors (vector, 1 threads): "
                             + "/nowhere/libcuda.so.1, named by warmpath.compute.cuda.driver, does not exist");
         }
     }
@@ -51,7 +51,8 @@ class BackendChoiceTest {
         try (var backend = choice(asked, CacheDtype.AUTO).open()) {
             assertThat(backend.name()).isEqualTo(name);
             assertThat(log.getOut()).doesNotContain("nowhere")
-                    .contains("computing on processors (" + name + "): warmpath.compute.backend is " + name);
+                    .contains(
+                    "computing on processors (" + name + ", 1 threads): warmpath.compute.backend is " + name);
         }
     }
 

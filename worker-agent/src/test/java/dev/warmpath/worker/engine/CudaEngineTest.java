@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 /** The whole engine on the emulated device: work ahead and preemption by swap, in a pool that is too small. */
 class CudaEngineTest {
 
-    private static final int ANSWER = 24;
+    private static final int ANSWER = 12;
 
     @Test
     void requests_that_are_swapped_out_and_in_with_work_ahead_get_the_tokens_they_get_alone() {
@@ -32,10 +32,10 @@ class CudaEngineTest {
                 alone.add(answer.tokens());
             }
         }
-        // 6 answers need 2 to 4 blocks each at their ends; 10 there are
+        // with their answers the prompts take 13 blocks; 8 there are, and nothing but the copies brings content back
         var settings = SchedulerSettings.of(300, 8, 8).withReserveWholeSequence(false).withAsyncScheduling(true);
         try (var rig = new EngineRig(CudaBackends.emulated(CacheType.BF16),
-                KvCacheSettings.of(11, 16).withHostBlockCount(16), settings)) {
+                KvCacheSettings.of(9, 16).withHostBlockCount(16).withPrefixCaching(false), settings)) {
             List<Recording> answers = prompts.stream().map(prompt -> rig.submit(greedy(prompt))).toList();
             rig.runToEnd();
 
@@ -47,7 +47,6 @@ class CudaEngineTest {
             assertThat(end.swap().inBlocks()).isPositive();
             assertThat(end.swap().freeBlocks()).isEqualTo(16);
             assertThat(end.pool().usedBlocks()).isZero();
-            assertThat(rig.announced.digest()).isEqualTo(rig.cache.announcedDigest());
         }
     }
 

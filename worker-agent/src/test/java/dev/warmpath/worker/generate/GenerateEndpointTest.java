@@ -31,7 +31,8 @@ import tools.jackson.databind.json.JsonMapper;
 /** A whole worker over HTTP: the model that ships, no router, a fleet token. */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, properties = {
     "warmpath.worker.id=w", "warmpath.worker.base-url=http://127.0.0.1:1", "warmpath.kv.block-count=256",
-    "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.threads=1", "warmpath.compute.warm-up=0s",
+    "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.backend=vector", "warmpath.compute.threads=1",
+    "warmpath.compute.warm-up=0s",
     "warmpath.routerlink.token=secret", "management.server.port=0",
 })
 class GenerateEndpointTest {

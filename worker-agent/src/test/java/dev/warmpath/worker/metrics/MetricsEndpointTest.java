@@ -31,7 +31,8 @@ import org.springframework.web.reactive.function.client.WebClient;
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, properties = {
     "warmpath.worker.id=w", "warmpath.worker.base-url=http://127.0.0.1:1", "warmpath.kv.memory=16MB",
     "warmpath.kv.memory-utilization=0.75", "warmpath.kv.swap-space=4MB",
-    "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.threads=1", "warmpath.compute.warm-up=0s",
+    "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.backend=vector", "warmpath.compute.threads=1",
+    "warmpath.compute.warm-up=0s",
     "warmpath.routerlink.token=secret", "management.server.port=0", "management.prometheus.metrics.export.enabled=true",
 })
 class MetricsEndpointTest {

@@ -20,12 +20,12 @@ class CudaGoldenTest {
 
         @Override
         List<Golden.Prompt> prompts() {
-            return shorterThan(40);
+            return shorterThan(100);
         }
 
         @Override
         int positions() {
-            return 5;
+            return 8;
         }
     }
 

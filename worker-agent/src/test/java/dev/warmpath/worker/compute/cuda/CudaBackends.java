@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.CacheType;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Assumptions;
 
 /** CUDA backends for tests: on the emulated device, or on a card. */
@@ -19,6 +20,15 @@ public final class CudaBackends {
         } catch (CudaUnavailableException e) {
             throw new AssertionError("the emulated device does not open", e);
         }
+    }
+
+    /**
+     * The emulated device as a driver for a whole worker, which takes the kernels of this build. Skips the test if the
+     * device or the kernels cannot be built here.
+     */
+    public static Path emulatedDriver() {
+        Assumptions.assumeTrue(CudaBackend.class.getResource("kernels.fatbin") != null, "this build has no kernels");
+        return FakeCuda.open().library();
     }
 
     /** Skips the test, aloud, if there is no card. */
