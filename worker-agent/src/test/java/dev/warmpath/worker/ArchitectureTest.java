@@ -36,6 +36,18 @@ class ArchitectureTest {
             .whereLayer("compute").mayOnlyBeAccessedByLayers("wiring", "engine", "model");
 
     @ArchTest
+    static final ArchRule the_bodies_of_the_compute_seam_are_known_to_the_wiring_alone = noClasses()
+            .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..model..", "..generate..",
+                    "..metrics..", "..routerlink..", "dev.warmpath.worker.compute")
+            .should().dependOnClassesThat().resideInAnyPackage("..compute.cpu..", "..compute.cuda..")
+            .because("what computes is chosen in one place, and nobody else may find out");
+
+    @ArchTest
+    static final ArchRule a_machine_without_cuda_never_touches_its_classes = noClasses()
+            .that().resideInAPackage("..compute.cpu..")
+            .should().dependOnClassesThat().resideInAPackage("..compute.cuda..");
+
+    @ArchTest
     static final ArchRule no_circles = slices().matching("dev.warmpath.worker.(*)..").should().beFreeOfCycles();
 
     @ArchTest

@@ -9,7 +9,16 @@ public final class CudaBackends {
 
     private static final CudaSettings FIRST_DEVICE = new CudaSettings(0, null, null);
 
+    private static boolean isSaid;
+
     private CudaBackends() {
+    }
+
+    private static synchronized void sayOnce(String reason) {
+        if (!isSaid) {
+            System.out.println(reason);
+            isSaid = true;
+        }
     }
 
     /** Skips the test, aloud, if the emulated device cannot be built here. */
@@ -36,7 +45,7 @@ public final class CudaBackends {
         try {
             return CudaBackend.open(FIRST_DEVICE, cacheType);
         } catch (CudaUnavailableException e) {
-            System.out.println("SKIPPED, these tests want a CUDA device: " + e.getMessage());
+            sayOnce("SKIPPED, tests that want a CUDA device: " + e.getMessage());
             Assumptions.abort(e.getMessage());
             throw new AssertionError("aborted", e);
         }
