@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * see what they did:
  * <pre>
  *   write ─→ staged          feedTokens … sample ─→ recorded
- *   submit:  plan the attention · send what was staged · replay the step's graph, or launch its kernels · bring results
+ *   submit:  send the attention's plan and what was staged · replay the step's graph, or launch its kernels · bring
+ *            the results
  *   await:   wait for the results' event
  * </pre>
  * A step in which every sequence decodes one token is replayed as a graph, with its row count rounded up to a bucket;
@@ -145,7 +146,7 @@ public final class CudaBackend implements ComputeBackend {
         }
     }
 
-    /** Plans the attention and sends that and all that was staged. */
+    /** Decides how the program is launched, and sends the plan of its attention and all that was staged. */
     private Pass prepare(boolean mayReplay) {
         int rows = program.commonRowCount();
         boolean decodes = !program.attends() || plan.decodeCount() == rows && plan.tileCount() == 0;
