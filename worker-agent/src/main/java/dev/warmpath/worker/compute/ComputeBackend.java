@@ -85,6 +85,13 @@ public interface ComputeBackend extends AutoCloseable {
     OptionalLong freeMemory();
 
     /**
+     * Bytes of {@link #freeMemory} that a cache of that shape must leave: what is allocated together with it, and what
+     * device and libraries take by themselves once steps run. 0 if a cache lies on the heap of this JVM.
+     * @param hostBlockCount blocks of its host tier, 0 is none
+     */
+    long bytesBesideCache(CacheShape shape, int hostBlockCount);
+
+    /**
      * Enqueues a write of the leading elements of {@code target}.
      * @param values elements of the target's type; the size says how many
      */

@@ -98,6 +98,11 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
+    public final long bytesBesideCache(CacheShape shape, int hostBlockCount) {
+        return 0;
+    }
+
+    @Override
     public final void write(Tensor target, MemorySegment values) {
         Shapes.write(target, values);
         Handles.tensor(target).write(values);

@@ -42,6 +42,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CudaBackend implements ComputeBackend {
 
+    /**
+     * Left to driver and libraries, which take memory of the card by themselves while steps run: executable graphs,
+     * kernels loaded when first launched, cuBLASLt's above all, and what the driver rounds allocations up by. An
+     * estimate with room to spare, for nothing says beforehand what they will take.
+     */
+    private static final long RESERVE_BYTES = 256L << 20;
+
     private final CudaDevice device;
     private final CacheType cacheType;
     private final Handles handles;
@@ -442,6 +449,12 @@ public final class CudaBackend implements ComputeBackend {
     @Override
     public OptionalLong freeMemory() {
         return OptionalLong.of(device.freeBytes());
+    }
+
+    @Override
+    public long bytesBesideCache(CacheShape shape, int hostBlockCount) {
+        return RESERVE_BYTES + CudaKvCache.bytesBesideBlocks(shape, cacheType, hostBlockCount,
+                plan.partialCapacity(shape.kvHeadCount()));
     }
 
     @Override

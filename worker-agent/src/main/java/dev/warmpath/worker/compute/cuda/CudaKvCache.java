@@ -60,17 +60,36 @@ final class CudaKvCache implements KvCache {
             int hostBlockCount, int partialCapacity) {
         KernelSizes.requireCache(shape);
         try (var reservation = new Reservation(device)) {
-            long heads = (long) partialCapacity * KernelSizes.MOST_HEADS_PER_GROUP * shape.kvHeadCount();
             var memory = new Memory(
                     reservation.allocate(blockCount * blockBytes(shape, type), "the KV cache"),
-                    reservation.allocate(heads * shape.headSize() * Float.BYTES, "partial attention"),
-                    reservation.allocate(heads * 2 * Float.BYTES, "partial attention"));
+                    reservation.allocate(partialOutputBytes(shape, partialCapacity), "partial attention"),
+                    reservation.allocate(partialStatBytes(shape, partialCapacity), "partial attention"));
             SwapStream swap = hostBlockCount == 0 ? null
                     : SwapStream.open(device, reservation, hostBlockCount, blockBytes(shape, type));
             var cache = new CudaKvCache(device, memory, shape, type, blockCount, swap);
             reservation.keep();
             return cache;
         }
+    }
+
+    /** Device memory that {@link #allocate} takes besides the blocks themselves. */
+    static long bytesBesideBlocks(CacheShape shape, CacheType type, int hostBlockCount, int partialCapacity) {
+        long partials = partialOutputBytes(shape, partialCapacity) + partialStatBytes(shape, partialCapacity);
+        return hostBlockCount == 0 ? partials
+                : partials + SwapStream.deviceBytes(hostBlockCount, blockBytes(shape, type));
+    }
+
+    private static long partialOutputBytes(CacheShape shape, int partialCapacity) {
+        return partialHeads(shape, partialCapacity) * shape.headSize() * Float.BYTES;
+    }
+
+    /** A maximum and a sum each. */
+    private static long partialStatBytes(CacheShape shape, int partialCapacity) {
+        return partialHeads(shape, partialCapacity) * 2 * Float.BYTES;
+    }
+
+    private static long partialHeads(CacheShape shape, int partialCapacity) {
+        return (long) partialCapacity * KernelSizes.MOST_HEADS_PER_GROUP * shape.kvHeadCount();
     }
 
     private static int blockPlaneBytes(CacheShape shape, CacheType type) {

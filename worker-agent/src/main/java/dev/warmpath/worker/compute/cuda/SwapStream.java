@@ -14,6 +14,7 @@ import java.lang.foreign.MemorySegment;
  */
 final class SwapStream {
 
+    private static final int REGIONS = 2;
     private static final long REGION_BYTES = 32L << 20;
 
     /**
@@ -41,8 +42,8 @@ final class SwapStream {
 
     /** A zeroed host tier. @param reservation takes whatever is made */
     static SwapStream open(CudaDevice device, Reservation reservation, int blockCount, long blockBytes) {
-        long regionBytes = Math.clamp(REGION_BYTES / blockBytes, 1, blockCount) * blockBytes;
-        var regions = new Region[2];
+        long regionBytes = regionBytes(blockCount, blockBytes);
+        var regions = new Region[REGIONS];
         for (int i = 0; i < regions.length; i++) {
             regions[i] = new Region(reservation.allocate(regionBytes, "blocks on their way to and from the host"),
                     reservation.with(device.newEvent(false)), reservation.with(device.newEvent(false)));
@@ -50,6 +51,15 @@ final class SwapStream {
         MemorySegment host = reservation.with(device.allocatePinned(blockCount * blockBytes, "swap space")).segment();
         host.fill((byte) 0);
         return new SwapStream(reservation.with(device.newStream()), host, regions, blockCount, blockBytes);
+    }
+
+    /** Memory of the card that a host tier takes. */
+    static long deviceBytes(int blockCount, long blockBytes) {
+        return REGIONS * regionBytes(blockCount, blockBytes);
+    }
+
+    private static long regionBytes(int blockCount, long blockBytes) {
+        return Math.clamp(REGION_BYTES / blockBytes, 1, blockCount) * blockBytes;
     }
 
     int blockCount() {
