@@ -44,6 +44,9 @@ class LauncherTest {
             started = pids();
             assertThat(started).hasSize(4).allSatisfy(pid -> assertThat(commandLine(pid))
                     .as("ps shows no URI: it may hold a password").doesNotContain("redis://"));
+            assertThat(started.stream().map(LauncherTest::commandLine).filter(line -> line.contains("worker.id=")))
+                    .as("a GPU changes nothing for who has not asked for it").singleElement().asString()
+                    .contains("--warmpath.compute.backend=vector", "--warmpath.kv.memory=128MB");
 
             Said status = warmpath("status");
             assertThat(status.text())
@@ -81,11 +84,27 @@ class LauncherTest {
         assertThat(warmpath("up", "--routers", "10").text()).contains("--routers takes a number from 1 to 9");
         assertThat(warmpath("up", "--redis", "here").text()).contains("--redis takes 'embedded' or a URI");
         assertThat(warmpath("index").text()).contains("no fleet with a Redis is running");
+        assertThat(warmpath("up", "--backend", "gpu").text())
+                .contains("--backend takes auto, cuda, vector or scalar, not 'gpu'");
+        assertThat(warmpath("up", "--kv-memory", "much").text()).contains("--kv-memory takes a size such as 512MB");
         assertThat(warmpath("up", "--gpu").text()).contains("up does not know '--gpu'");
         assertThat(warmpath("dance")).satisfies(said -> {
             assertThat(said.status()).isEqualTo(1);
             assertThat(said.text()).contains("'dance' is no command", "Usage: ./warmpath COMMAND");
         });
+    }
+
+    @Test
+    void a_gpu_that_is_demanded_and_not_there_is_the_last_word_of_the_log_and_leaves_no_process()
+            throws IOException, InterruptedException {
+        Said up = warmpath("up", "--backend", "cuda", "--workers", "1", "--detach",
+                "--port", Integer.toString(LocalFleet.freePortRange(1, 1)));
+
+        assertThat(up.status()).isEqualTo(1);
+        assertThat(up.text()).contains("worker-1 ended before it was ready")
+                .contains("warmpath.compute.backend is cuda, but /nowhere/libcuda.so.1, named by WARMPATH_CUDA_DRIVER, "
+                        + "does not exist");
+        assertThat(warmpath("status").text()).contains("no fleet is running");
     }
 
     @Test
@@ -186,6 +205,7 @@ class LauncherTest {
         builder.environment().put("WARMPATH_STATE", state.toString());
         builder.environment().merge("PATH", state.resolve("bin").toString(), (old, own) -> own + ":" + old);
         builder.environment().remove("WARMPATH_REDIS_URI");
+        builder.environment().put("WARMPATH_CUDA_DRIVER", "/nowhere/libcuda.so.1");      // no GPU, on any machine
         return builder;
     }
 }

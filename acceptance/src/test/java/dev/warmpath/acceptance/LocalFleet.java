@@ -157,6 +157,7 @@ final class LocalFleet implements AutoCloseable {
         arguments.addAll(List.of(
                 "--warmpath.worker.base-url=" + local(port + number),
                 "--warmpath.model.directory=" + ROOT.resolve("models").resolve(MODEL),
+                "--warmpath.compute.backend=vector",       // tests assert exact tokens, which no GPU promises
                 "--warmpath.compute.threads=1",
                 "--warmpath.routerlink.urls=" + routerUrls));
         arguments.addAll(settings.length > 0 ? List.of(settings) : List.of("--warmpath.worker.id=" + workerId(number)));
