@@ -6,9 +6,10 @@
 #
 # Leaves TARGET/classes/dev/warmpath/worker/compute/cuda/kernels.fatbin and, for the tests, TARGET/cuda/: report.txt
 # (registers, stack and spills of each kernel), compute_80.ptx, compute_90.ptx. Compiles only if a source, this script
-# or the compiler changed. The compiler is $WARMPATH_NVCC if set (`none`: leave the kernels out), else nvcc on the PATH,
-# in $CUDA_HOME/bin, in /usr/local/cuda/bin. Without one there is no fatbin afterwards, an older one neither, and the
-# script succeeds: a worker then computes on its processor.
+# or the compiler changed; two builds at a time wait for each other. The compiler is $WARMPATH_NVCC if set (`none`:
+# leave the kernels out), else nvcc on the PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin. Without one there is no
+# fatbin afterwards, an older one neither, and the script succeeds: a worker then computes on its processor. Naming one
+# that does not run is an error.
 set -euo pipefail
 
 sources=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,7 +21,7 @@ stamp=$reports/built-from
 
 find_nvcc() {
   if [ -n "${WARMPATH_NVCC:-}" ]; then
-    [ "$WARMPATH_NVCC" = none ] || echo "$WARMPATH_NVCC"
+    echo "$WARMPATH_NVCC"
     return
   fi
   local candidate
@@ -32,18 +33,27 @@ find_nvcc() {
   done
 }
 
-inputs() {
-  "$nvcc" --version
-  cat "$sources"/*.cu* "$sources/build.sh" | cksum
+leave_out() {
+  rm -rf "$fatbin" "$reports"
+  echo "CUDA KERNELS LEFT OUT: $1; the worker runs on processors only" >&2
+  exit 0
 }
 
 nvcc=$(find_nvcc)
-if [ -z "$nvcc" ]; then
-  rm -rf "$fatbin" "$reports"
-  echo "CUDA KERNELS LEFT OUT: no nvcc on PATH, CUDA_HOME or /usr/local/cuda; the worker runs on processors only" >&2
-  exit 0
+case $nvcc in
+  none) leave_out "WARMPATH_NVCC=none asks for it" ;;
+  "") leave_out "no nvcc on PATH, CUDA_HOME or /usr/local/cuda" ;;
+esac
+version=$("$nvcc" --version 2>/dev/null) || version=
+release=$(sed -n 's/^Cuda compilation tools, release \([^,]*\).*/\1/p' <<<"$version")
+if [ -z "$release" ]; then
+  echo "$nvcc is no nvcc that runs here; correct WARMPATH_NVCC, or set it to none to leave the CUDA kernels out" >&2
+  exit 1
 fi
-built_from=$(inputs)
+mkdir -p "$target"
+exec 9>"$target/cuda.lock"
+flock 9
+built_from=$version$(cat "$sources"/*.cu* "$sources/build.sh" | cksum)
 if [ -f "$fatbin" ] && [ "$built_from" = "$(cat "$stamp" 2>/dev/null)" ]; then
   exit 0
 fi
@@ -73,5 +83,4 @@ mv "$reports/kept/kernels.compute_90.ptx" "$reports/compute_90.ptx"
 rm -rf "$reports/kept"
 mv "$reports/kernels.fatbin" "$fatbin"
 echo "$built_from" >"$stamp"
-version=$("$nvcc" --version | sed -n 's/.*release \([^,]*\).*/\1/p')
-echo "CUDA kernels: $(wc -c <"$fatbin") bytes in $SECONDS s by nvcc $version"
+echo "CUDA kernels: $(wc -c <"$fatbin") bytes in $SECONDS s by nvcc $release"
