@@ -121,8 +121,8 @@ final class EngineRig implements AutoCloseable {
     }
 
     /**
-     * The real backend, except that waiting for a step fails as long as {@link #failingSteps} says so, and that it takes
-     * no step when {@link #refusedSubmission} has come down to 0.
+     * The real backend, except that waiting for a step fails as long as {@link #failingSteps} says so, and that it
+     * takes no step when {@link #refusedSubmission} has come down to 0.
      */
     private ComputeBackend faulty(ComputeBackend real) {
         return (ComputeBackend) Proxy.newProxyInstance(EngineRig.class.getClassLoader(),
