@@ -44,8 +44,8 @@ mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:copy \
 "$jdk/bin/jar" -c -f "$pack/lib/worker-agent-tests.jar" -C worker-agent/target/test-classes .
 "$jdk/bin/jar" -c -f "$pack/lib/benchmarks.jar" -C benchmarks/target/classes dev/warmpath/benchmarks/gpu
 # JUnit is told the classes by name: looking through all of them would load what was left behind
-grep -rl '@Tag("cuda-device")' worker-agent/src/test/java | sed 's:.*/java/::; s:\.java$::; s:/:.:g' | sort \
-  >"$pack/cuda-device-tests" || { echo "pack.sh: no test is tagged cuda-device" >&2; exit 1; }
+grep -rl '@OnCard$' worker-agent/src/test/java | sed 's:.*/java/::; s:\.java$::; s:/:.:g' | sort \
+  >"$pack/cuda-device-tests" || { echo "pack.sh: no test is @OnCard" >&2; exit 1; }
 
 fatbin=dev/warmpath/worker/compute/cuda/kernels.fatbin
 if [ -f "worker-agent/target/classes/$fatbin" ]; then

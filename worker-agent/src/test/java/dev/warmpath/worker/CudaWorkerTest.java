@@ -10,6 +10,8 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
+import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
+import dev.warmpath.worker.compute.cuda.WithCompiledKernels;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.GenerationListener;
 import dev.warmpath.worker.metrics.CacheDescription;
@@ -28,6 +30,8 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 
 /** A whole worker that finds a device, the emulated one: what it says, how it sizes its pool, and an answer. */
+@OnEmulatedDevice
+@WithCompiledKernels
 @ExtendWith(OutputCaptureExtension.class)
 class CudaWorkerTest {
 

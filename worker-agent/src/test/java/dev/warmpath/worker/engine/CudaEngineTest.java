@@ -7,6 +7,7 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
+import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.Golden;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
@@ -15,6 +16,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** The whole engine on the emulated device: work ahead and preemption by swap, in a pool that is too small. */
+@OnEmulatedDevice
 class CudaEngineTest {
 
     private static final int ANSWER = 12;

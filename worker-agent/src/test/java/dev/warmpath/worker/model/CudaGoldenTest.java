@@ -3,6 +3,8 @@ package dev.warmpath.worker.model;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
+import dev.warmpath.worker.compute.cuda.OnCard;
+import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import java.util.List;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
@@ -11,6 +13,7 @@ import org.junit.jupiter.api.Tag;
 class CudaGoldenTest {
 
     @Nested
+    @OnEmulatedDevice
     class OnTheEmulatedDevice extends CudaGoldenContract {
 
         @Override
@@ -30,6 +33,7 @@ class CudaGoldenTest {
     }
 
     @Nested
+    @OnEmulatedDevice
     @Tag("full")
     class AllPromptsOnTheEmulatedDevice extends CudaGoldenContract {
 
@@ -50,12 +54,12 @@ class CudaGoldenTest {
     }
 
     @Nested
-    @Tag("cuda-device")
+    @OnCard
     class OnACard extends CudaGoldenContract {
 
         @Override
         ComputeBackend create(CacheType cacheType) {
-            return CudaBackends.onDevice(cacheType);
+            return CudaBackends.onCard(cacheType);
         }
 
         @Override

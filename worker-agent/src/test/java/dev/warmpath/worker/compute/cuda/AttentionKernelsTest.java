@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -22,6 +21,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class AttentionKernelsTest {
 
     @Nested
+    @OnEmulatedDevice
     class OnTheEmulatedDevice extends Cases {
 
         @Override
@@ -31,7 +31,7 @@ class AttentionKernelsTest {
     }
 
     @Nested
-    @Tag("cuda-device")
+    @OnCard
     class OnACard extends Cases {
 
         @Override

@@ -4,6 +4,7 @@ import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 
 /** The contracts on the emulated device: kernels run as they are written, compiled for this processor. */
+@OnEmulatedDevice
 class CudaBackendTest extends CudaContract {
 
     @Override

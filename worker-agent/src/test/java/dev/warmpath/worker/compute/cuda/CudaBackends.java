@@ -2,26 +2,16 @@ package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.CacheType;
 import java.nio.file.Path;
-import org.junit.jupiter.api.Assumptions;
 
 /** CUDA backends for tests: on the emulated device, or on a card. */
 public final class CudaBackends {
 
-    private static final CudaSettings FIRST_DEVICE = new CudaSettings(0, null, null);
-
-    private static boolean isSaid;
+    static final CudaSettings FIRST_CARD = new CudaSettings(0, null, null);
 
     private CudaBackends() {
     }
 
-    private static synchronized void sayOnce(String reason) {
-        if (!isSaid) {
-            System.out.println(reason);
-            isSaid = true;
-        }
-    }
-
-    /** Skips the test, aloud, if the emulated device cannot be built here. */
+    /** For tests that are {@link OnEmulatedDevice}. */
     public static CudaBackend emulated(CacheType cacheType) {
         FakeCuda fake = FakeCuda.open();
         try {
@@ -32,22 +22,19 @@ public final class CudaBackends {
     }
 
     /**
-     * The emulated device as a driver for a whole worker, which takes the kernels of this build. Skips the test if the
-     * device or the kernels cannot be built here.
+     * The emulated device as a driver for a whole worker, which takes the kernels of this build: for tests that are
+     * {@link OnEmulatedDevice} and {@link WithCompiledKernels}.
      */
     public static Path emulatedDriver() {
-        Assumptions.assumeTrue(CudaBackend.class.getResource("kernels.fatbin") != null, "this build has no kernels");
         return FakeCuda.open().library();
     }
 
-    /** Skips the test, aloud, if there is no card. */
-    public static CudaBackend onDevice(CacheType cacheType) {
+    /** For tests that are {@link OnCard}. */
+    public static CudaBackend onCard(CacheType cacheType) {
         try {
-            return CudaBackend.open(FIRST_DEVICE, cacheType);
+            return CudaBackend.open(FIRST_CARD, cacheType);
         } catch (CudaUnavailableException e) {
-            sayOnce("SKIPPED, tests that want a CUDA device: " + e.getMessage());
-            Assumptions.abort(e.getMessage());
-            throw new AssertionError("aborted", e);
+            throw new AssertionError("the card opens no longer", e);
         }
     }
 }

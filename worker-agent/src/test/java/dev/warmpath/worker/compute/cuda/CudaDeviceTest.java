@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@OnEmulatedDevice
 class CudaDeviceTest {
 
     private static final long GIB = 1L << 30;

@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Caches, block copies and swap on the emulated device; what is left when memory runs out or everything is closed. */
+@OnEmulatedDevice
 class CudaMemoryTest {
 
     private static final int OUT_OF_MEMORY = 2;

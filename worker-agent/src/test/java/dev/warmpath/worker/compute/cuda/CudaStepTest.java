@@ -24,6 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Steps on the emulated device: when they are launched, what is replayed, what may be in flight, what fails. */
+@OnEmulatedDevice
 class CudaStepTest {
 
     private static final int INVALID_VALUE = 1;
@@ -312,8 +313,8 @@ class CudaStepTest {
 
     @ParameterizedTest
     @CsvSource({"cuMemcpyHtoDAsync_v2, 1", "cuLaunchKernel, 1", "cuLaunchKernel, 3", "cuLaunchKernel, 6",
-        "cuStreamBeginCapture_v2, 1", "cuStreamEndCapture, 1", "cuGraphInstantiateWithFlags, 1", "cuGraphLaunch, 1", "cuMemcpyDtoHAsync_v2, 1",
-        "cuEventRecord, 1", "cuEventRecord, 2"})
+        "cuStreamBeginCapture_v2, 1", "cuStreamEndCapture, 1", "cuGraphInstantiateWithFlags, 1", "cuGraphLaunch, 1",
+        "cuMemcpyDtoHAsync_v2, 1", "cuEventRecord, 1", "cuEventRecord, 2"})
     void whatever_fails_when_a_decode_step_is_submitted_the_next_step_is_right(String function, int nth) {
         var model = rig.new Successor(2);
         SampledTokens drawn = rig.sampled(1);

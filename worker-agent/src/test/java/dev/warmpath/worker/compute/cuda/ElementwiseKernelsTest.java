@@ -9,7 +9,6 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -18,6 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ElementwiseKernelsTest {
 
     @Nested
+    @OnEmulatedDevice
     class OnTheEmulatedDevice extends Cases {
 
         @Override
@@ -27,7 +27,7 @@ class ElementwiseKernelsTest {
     }
 
     @Nested
-    @Tag("cuda-device")
+    @OnCard
     class OnACard extends Cases {
 
         @Override

@@ -5,7 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_FLOAT;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_SHORT;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -20,6 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The emulator finds what it is there for: each kernel with a planted mistake beside the same without it. */
+@OnEmulatedDevice
 class EmulatorTest {
 
     private static final int SUCCESS = 0;
@@ -39,9 +39,9 @@ class EmulatorTest {
 
     /** What goes to a card is in its PTX, which the compiler leaves beside the fatbin. */
     @Test
+    @WithCompiledKernels
     void every_kernel_that_a_card_would_run_is_emulated() throws IOException {
         Path ptx = Path.of("target/cuda/compute_90.ptx");
-        assumeTrue(Files.exists(ptx), "no nvcc, no kernels for cards: their names are not compared with the emulated");
         List<String> onCards = Pattern.compile("\\.entry (\\w+)").matcher(Files.readString(ptx)).results()
                 .map(found -> found.group(1)).toList();
         assertThat(fake.kernels().stream().filter(kernel -> !kernel.startsWith("test_")))

@@ -4,7 +4,6 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static org.junit.jupiter.api.Assumptions.abort;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -45,7 +44,20 @@ final class FakeCuda {
         this.symbols = SymbolLookup.libraryLookup(library, Arena.global());
     }
 
-    /** Builds the library if a source is newer, and resets it. Without a compiler the test is skipped. */
+    /** Why it cannot be built here: no compiler; null if it can. */
+    static @Nullable String missing() {
+        String compiler = compiler();
+        boolean isThere = Stream.of(System.getenv("PATH").split(":"))
+                .anyMatch(folder -> Files.isExecutable(Path.of(folder).resolve(compiler)));
+        return isThere ? null : "EMULATED DEVICE LEFT OUT: no " + compiler + " on the PATH; install g++ 10 or newer, "
+                + "or name a C++17 compiler in CXX: nothing of the CUDA runner is tested without";
+    }
+
+    private static String compiler() {
+        return System.getenv().getOrDefault("CXX", "g++");
+    }
+
+    /** Builds the library if a source changed, and resets it; for tests that are {@link OnEmulatedDevice}. */
     static synchronized FakeCuda open() {
         if (opened == null) {
             opened = new FakeCuda(build());
@@ -166,15 +178,10 @@ final class FakeCuda {
     }
 
     private static Path build() {
-        String compiler = System.getenv().getOrDefault("CXX", "g++");
-        if (Stream.of(System.getenv("PATH").split(":")).noneMatch(at -> Files.isExecutable(Path.of(at, compiler)))) {
-            abort("EMULATED DEVICE LEFT OUT: no " + compiler + " on the PATH; install g++ 10 or newer, or name a "
-                    + "C++17 compiler in CXX: nothing of the CUDA runner is tested without");
-        }
         try {
             Path library = Files.createDirectories(Path.of("target/fake-cuda")).resolve("libfakecuda.so");
             var process = new ProcessBuilder("bash", SOURCES.resolve("build.sh").toString(), library.toString(),
-                    compiler).redirectErrorStream(true).start();
+                    compiler()).redirectErrorStream(true).start();
             String output = new String(process.getInputStream().readAllBytes());
             if (process.waitFor() != 0) {
                 throw new AssertionError("the emulated device does not compile:\n" + output);

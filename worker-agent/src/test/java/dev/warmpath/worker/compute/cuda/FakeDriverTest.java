@@ -13,6 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The fake driver finds what it is there for: what works on a device by luck of timing fails here. */
+@OnEmulatedDevice
 class FakeDriverTest {
 
     private static final int SUCCESS = 0;

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@OnEmulatedDevice
 class GemmPlansTest {
 
     private static final String HEURISTIC = "cublasLtMatmulAlgoGetHeuristic";

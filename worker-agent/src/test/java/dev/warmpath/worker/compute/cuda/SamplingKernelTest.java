@@ -23,6 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class SamplingKernelTest {
 
     @Nested
+    @OnEmulatedDevice
     class OnTheEmulatedDevice extends Cases {
 
         @Override
@@ -32,7 +33,7 @@ class SamplingKernelTest {
     }
 
     @Nested
-    @Tag("cuda-device")
+    @OnCard
     class OnACard extends Cases {
 
         @Override

@@ -6,7 +6,6 @@ import dev.warmpath.worker.compute.Bf16;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -15,6 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class SkinnyMatmulTest {
 
     @Nested
+    @OnEmulatedDevice
     class OnTheEmulatedDevice extends Cases {
 
         @Override
@@ -24,7 +24,7 @@ class SkinnyMatmulTest {
     }
 
     @Nested
-    @Tag("cuda-device")
+    @OnCard
     class OnACard extends Cases {
 
         @Override
