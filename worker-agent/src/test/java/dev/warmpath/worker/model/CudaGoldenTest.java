@@ -30,6 +30,16 @@ class CudaGoldenTest {
         int positions() {
             return 8;
         }
+
+        @Override
+        List<Golden.Prompt> crowdPrompts() {
+            return shorterThan(18);
+        }
+
+        @Override
+        int crowdPositions() {
+            return 3;
+        }
     }
 
     @Nested
@@ -50,6 +60,11 @@ class CudaGoldenTest {
         @Override
         int positions() {
             return 32;
+        }
+
+        @Override
+        List<Golden.Prompt> crowdPrompts() {
+            return shorterThan(100);
         }
     }
 
