@@ -324,6 +324,17 @@ int fake_kernel_calls(const char* name) {
     return device.kernelCalls[name];
 }
 
+// What a kernel's preferred share of shared memory was set to, in percent; -1: nothing yet.
+int fake_shared_percent(const char* name) {
+    const std::lock_guard lock(device.mutex);
+    for (const auto& entry : device.functions) {
+        if (std::string(name) == entry.second.kernel->name) {
+            return entry.second.sharedPercent;
+        }
+    }
+    return -1;
+}
+
 // How many there are of a kind; -1 if the kind is unknown.
 int fake_live(const char* kind) {
     const std::lock_guard lock(device.mutex);

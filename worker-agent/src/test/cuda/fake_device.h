@@ -72,6 +72,7 @@ struct Function {
     const emulator::Kernel* kernel;
     uint64_t module;
     size_t dynamicShared = 48 << 10;
+    int sharedPercent = -1;  // of what L1 and shared memory divide; -1: the driver chooses
 };
 
 struct InjectedFailure {

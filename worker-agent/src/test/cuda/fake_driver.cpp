@@ -577,6 +577,11 @@ int cuFuncSetAttribute(uint64_t function, int number, int value) {
     return call(__func__, Needs::CONTEXT, [&] {
         Function& changed = by_handle(device.functions, function, "function");
         constexpr int MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
+        constexpr int PREFERRED_SHARED_MEMORY_CARVEOUT = 9;
+        if (number == PREFERRED_SHARED_MEMORY_CARVEOUT && value >= -1 && value <= 100) {
+            changed.sharedPercent = value;
+            return;
+        }
         if (number != MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || static_cast<size_t>(value) > shared_limit()) {
             refuse(INVALID_VALUE, "%s: attribute %d = %d", changed.kernel->name, number, value);
         }

@@ -74,6 +74,8 @@ record CudaDriver(
     private static final int EVENT_DISABLE_TIMING = 2;
     private static final int CAPTURE_MODE_RELAXED = 2;              // CUstreamCaptureMode
     private static final int MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;     // CUfunction_attribute
+    private static final int PREFERRED_SHARED_MEMORY_CARVEOUT = 9;
+    private static final int CARVEOUT_MAX_SHARED = 100;             // CUshared_carveout
 
     /** @throws CudaUnavailableException if the library lacks one of the functions */
     static CudaDriver bind(SharedLibrary library) throws CudaUnavailableException {
@@ -326,6 +328,12 @@ record CudaDriver(
     void permitSharedBytes(long function, int bytes, Kernel kernel) {
         check(cuFuncSetAttribute.invoke(function, MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes), cuFuncSetAttribute,
                 () -> kernel + " with " + bytes + " bytes of shared memory");
+    }
+
+    /** Has multiprocessors give as much as they can of what L1 and shared memory divide to the latter for a kernel. */
+    void preferSharedMemory(long function, Kernel kernel) {
+        check(cuFuncSetAttribute.invoke(function, PREFERRED_SHARED_MEMORY_CARVEOUT, CARVEOUT_MAX_SHARED),
+                cuFuncSetAttribute, () -> kernel + " with all shared memory there is");
     }
 
     /** @param parameters addresses of the parameters, in order */

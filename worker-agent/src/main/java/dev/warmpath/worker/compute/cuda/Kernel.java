@@ -13,6 +13,7 @@ final class Kernel {
     private final long function;
     private final Arguments arguments = new Arguments(Arena.ofAuto());
     private int permittedSharedBytes = UNASKED_SHARED_BYTES;
+    private boolean prefersSharedMemory;
 
     /** @param function {@code CUfunction} */
     Kernel(CudaDriver driver, String name, long function) {
@@ -33,6 +34,11 @@ final class Kernel {
      */
     void launch(CudaStream stream, int gridX, int gridY, int threads, int sharedBytes, Arguments arguments) {
         long queue = stream.handle();
+        if (sharedBytes > 0 && !prefersSharedMemory) {
+            // the driver's own choice looks at one block; these kernels count on two and more a multiprocessor
+            driver.preferSharedMemory(function, this);
+            prefersSharedMemory = true;
+        }
         if (sharedBytes > permittedSharedBytes) {
             driver.permitSharedBytes(function, sharedBytes, this);
             permittedSharedBytes = sharedBytes;

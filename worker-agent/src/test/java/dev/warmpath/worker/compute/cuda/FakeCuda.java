@@ -114,6 +114,11 @@ final class FakeCuda {
         return (int) call(JAVA_INT, "fake_kernel_calls", kernel);
     }
 
+    /** What share of L1 and shared memory a kernel prefers to have as the latter, in percent; -1 if it has not said. */
+    int sharedPercent(String kernel) {
+        return (int) call(JAVA_INT, "fake_shared_percent", kernel);
+    }
+
     /** @param kind device, pinned, stream, event, module, graph, graphExec, context (retained), cublas (all objects) */
     int live(String kind) {
         int count = (int) call(JAVA_INT, "fake_live", kind);

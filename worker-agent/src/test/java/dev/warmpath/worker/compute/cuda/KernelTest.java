@@ -96,16 +96,29 @@ class KernelTest {
     void shared_memory_past_48_KiB_is_permitted_when_first_asked_for() {
         Kernel kernel = card.device.kernel("wp_feed_tokens");
         DevicePointer numbers = card.upload(1, 2, 3);
-        for (int sharedBytes : new int[] {0, 49_152, 65_536, 50_000, 65_536, 65_552}) {
+        for (int sharedBytes : new int[] {49_152, 65_536, 50_000, 65_536, 65_552}) {
             kernel.launch(card.stream, 1, 1, 128, sharedBytes, kernel.arguments().pointer(numbers).pointer(numbers)
                     .pointer(numbers).integer(0).pointer(null));
         }
         card.stream.synchronize();
 
-        assertThat(card.fake.calls("cuFuncSetAttribute")).as("for 65,536 and 65,552").isEqualTo(2);
+        assertThat(card.fake.calls("cuFuncSetAttribute"))
+                .as("for the carveout, 65,536 and 65,552").isEqualTo(3);
         assertThatThrownBy(() -> kernel.launch(card.stream, 1, 1, 128, 300_000, kernel.arguments()))
                 .isInstanceOf(ComputeException.class).hasMessage("cuFuncSetAttribute: CUDA_ERROR_INVALID_VALUE (1), "
                         + "wp_feed_tokens with 300000 bytes of shared memory");
+    }
+
+    @Test
+    void kernels_with_dynamic_shared_memory_prefer_all_that_a_multiprocessor_has_and_others_leave_it_to_the_driver() {
+        Kernel kernel = card.device.kernel("wp_feed_tokens");
+        DevicePointer numbers = card.upload(1, 2, 3);
+        for (int sharedBytes : new int[] {0, 1_024, 2_048}) {
+            assertThat(card.fake.sharedPercent("wp_feed_tokens")).isEqualTo(sharedBytes < 2_048 ? -1 : 100);
+            kernel.launch(card.stream, 1, 1, 128, sharedBytes, kernel.arguments().pointer(numbers).pointer(numbers)
+                    .pointer(numbers).integer(0).pointer(null));
+        }
+        assertThat(card.fake.calls("cuFuncSetAttribute")).isEqualTo(1);
     }
 
     @Test
