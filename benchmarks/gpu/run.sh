@@ -12,16 +12,23 @@
 #   3. timings       GpuTimings                                              200 s
 #
 # Everything is also written to $OUT (./out unless set): table.md, correctness.log, anchors.json, timings.json.
-# Exit code: 0 everything ran, 1 a part failed or a case did not run, 2 nothing could run. Whether goals are met is the
-# table's to say. The card's clocks and modes are read, never set.
+# Exit code: 0 everything ran, 1 a part failed or a case did not run, 2 nothing could run, 64 it was called otherwise.
+# Whether goals are met is the table's to say. The card's clocks and modes are read, never set.
 # WARMPATH_CUDA_DRIVER and WARMPATH_CUBLASLT name libraries in other places; a driver named there is used without asking
 # nvidia-smi (with --quick, an emulated device).
 set -uo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 out=${OUT:-$PWD/out}
-quick=()
-[ "${1:-}" = --quick ] && quick=(--quick)
+quick=("$@")
+if [ $# -gt 1 ] || [ "${1:---quick}" != --quick ]; then
+  echo "usage: run.sh [--quick]" >&2
+  exit 64
+fi
+mkdir -p "$out" || exit 2
+out=$(cd "$out" && pwd)
+# what an earlier run left must not pass for this one's
+rm -f "$out"/{table.md,correctness.log,anchors.json,timings.json,timings.md}
 pack=$here
 [ -d "$here/target/pack" ] && pack=$here/target/pack
 sources=$here/../../worker-agent/src/main/cuda
@@ -40,10 +47,7 @@ fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$out" "$work/worker-agent"
-out=$(cd "$out" && pwd)
-# what an earlier run left must not pass for this one's
-rm -f "$out"/{table.md,correctness.log,anchors.json,timings.json,timings.md}
+mkdir -p "$work/worker-agent"
 # an image without xz has python3 at best
 tar -C "$work" -xJf "$pack/jre.tar.xz" 2>/dev/null || python3 -m tarfile -e "$pack/jre.tar.xz" "$work" ||
   give_up "neither tar nor python3 unpacks $pack/jre.tar.xz"
@@ -137,8 +141,10 @@ part correctness 150 "$out/correctness.log" env -C "$work/worker-agent" "${java[
   org.junit.platform.console.ConsoleLauncher execute "${classes[@]}" --include-tag=cuda-device --details=tree \
   --details-theme=ascii --disable-banner --disable-ansi-colors --fail-if-no-tests
 # a card that cannot be opened skips its tests, which fails none of them
-if grep -qE '^\[ *(0 tests successful|[1-9][0-9]* containers aborted) *\]$' "$out/correctness.log"; then
-  failed+=("correctness did not run: the card could not be opened")
+if grep -qE '^\[ *0 tests started *\]$' "$out/correctness.log"; then
+  failed+=("correctness did not run: no test got as far as the card")
+elif grep -qE '^\[ *[1-9][0-9]* (containers|tests) (skipped|aborted) *\]$' "$out/correctness.log"; then
+  failed+=("correctness did not run whole: tests were skipped")
 fi
 part anchors 60 "$work/anchors.log" python3 "$pack/anchor.py" "$out/anchors.json"
 part timings 200 "$work/timings.log" "${java[@]}" dev.warmpath.benchmarks.gpu.GpuTimings "${quick[@]}" \
