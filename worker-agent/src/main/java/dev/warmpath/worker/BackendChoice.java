@@ -8,23 +8,27 @@ import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.compute.cuda.CudaBackend;
 import dev.warmpath.worker.compute.cuda.CudaSettings;
 import dev.warmpath.worker.compute.cuda.CudaUnavailableException;
+import dev.warmpath.worker.model.ModelConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
- * Which backend computes. Its choice is one line in the log: the device, or why there is none.
+ * Which backend computes. Its choice is one line in the log: the device, or why it is none; a warning where there is
+ * one that is not used though nobody has said so.
  *
- * @param cacheDtype as the operator wants keys and values kept
+ * @param kv    how the operator wants keys and values kept
+ * @param model what the device must have kernels for
  */
-record BackendChoice(ComputeProperties compute, CacheDtype cacheDtype) {
+record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig model) {
 
     private static final Logger log = LoggerFactory.getLogger(BackendChoice.class);
 
     /** @throws SettingsException if what the operator demands cannot be had here */
     ComputeBackend open() {
         return switch (compute.backend()) {
-            case VECTOR -> onVectorUnit("warmpath.compute.backend is vector");
-            case SCALAR -> onProcessors(new ScalarBackend(), 1, "warmpath.compute.backend is scalar");
+            case VECTOR -> onVectorUnit("warmpath.compute.backend is vector", Level.INFO);
+            case SCALAR -> onProcessors(new ScalarBackend(), 1, "warmpath.compute.backend is scalar", Level.INFO);
             case CUDA -> demanded();
             case AUTO -> found();
         };
@@ -43,29 +47,47 @@ record BackendChoice(ComputeProperties compute, CacheDtype cacheDtype) {
         try {
             return onDevice();
         } catch (CudaUnavailableException e) {
-            return onVectorUnit(e.getMessage());
+            return onVectorUnit(e.getMessage(), e.isForWantOfDevice() ? Level.INFO : Level.WARN);
+        } catch (SettingsException e) {
+            return onVectorUnit(e.contradiction(), Level.WARN);
         }
     }
 
     private ComputeBackend onDevice() throws CudaUnavailableException {
         ComputeProperties.Cuda cuda = compute.cuda();
         var backend = CudaBackend.open(new CudaSettings(cuda.device(), cuda.driver(), cuda.cublasLt()),
-                cacheDtype == CacheDtype.FP8 ? CacheType.FP8_E4M3 : CacheType.BF16);
+                kv.cacheDtype() == CacheDtype.FP8 ? CacheType.FP8_E4M3 : CacheType.BF16);
+        try {
+            requireKernels(backend);
+        } catch (SettingsException e) {
+            backend.close();
+            throw e;
+        }
         log.info("computing on {}", backend.describe());
         return backend;
     }
 
-    private ComputeBackend onVectorUnit(String reason) {
-        return onProcessors(new VectorBackend(compute.threadCount()), compute.threadCount(), reason);
+    private void requireKernels(ComputeBackend backend) {
+        compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
+        String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(), model.hiddenSize(),
+                model.intermediateSize());
+        if (lack != null) {
+            throw new SettingsException("the model's " + lack, "Compute it on processors by "
+                    + "warmpath.compute.backend=vector");
+        }
     }
 
-    private ComputeBackend onProcessors(ComputeBackend backend, int threads, String reason) {
-        if (cacheDtype == CacheDtype.FP8) {
+    private ComputeBackend onVectorUnit(String reason, Level level) {
+        return onProcessors(new VectorBackend(compute.threadCount()), compute.threadCount(), reason, level);
+    }
+
+    private ComputeBackend onProcessors(ComputeBackend backend, int threads, String reason, Level level) {
+        if (kv.cacheDtype() == CacheDtype.FP8) {
             backend.close();
             throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, which keep keys "
                     + "and values as float32: " + reason, "Leave the type at auto, or compute on a GPU");
         }
-        log.info("computing on processors ({}, {} threads): {}", backend.name(), threads, reason);
+        log.atLevel(level).log("computing on processors ({}, {} threads): {}", backend.name(), threads, reason);
         return backend;
     }
 }

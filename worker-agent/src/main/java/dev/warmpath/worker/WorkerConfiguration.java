@@ -50,7 +50,8 @@ class WorkerConfiguration {
     private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);
 
     @Bean
-    FleetToken fleetToken(RouterLinkProperties properties, @Value("${server.address:#{null}}") @Nullable String address) {
+    FleetToken fleetToken(RouterLinkProperties properties,
+            @Value("${server.address:#{null}}") @Nullable String address) {
         FleetToken token = FleetToken.of(properties.token());
         if (!token.allowsBinding(address)) {
             throw new SettingsException("server.address is " + (address == null ? "not set" : address)
@@ -67,8 +68,13 @@ class WorkerConfiguration {
     }
 
     @Bean
-    ComputeBackend computeBackend(ComputeProperties compute, KvProperties kv) {
-        return new BackendChoice(compute, kv.cacheDtype()).open();
+    ModelConfig modelConfig(ModelProperties model) throws IOException {
+        return ModelConfig.read(model.directory().resolve("config.json"));
+    }
+
+    @Bean
+    ComputeBackend computeBackend(ComputeProperties compute, KvProperties kv, ModelConfig model) {
+        return new BackendChoice(compute, kv, model).open();
     }
 
     /** A device of its own computes while the next step is prepared, unless the operator says otherwise. */
@@ -83,10 +89,10 @@ class WorkerConfiguration {
      */
     @Bean
     @DependsOn("fleetToken")
-    LoadedModel loadedModel(ModelProperties model, KvProperties kv, SchedulerSettings scheduler,
+    LoadedModel loadedModel(ModelProperties model, ModelConfig config, KvProperties kv, SchedulerSettings scheduler,
             ComputeProperties compute, ComputeBackend backend) throws IOException {
         int kernelBlockSize = compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
-        plan(ModelConfig.read(model.directory().resolve("config.json")), backend, kv, scheduler);
+        plan(config, backend, kv, scheduler);
         return LoadedModel.load(model.directory(), backend, new StepSettings(kv.blockSize(), kernelBlockSize,
                 scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
     }

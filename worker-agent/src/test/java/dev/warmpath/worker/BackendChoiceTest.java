@@ -6,14 +6,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.warmpath.worker.ComputeProperties.Backend;
 import dev.warmpath.worker.ComputeProperties.Cuda;
 import dev.warmpath.worker.KvProperties.CacheDtype;
+import dev.warmpath.worker.compute.cuda.CudaBackends;
+import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
+import dev.warmpath.worker.compute.cuda.WithCompiledKernels;
+import dev.warmpath.worker.kvcache.FreeOrder;
+import dev.warmpath.worker.model.ModelConfig;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.util.unit.DataSize;
 
 /** What computes, where the driver's library is not where the settings say. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -22,18 +29,64 @@ class BackendChoiceTest {
     private static final Path NOWHERE = Path.of("/nowhere/libcuda.so.1");
 
     private static BackendChoice choice(Backend backend, CacheDtype cacheDtype) {
+        return choice(backend, NOWHERE, cacheDtype, 16, /* headSize */ 32);
+    }
+
+    private static BackendChoice choice(Backend backend, Path driver, CacheDtype cacheDtype, int blockSize,
+            int headSize) {
         return new BackendChoice(
-                new ComputeProperties(backend, new Cuda(0, NOWHERE, null), 1, 0, Duration.ZERO), cacheDtype);
+                new ComputeProperties(backend, new Cuda(0, driver, driver), 1, 0, Duration.ZERO),
+                new KvProperties(null, null, null, blockSize, cacheDtype, DataSize.ofBytes(0), "0", true, true,
+                        FreeOrder.UNKEYED_FIRST, 0),
+                new ModelConfig(6 * headSize, 6, 6, 2, headSize, 512, 2048, 2048, 1e-5f, 10_000, true));
+    }
+
+    private static List<String> choices(CapturedOutput log) {
+        return log.getOut().lines().filter(line -> line.contains("computing on ")).toList();
     }
 
     @Test
     void without_a_gpu_processors_compute_and_one_line_says_why(CapturedOutput log) {
         try (var backend = choice(Backend.AUTO, CacheDtype.AUTO).open()) {
             assertThat(backend.name()).isEqualTo("vector");
-            assertThat(log.getOut().lines().filter(line -> line.contains("computing on "))).singleElement().asString()
+            assertThat(choices(log)).singleElement().asString().contains(" WARN ")
+                    .as("somebody has named a driver")
                     .endsWith("computing on processors (vector, 1 threads): "
                             + "/nowhere/libcuda.so.1, named by warmpath.compute.cuda.driver, does not exist");
         }
+    }
+
+    @Test
+    @OnEmulatedDevice
+    void a_machine_that_has_no_gpu_is_no_reason_to_warn(CapturedOutput log) {
+        Path driver = CudaBackends.emulatedDriver(/* devices */ 0, 1 << 30);
+        try (var backend = choice(Backend.AUTO, driver, CacheDtype.AUTO, 16, 32).open()) {
+            assertThat(backend.name()).isEqualTo("vector");
+            assertThat(choices(log)).singleElement().asString().contains(" INFO ")
+                    .endsWith("this machine has no CUDA device, or hides it (CUDA_VISIBLE_DEVICES)");
+        }
+    }
+
+    @ParameterizedTest
+    @OnEmulatedDevice
+    @WithCompiledKernels
+    @CsvSource(delimiter = ';', value = {
+        "16; 48; the model's heads have 48 elements, kernels take 32, 64 or 128",
+        "8; 32; warmpath.kv.block-size is 8, but the kernels of this device take blocks of 16 tokens",
+    })
+    void a_gpu_without_kernels_for_model_or_blocks_is_left_unused_with_a_warning_unless_it_is_demanded(int blockSize,
+            int headSize, String lack, CapturedOutput log) {
+        Path driver = CudaBackends.emulatedDriver(/* devices */ 1, 1 << 30);
+        try (var backend = choice(Backend.AUTO, driver, CacheDtype.AUTO, blockSize, headSize).open()) {
+            assertThat(backend.name()).isEqualTo("vector");
+            assertThat(choices(log)).singleElement().asString().contains(" WARN ")
+                    .endsWith("computing on processors (vector, 1 threads): " + lack);
+        }
+        assertThatThrownBy(() -> choice(Backend.CUDA, driver, CacheDtype.AUTO, blockSize, headSize).open())
+                .isInstanceOf(SettingsException.class).hasMessageStartingWith(lack + ". ")
+                .hasMessageEndingWith("on processors by warmpath.compute.backend=vector");
+        assertThatThrownBy(() -> choice(Backend.AUTO, driver, CacheDtype.FP8, blockSize, headSize).open())
+                .hasMessageContaining("which keep keys and values as float32: " + lack);
     }
 
     @Test

@@ -109,7 +109,8 @@ class GenerateEndpointTest {
     }
 
     private static void assertProblem(RequestHeadersSpec<?> request, int status, String reason, String detail) {
-        ResponseEntity<String> response = request.exchangeToMono(answer -> answer.toEntity(String.class)).block(TIMEOUT);
+        ResponseEntity<String> response =
+                request.exchangeToMono(answer -> answer.toEntity(String.class)).block(TIMEOUT);
         JsonNode problem = JSON.readTree(response.getBody());
         assertThat(response.getStatusCode().value()).isEqualTo(status);
         assertThat(problem.path("reason").asString("")).isEqualTo(reason);

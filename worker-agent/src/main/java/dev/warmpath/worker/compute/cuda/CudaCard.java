@@ -48,10 +48,12 @@ record CudaCard(int handle, String name, int driverVersion, int computeCapabilit
                     .formatted(versionText(version), versionText(OLDEST_DRIVER)));
         }
         int code = driver.init();
+        if (code == CudaDriver.NO_DEVICE) {
+            throw CudaUnavailableException.forWantOfDevice(
+                    "this machine has no CUDA device, or hides it (CUDA_VISIBLE_DEVICES)");
+        }
         if (code != 0) {
-            throw new CudaUnavailableException(code == CudaDriver.NO_DEVICE
-                    ? "this machine has no CUDA device, or hides it (CUDA_VISIBLE_DEVICES)"
-                    : "the CUDA driver does not start: cuInit: " + driver.codeText(code));
+            throw new CudaUnavailableException("the CUDA driver does not start: cuInit: " + driver.codeText(code));
         }
     }
 

@@ -58,7 +58,7 @@ final class CudaLibraries {
 
     SharedLibrary driver(@Nullable Path setting) throws CudaUnavailableException {
         return load(List.of("libcuda.so.1"), setting, "warmpath.compute.cuda.driver", "WARMPATH_CUDA_DRIVER",
-                "install NVIDIA's driver");
+                "install NVIDIA's driver", CudaUnavailableException::forWantOfDevice);
     }
 
     /** The newest cuBLASLt that the driver can run: each is made for drivers of its own major version or later. */
@@ -68,11 +68,11 @@ final class CudaLibraries {
                 : List.of("libcublasLt.so.12", "libcublasLt.so");
         return load(names, setting, "warmpath.compute.cuda.cublas-lt", "WARMPATH_CUBLASLT",
                 "install cuBLAS (it comes with the CUDA toolkit and with PyTorch, in nvidia/cu13/lib or "
-                        + "nvidia/cublas/lib)");
+                        + "nvidia/cublas/lib)", CudaUnavailableException::new);
     }
 
     private SharedLibrary load(List<String> names, @Nullable Path setting, String property, String variable,
-            String advice) throws CudaUnavailableException {
+            String advice, Function<String, CudaUnavailableException> nowhere) throws CudaUnavailableException {
         if (setting != null) {
             return named(setting, names, property);
         }
@@ -86,7 +86,7 @@ final class CudaLibraries {
         }
         SharedLibrary library = firstOf(candidates);
         if (library == null) {
-            throw new CudaUnavailableException("%s: found neither by the loader nor in %s; %s, or name it by %s or %s"
+            throw nowhere.apply("%s: found neither by the loader nor in %s; %s, or name it by %s or %s"
                     .formatted(String.join(", ", names), folders, advice, property, variable));
         }
         return library;

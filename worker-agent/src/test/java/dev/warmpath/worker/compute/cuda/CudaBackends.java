@@ -29,6 +29,13 @@ public final class CudaBackends {
         return FakeCuda.open().library();
     }
 
+    /** {@link #emulatedDriver()}, with so many devices of so much memory each. */
+    public static Path emulatedDriver(int devices, long bytes) {
+        Path driver = emulatedDriver();
+        FakeCuda.open().devices(devices, /* major */ 9, /* minor */ 0, bytes, /* driverVersion */ 13_000);
+        return driver;
+    }
+
     /** For tests that are {@link OnCard}. */
     public static CudaBackend onCard(CacheType cacheType) {
         try {

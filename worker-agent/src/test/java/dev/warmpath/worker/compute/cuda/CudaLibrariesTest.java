@@ -3,6 +3,7 @@ package dev.warmpath.worker.compute.cuda;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -95,6 +97,17 @@ class CudaLibrariesTest {
                 .isInstanceOf(CudaUnavailableException.class)
                 .hasMessageStartingWith("libcublasLt.so.13, libcublasLt.so.12, libcublasLt.so: found neither ")
                 .hasMessageEndingWith(" or name it by warmpath.compute.cuda.cublas-lt or WARMPATH_CUBLASLT");
+    }
+
+    @Test
+    void only_a_driver_that_nobody_has_installed_or_named_is_no_want_of_something_else() throws Exception {
+        assertThat(forWantOfDevice(() -> libraries(Map.of()).driver(null))).isTrue();
+        assertThat(forWantOfDevice(() -> libraries(Map.of()).driver(Path.of("/nowhere/libcuda.so.1")))).isFalse();
+        assertThat(forWantOfDevice(() -> libraries(Map.of()).cublasLt(null, 13_000))).isFalse();
+    }
+
+    private static boolean forWantOfDevice(ThrowingCallable search) {
+        return catchThrowableOfType(CudaUnavailableException.class, search).isForWantOfDevice();
     }
 
     @Test
