@@ -1,5 +1,6 @@
 package dev.warmpath.worker;
 
+import dev.warmpath.worker.KvProperties.CacheDtype;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.kvcache.BlockPoolSize;
@@ -7,7 +8,7 @@ import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.util.Locale;
-import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.unit.DataSize;
 
 /**
@@ -15,10 +16,12 @@ import org.springframework.util.unit.DataSize;
  * the machine stop the start here. A device of its own is asked for its free memory: made before the weights are
  * loaded, the plan finds the contradictions; made after, it says what fits.
  *
- * @param size  the pool's arithmetic
- * @param cache the pool as the engine takes it
+ * @param size     the pool's arithmetic
+ * @param cache    the pool as the engine takes it
+ * @param room     what the device has for it; null if it lies on the heap
+ * @param leftOver blocks that the device would hold, too, had the heap room for books on them
  */
-record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
+record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom room, long leftOver) {
 
     /** The null block, which holds no tokens. */
     private static final int NULL_BLOCKS = 1;
@@ -32,57 +35,77 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
      */
     static CachePlan of(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerSettings scheduler,
             long heap) {
-        requireKernels(model, backend, kv);
-        OptionalLong free = backend.freeMemory();
-        BlockPoolSize size = size(model.cacheShape(kv.blockSize()), backend, kv, free, heap);
-        KvCacheSettings cache = KvCacheSettings.of(blockCount(size), kv.blockSize())
+        CacheShape shape = model.cacheShape(kv.blockSize());
+        BlockPoolSize none = pool(shape, backend, 0, kv.memoryUtilizationOrDefault());
+        int hostBlockCount = hostBlockCount(none, kv.swapSpace());
+        DeviceRoom room = DeviceRoom.of(backend, shape, hostBlockCount);
+        BlockPoolSize wanted = wanted(none, kv, room);
+        BlockPoolSize size = isTakenFrom(room, kv) ? withinHeap(wanted, heap) : wanted;
+        KvCacheSettings cache = KvCacheSettings.of(blockCount(size, kv, room), kv.blockSize())
                 .withMaxLength(model.contextLength())
                 .withPrefixCaching(kv.prefixCaching())
                 .withVerifyTokens(kv.verifyTokens())
                 .withFreeOrder(kv.freeOrder())
                 .withWatermark(kv.watermark())
-                .withHostBlockCount(hostBlockCount(size, kv.swapSpace()));
+                .withHostBlockCount(hostBlockCount);
+        var plan = new CachePlan(size, cache, room, wanted.blockCount() - size.blockCount());
         requireUse(kv, scheduler);
         requireWholePrompts(scheduler, model.contextLength());
-        if (free.isPresent()) {
-            requireDeviceMemory(size, free.getAsLong());
+        if (room != null) {
+            requireDeviceMemory(size, room);
         } else {
             requireHeap(size, cache, heap);
         }
-        requireRoomForOne(size, cache, scheduler.mostTokensInFlight(), kv, free);
-        return new CachePlan(size, cache);
+        plan.requireRoomForOne(scheduler.mostTokensInFlight(), kv);
+        return plan;
     }
 
-    private static void requireKernels(ModelConfig model, ComputeBackend backend, KvProperties kv) {
-        String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(), model.hiddenSize(),
-                model.intermediateSize());
-        if (lack != null) {
-            throw new SettingsException("the model's " + lack, "Compute it on processors by "
-                    + "warmpath.compute.backend=vector");
-        }
+    /** The whole calculation in one line, for the log. */
+    String arithmetic() {
+        return arithmetic(size, room);
     }
 
-    private static BlockPoolSize size(CacheShape shape, ComputeBackend backend, KvProperties kv, OptionalLong free,
-            long heap) {
-        long memory = kv.memory() != null ? kv.memory().toBytes() : free.orElse(KvProperties.DEFAULT_MEMORY.toBytes());
-        var size = new BlockPoolSize(shape.blockSize(), shape.kvHeadCount(), shape.headSize(),
-                backend.cacheType().bytes(), shape.layerCount(), memory, kv.memoryUtilizationOrDefault());
+    private static String arithmetic(BlockPoolSize size, @Nullable DeviceRoom room) {
+        return room == null ? size.arithmetic()
+                : size.arithmeticOfBlock() + "; " + room.arithmetic() + "; " + size.arithmeticOfPool();
+    }
+
+    private static BlockPoolSize pool(CacheShape shape, ComputeBackend backend, long memory, double utilization) {
+        return new BlockPoolSize(shape.blockSize(), shape.kvHeadCount(), shape.headSize(), backend.cacheType().bytes(),
+                shape.layerCount(), memory, utilization);
+    }
+
+    /** Whether the pool takes what the device has left: nobody has said how large it is. */
+    private static boolean isTakenFrom(@Nullable DeviceRoom room, KvProperties kv) {
+        return room != null && kv.memory() == null && kv.blockCount() == null;
+    }
+
+    private static BlockPoolSize wanted(BlockPoolSize none, KvProperties kv, @Nullable DeviceRoom room) {
         if (kv.blockCount() != null) {
-            return size.withBlockCount(kv.blockCount());
+            return none.withBlockCount(kv.blockCount());
         }
-        return kv.memory() == null && free.isPresent() ? withinHeap(size, heap) : size;
+        long memory = kv.memory() != null ? kv.memory().toBytes()
+                : room != null ? room.bytes() : KvProperties.DEFAULT_MEMORY.toBytes();
+        return none.withMemory(memory, kv.memoryUtilizationOrDefault());
     }
 
     /** The blocks of a small model on a large device would be more than the heap has room to keep books on. */
     private static BlockPoolSize withinHeap(BlockPoolSize size, long heap) {
-        long most = heap / 4 / (HEAP_BYTES_PER_BLOCK + (long) Integer.BYTES * size.blockSize());
+        long most = heap / 4 / bookBytes(size);
         return size.blockCount() <= most ? size : size.withBlockCount((int) most);
     }
 
-    private static int blockCount(BlockPoolSize size) {
+    private static long bookBytes(BlockPoolSize size) {
+        return HEAP_BYTES_PER_BLOCK + (long) Integer.BYTES * size.blockSize();
+    }
+
+    private static int blockCount(BlockPoolSize size, KvProperties kv, @Nullable DeviceRoom room) {
         if (size.blockCount() <= NULL_BLOCKS) {
-            throw new SettingsException("warmpath.kv.memory is too small for a cache of 2 blocks: " + size.arithmetic(),
-                    "Give the cache more");
+            throw isTakenFrom(room, kv)
+                    ? new SettingsException("the device has no room for a cache of 2 blocks: " + arithmetic(size, room),
+                            "End what else runs there, or compute on processors by warmpath.compute.backend=vector")
+                    : new SettingsException("warmpath.kv.memory is too small for a cache of 2 blocks: "
+                            + size.arithmetic(), "Give the cache more");
         }
         if (size.tokenCount() > Integer.MAX_VALUE) {
             throw new SettingsException("warmpath.kv.memory or warmpath.kv.block-count is too large for a cache of at "
@@ -119,11 +142,11 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
         }
     }
 
-    private static void requireDeviceMemory(BlockPoolSize size, long free) {
-        if (size.bytes() > free) {
+    private static void requireDeviceMemory(BlockPoolSize size, DeviceRoom room) {
+        if (size.bytes() > room.bytes()) {
             throw new SettingsException(String.format(Locale.ROOT,
-                    "the KV cache (warmpath.kv.memory or .block-count) takes %,d bytes, but the device has %,d left",
-                    size.bytes(), free), "Lower it, or leave both unset to use what is left");
+                    "the KV cache (warmpath.kv.memory or .block-count) takes %,d bytes, but %s", size.bytes(),
+                    room.arithmetic()), "Lower it, or leave both unset to use what is left");
         }
     }
 
@@ -139,8 +162,7 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
     }
 
     /** Otherwise every request that leaves its length open would be refused, one by one. */
-    private static void requireRoomForOne(BlockPoolSize size, KvCacheSettings cache, int tokensInFlight,
-            KvProperties kv, OptionalLong free) {
+    private void requireRoomForOne(int tokensInFlight, KvProperties kv) {
         int context = cache.maxLength();
         long needed = (long) cache.mostBlocks(context, tokensInFlight) + NULL_BLOCKS;
         if (cache.blockCount() < needed) {
@@ -148,18 +170,25 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache) {
                     "the pool has %,d blocks of %d tokens, but one sequence of the model's whole context of %,d tokens "
                             + "needs %,d, the null block included; about %,d tokens would fit",
                     cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, tokensInFlight)),
-                    remedy(kv, needed, needed * size.bytesPerBlock(), free.isPresent()));
+                    remedy(kv, needed));
         }
     }
 
-    private static String remedy(KvProperties kv, long blocks, long bytes, boolean device) {
+    private String remedy(KvProperties kv, long blocks) {
         if (kv.blockCount() != null) {
             return "Give the cache warmpath.kv.block-count=" + blocks;
         }
-        long megabytes = ceilMegabytes(bytes / kv.memoryUtilizationOrDefault());
-        return kv.memory() != null || !device ? "Give the cache warmpath.kv.memory=" + megabytes + "MB or more"
-                : "The model must leave " + megabytes + "MB of the device's memory: end what else runs there, raise "
-                        + "warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8";
+        double memory = blocks * size.bytesPerBlock() / kv.memoryUtilizationOrDefault();
+        if (!isTakenFrom(room, kv)) {
+            return "Give the cache warmpath.kv.memory=" + ceilMegabytes(memory) + "MB or more";
+        }
+        if (leftOver > 0) {
+            return "Start it with -Xmx" + ceilMegabytes(4.0 * blocks * bookBytes(size))
+                    + "m or more: books on the pool's blocks take up to a quarter of the heap";
+        }
+        return "The model must leave " + ceilMegabytes(memory + room.beside()) + "MB of the device's memory: end what "
+                + "else runs there, raise warmpath.kv.memory-utilization"
+                + (kv.cacheDtype() == CacheDtype.FP8 ? "" : ", or halve the cache by warmpath.kv.cache-dtype=fp8");
     }
 
     /** The longest sequence that the pool holds alone, found by halving: a longer one needs no fewer blocks. */

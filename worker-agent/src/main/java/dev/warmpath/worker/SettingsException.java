@@ -2,8 +2,8 @@ package dev.warmpath.worker;
 
 /**
  * Settings that cannot all be followed: with each other, with the model, or with this machine. Found before the weights
- * are loaded, except that a device has too little memory left beside them; {@link SettingsFailureAnalyzer} prints it
- * instead of a stack trace.
+ * are loaded, except that a device has too little memory for them or beside them; {@link SettingsFailureAnalyzer}
+ * prints it instead of a stack trace.
  */
 final class SettingsException extends RuntimeException {
 
@@ -20,6 +20,12 @@ final class SettingsException extends RuntimeException {
         super(contradiction + ". " + remedy);
         this.contradiction = contradiction;
         this.remedy = remedy;
+    }
+
+    /** @param cause what the device said */
+    SettingsException(String contradiction, String remedy, Throwable cause) {
+        this(contradiction, remedy);
+        initCause(cause);
     }
 
     String contradiction() {

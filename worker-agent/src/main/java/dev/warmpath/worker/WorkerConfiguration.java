@@ -6,6 +6,7 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineLoop;
 import dev.warmpath.worker.engine.EngineSnapshot;
@@ -93,14 +94,26 @@ class WorkerConfiguration {
             ComputeProperties compute, ComputeBackend backend) throws IOException {
         int kernelBlockSize = compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
         plan(config, backend, kv, scheduler);
-        return LoadedModel.load(model.directory(), backend, new StepSettings(kv.blockSize(), kernelBlockSize,
-                scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
+        try {
+            return LoadedModel.load(model.directory(), backend, new StepSettings(kv.blockSize(), kernelBlockSize,
+                    scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
+        } catch (ComputeException refused) {
+            throw new SettingsException("the device does not take the model's weights and what steps need: "
+                    + refused.getMessage(), "Where memory is short, end what else runs there, lower "
+                    + "warmpath.scheduler.max-num-batched-tokens, or compute on processors by "
+                    + "warmpath.compute.backend=vector", refused);
+        }
     }
 
     @Bean
     CachePlan cachePlan(LoadedModel model, KvProperties kv, SchedulerSettings scheduler, ComputeBackend backend) {
         CachePlan plan = plan(model.config(), backend, kv, scheduler);
-        log.info("KV cache: {}", plan.size().arithmetic());
+        log.info("KV cache: {}", plan.arithmetic());
+        if (plan.leftOver() > 0) {
+            log.warn("the device would hold {} blocks more, but books on them would take more than a quarter of the "
+                    + "heap: start this worker with a larger -Xmx than {} MB", plan.leftOver(),
+                    Runtime.getRuntime().maxMemory() >> 20);
+        }
         if (plan.cache().hostBlockCount() > 0) {
             log.info("swap space: {} holds {} blocks", kv.swapSpace(), plan.cache().hostBlockCount());
         }
@@ -115,7 +128,13 @@ class WorkerConfiguration {
     /** Closes the backend, and with it the device, when the context closes. */
     @Bean
     ModelRunner modelRunner(LoadedModel model, CachePlan plan) {
-        return model.withCache(plan.cache().blockCount(), plan.cache().hostBlockCount());
+        try {
+            return model.withCache(plan.cache().blockCount(), plan.cache().hostBlockCount());
+        } catch (ComputeException refused) {
+            throw new SettingsException("there is no memory for the KV cache or its swap space: "
+                    + refused.getMessage(), "Give the cache less by warmpath.kv.memory; if it is the host that refuses,"
+                    + " lower warmpath.kv.swap-space or let the process lock more memory (ulimit -l)", refused);
+        }
     }
 
     @Bean

@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.BeanCreationException;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -31,6 +30,7 @@ class CachePlanTest {
     private static final ModelConfig MODEL =
             new ModelConfig(192, 6, 6, 2, 32, 512, 2048, 2048, 1e-5f, 10_000, true);
     private static final long GIBIBYTE = 1 << 30;
+    private static final long BESIDE = 16 << 20;
 
     @Test
     void by_default_the_cache_takes_nine_tenths_of_128_megabytes() {
@@ -116,44 +116,62 @@ class CachePlanTest {
     }
 
     @Test
-    void a_device_of_its_own_gives_nine_tenths_of_what_it_has_left() {
+    void a_device_of_its_own_gives_nine_tenths_of_what_it_has_left_beside_the_cache() {
         CachePlan plan = plan(device(1 << 30));
 
-        assertThat(plan.size().arithmetic()).isEqualTo("2 (keys, values) x 16 tokens x 2 heads x 32 elements x 2 bytes "
-                + "x 6 layers = 24,576 bytes a block; 1,073,741,824 bytes x 0.9 hold 39,321 blocks = 629,136 tokens");
+        assertThat(plan.arithmetic()).isEqualTo("2 (keys, values) x 16 tokens x 2 heads x 32 elements x 2 bytes "
+                + "x 6 layers = 24,576 bytes a block; of the device's 1,181,116,006,400 bytes 1,073,741,824 are free; "
+                + "less 16,777,216 for what goes beside the cache, 1,056,964,608 are left; "
+                + "1,056,964,608 bytes x 0.9 hold 38,707 blocks = 619,312 tokens");
+        assertThat(plan.leftOver()).isZero();
         assertThat(plan(device(1 << 30), "kv.memory=12MB").cache().blockCount()).isEqualTo(460);
         assertThat(plan(device(1 << 30), "kv.block-count=200").cache().blockCount()).isEqualTo(200);
     }
 
     @Test
+    void all_that_is_left_leaves_what_goes_beside_the_cache_alone() {
+        // 3 blocks of swap space are a megabyte more beside: 1,039 MiB less 16 and 1
+        CachePlan plan = plan(device(1_039 << 20), "kv.memory-utilization=1", "kv.swap-space=73728B");
+
+        assertThat(plan.size().memoryBytes()).isEqualTo(1_022 << 20);
+        assertThat(plan.cache().hostBlockCount()).isEqualTo(3);
+    }
+
+    @Test
     void a_pool_taken_from_a_large_device_leaves_the_heap_room_for_its_books() {
+        CachePlan plan = plan(device((140L << 30) + BESIDE));
+
         // a quarter of the heap, 192 + 16 * 4 bytes a block
-        assertThat(plan(device(140L << 30)).cache().blockCount()).isEqualTo(1 << 20);
+        assertThat(plan.cache().blockCount()).isEqualTo(1 << 20);
+        // 140 GiB x 0.9 are 5,505,024 blocks
+        assertThat(plan.leftOver()).isEqualTo(4_456_448);
+        assertThatThrownBy(() -> plan(device(1L << 30), /* heap */ 100 << 10)).isInstanceOf(SettingsException.class)
+                .hasMessageContaining("the pool has 100 blocks").hasMessageEndingWith(
+                        "Start it with -Xmx1m or more: books on the pool's blocks take up to a quarter of the heap");
     }
 
     @Test
     void more_than_the_device_has_left_is_refused_and_the_heap_is_not_asked() {
         assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=2GB")).hasMessage(
-                "the KV cache (warmpath.kv.memory or .block-count) takes 1,932,730,368 bytes, but the device has "
-                        + "1,073,741,824 left. Lower it, or leave both unset to use what is left");
+                "the KV cache (warmpath.kv.memory or .block-count) takes 1,932,730,368 bytes, but of the device's "
+                        + "1,181,116,006,400 bytes 1,073,741,824 are free; less 16,777,216 for what goes beside the "
+                        + "cache, 1,056,964,608 are left. Lower it, or leave both unset to use what is left");
         assertThat(plan(device(4L << 30), "kv.memory=2GB").size().bytes()).isGreaterThan(GIBIBYTE);
     }
 
     @Test
     void a_device_without_room_for_one_request_is_told_from_a_setting_that_is_too_low() {
-        assertThatThrownBy(() -> plan(device(3 << 20))).hasMessageContaining("the pool has 115 blocks")
-                .hasMessageEndingWith("The model must leave 4MB of the device's memory: end what else runs there, "
+        assertThatThrownBy(() -> plan(device((3 << 20) + BESIDE))).hasMessageContaining("the pool has 115 blocks")
+                .hasMessageEndingWith("The model must leave 20MB of the device's memory: end what else runs there, "
                         + "raise warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8");
+        assertThatThrownBy(() -> plan(device((3 << 20) + BESIDE), "kv.cache-dtype=fp8"))
+                .hasMessageEndingWith("end what else runs there, raise warmpath.kv.memory-utilization");
+        assertThatThrownBy(() -> plan(device(BESIDE))).hasMessageStartingWith(
+                "the device has no room for a cache of 2 blocks: 2 (keys, values) x ")
+                .hasMessageEndingWith("End what else runs there, or compute on processors by "
+                        + "warmpath.compute.backend=vector");
         assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=3MB"))
                 .hasMessageEndingWith("Give the cache warmpath.kv.memory=4MB or more");
-    }
-
-    @Test
-    void a_model_that_the_device_has_no_kernels_for_is_refused_with_the_backend_that_takes_it() {
-        ComputeBackend picky = device(1 << 30, "heads have 96 elements, kernels take 32, 64 or 128");
-        assertThatThrownBy(() -> plan(picky)).isInstanceOf(SettingsException.class)
-                .hasMessage("the model's heads have 96 elements, kernels take 32, 64 or 128. "
-                        + "Compute it on processors by warmpath.compute.backend=vector");
     }
 
     @Test
@@ -254,21 +272,25 @@ class CachePlanTest {
     }
 
     private static CachePlan plan(ComputeBackend backend, String... settings) {
+        return plan(backend, GIBIBYTE, settings);
+    }
+
+    private static CachePlan plan(ComputeBackend backend, long heap, String... settings) {
         return CachePlan.of(MODEL, backend, bind("kv", KvProperties.class, settings),
-                bind("scheduler", SchedulerProperties.class, settings).toSettings(false), GIBIBYTE);
+                bind("scheduler", SchedulerProperties.class, settings).toSettings(false), heap);
     }
 
+    /**
+     * Answers what a plan asks of a device of 1,100 GiB that keeps keys and values in two bytes each, and nothing else.
+     * Beside a cache it wants 16 MiB, and one more for a host tier.
+     */
     private static ComputeBackend device(long freeMemory) {
-        return device(freeMemory, null);
-    }
-
-    /** Answers what a plan asks of a device that keeps keys and values in two bytes each, and nothing else. */
-    private static ComputeBackend device(long freeMemory, @Nullable String lack) {
         return (ComputeBackend) Proxy.newProxyInstance(CachePlanTest.class.getClassLoader(),
-                new Class<?>[] {ComputeBackend.class}, (_, method, _) -> switch (method.getName()) {
+                new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> switch (method.getName()) {
                     case "freeMemory" -> OptionalLong.of(freeMemory);
+                    case "totalMemory" -> OptionalLong.of(1_100L << 30);
+                    case "bytesBesideCache" -> BESIDE + ((int) arguments[1] > 0 ? 1 << 20 : 0);
                     case "cacheType" -> CacheType.BF16;
-                    case "lack" -> lack;
                     default -> throw new IllegalStateException(method.getName());
                 });
     }

@@ -84,6 +84,9 @@ public interface ComputeBackend extends AutoCloseable {
     /** Bytes of device memory that nobody holds now; empty if a cache lies on the heap of this JVM. */
     OptionalLong freeMemory();
 
+    /** Bytes of device memory in all; empty where {@link #freeMemory} is. */
+    OptionalLong totalMemory();
+
     /**
      * Bytes of {@link #freeMemory} that a cache of that shape must leave: what is allocated together with it, and what
      * device and libraries take by themselves once steps run. 0 if a cache lies on the heap of this JVM.

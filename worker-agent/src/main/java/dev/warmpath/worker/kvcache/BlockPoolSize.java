@@ -40,7 +40,12 @@ public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int el
 
     /** The same blocks in another memory, all of it used. */
     public BlockPoolSize withMemory(long bytes) {
-        return new BlockPoolSize(blockSize, kvHeadCount, headSize, elementBytes, layerCount, bytes, 1);
+        return withMemory(bytes, 1);
+    }
+
+    /** The same blocks in a share of another memory. */
+    public BlockPoolSize withMemory(long bytes, double share) {
+        return new BlockPoolSize(blockSize, kvHeadCount, headSize, elementBytes, layerCount, bytes, share);
     }
 
     /** Just so many blocks of this kind. */
@@ -68,10 +73,19 @@ public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int el
 
     /** The whole calculation in one line, for the log. */
     public String arithmetic() {
+        return arithmeticOfBlock() + "; " + arithmeticOfPool();
+    }
+
+    /** The first half of {@link #arithmetic}: what a block takes. */
+    public String arithmeticOfBlock() {
         return String.format(Locale.ROOT,
-                "2 (keys, values) x %,d tokens x %,d heads x %,d elements x %,d bytes x %,d layers = "
-                        + "%,d bytes a block; %,d bytes x %s hold %,d blocks = %,d tokens",
-                blockSize, kvHeadCount, headSize, elementBytes, layerCount, bytesPerBlock(),
+                "2 (keys, values) x %,d tokens x %,d heads x %,d elements x %,d bytes x %,d layers = %,d bytes a block",
+                blockSize, kvHeadCount, headSize, elementBytes, layerCount, bytesPerBlock());
+    }
+
+    /** The second half: what the memory holds. */
+    public String arithmeticOfPool() {
+        return String.format(Locale.ROOT, "%,d bytes x %s hold %,d blocks = %,d tokens",
                 memoryBytes, utilization, blockCount(), tokenCount());
     }
 }

@@ -98,6 +98,11 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
+    public final OptionalLong totalMemory() {
+        return OptionalLong.empty();
+    }
+
+    @Override
     public final long bytesBesideCache(CacheShape shape, int hostBlockCount) {
         return 0;
     }

@@ -452,6 +452,11 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
+    public OptionalLong totalMemory() {
+        return OptionalLong.of(device.totalBytes());
+    }
+
+    @Override
     public long bytesBesideCache(CacheShape shape, int hostBlockCount) {
         return RESERVE_BYTES + CudaKvCache.bytesBesideBlocks(shape, cacheType, hostBlockCount,
                 plan.partialCapacity(shape.kvHeadCount()));
