@@ -42,14 +42,24 @@
 constexpr int DECODE_WARPS = 4;
 constexpr int DECODE_ROWS = 16;  // query heads of one KV head, at most
 
-// What the plan says of a piece: int32 in the order of the fields.
-struct alignas(16) DecodePiece {
+// What the plan says of a piece: int32 in the order of the fields, and three that nobody uses.
+struct DecodePiece {
     int sequence;
     int row;         // of qkv and output
     int firstBlock;  // index into the sequence's block table
-    int blockCount;
+    int tokens;      // from there on; 0: the context is empty
     int partial;     // where the partial result goes; -1: the piece is the whole context
-    int unused[3];
+
+    // The plan has room for as many pieces as the grid has, also where it has fewer.
+    __device__ __forceinline__ DecodePiece(const int* plan, int index) {
+        const Vector16 place = load_16(plan + 4 + 8 * index);
+        const Vector16 target = load_16(plan + 8 + 8 * index);
+        sequence = static_cast<int>(place.words[0]);
+        row = static_cast<int>(place.words[1]);
+        firstBlock = static_cast<int>(place.words[2]);
+        tokens = static_cast<int>(place.words[3]);
+        partial = static_cast<int>(target.words[0]);
+    }
 };
 
 template <int D, typename KV>
@@ -238,25 +248,24 @@ struct DecodeMerge {
 
 template <int D, typename KV>
 __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride, const KV* keys, const KV* values,
-                                                 const int* blockTables, int tableStride, const int* contextLengths,
-                                                 const int* plan, float* partialOutputs, float* partialStats,
-                                                 bf16* output, int queryHeads, int kvHeads, float scaleLog2) {
+                                                 const int* blockTables, int tableStride, const int* plan,
+                                                 float* partialOutputs, float* partialStats, bf16* output,
+                                                 int queryHeads, int kvHeads, float scaleLog2) {
     typedef DecodeShape<D, KV> Shape;
     REQUIRE_THREADS(DECODE_WARPS * 32);
     DYNAMIC_SHARED(rings);
     SHARED(DecodeStats, stats, DECODE_WARPS * DECODE_ROWS);
+    // Read beside the count, not after it: each load that waits for another is a cold 1 µs before the first key.
+    const DecodePiece piece(plan, block_index_y());
     if (block_index_y() >= plan[0]) {
         return;
     }
-    const DecodePiece piece = reinterpret_cast<const DecodePiece*>(plan + 4)[block_index_y()];
     const int kvHead = block_index_x();
     const int group = queryHeads / kvHeads;
     const int warpIndex = warp_index();
 
     // Stage s of warp w has the keys from (4 * s + w) * STAGE_KEYS of the piece on.
-    const int allTokens = contextLengths[piece.sequence] - piece.firstBlock * BLOCK_TOKENS;
-    const int tokens = min(allTokens, piece.blockCount * BLOCK_TOKENS);
-    const int ahead = tokens - warpIndex * Shape::STAGE_KEYS;  // from this warp's first key on; if none, not above 0
+    const int ahead = piece.tokens - warpIndex * Shape::STAGE_KEYS;  // from this warp's first key on; none: not above 0
     const int* const table = blockTables + static_cast<long long>(piece.sequence) * tableStride + piece.firstBlock;
     BlockWalk<DECODE_WARPS * Shape::STAGE_BLOCKS, Shape::STAGE_BLOCKS> walk(table + warpIndex * Shape::STAGE_BLOCKS,
                                                                             ahead);
@@ -393,10 +402,10 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
 #define DECODE_ATTENTION_KERNEL(name, D, KV, blocksPerMultiprocessor)                                                  \
     extern "C" __global__ void __launch_bounds__(DECODE_WARPS * 32, blocksPerMultiprocessor)                           \
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \
-         const int* contextLengths, const int* plan, float* partialOutputs, float* partialStats, bf16* output,         \
-         int queryHeads, int kvHeads, float scaleLog2) {                                                               \
-        decode_attention<D, KV>(qkv, qkvStride, keys, values, blockTables, tableStride, contextLengths, plan,          \
-                                partialOutputs, partialStats, output, queryHeads, kvHeads, scaleLog2);                 \
+         const int* plan, float* partialOutputs, float* partialStats, bf16* output, int queryHeads, int kvHeads,       \
+         float scaleLog2) {                                                                                            \
+        decode_attention<D, KV>(qkv, qkvStride, keys, values, blockTables, tableStride, plan, partialOutputs,          \
+                                partialStats, output, queryHeads, kvHeads, scaleLog2);                                 \
     }
 
 DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d32, 32, bf16, 3)

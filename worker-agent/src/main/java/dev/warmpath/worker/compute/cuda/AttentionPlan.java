@@ -20,7 +20,7 @@ import java.util.Arrays;
  * <p>Items and tiles come longest first, so that the short ones fill what the long ones leave. Layouts, int32:
  * <pre>
  *   decode  {work count, reduce count, index of the first reduce item, 0}
- *           work    {sequence, row, first block, block count, partial or -1, 0, 0, 0}
+ *           work    {sequence, row, first block, token count, partial or -1, 0, 0, 0}
  *           reduce  {row, first partial, partial count, 0}
  *   tiles   {sequence, first row, first position, row count}
  * </pre>
@@ -114,7 +114,7 @@ final class AttentionPlan {
                 sequences[decodeCount++] = sequence;
             }
         }
-        arrangeDecodes(queryStarts, pieceBlocks(kvHeads));
+        arrangeDecodes(queryStarts, contextLengths, pieceBlocks(kvHeads));
         arrangeTiles(queryStarts, contextLengths, sequenceCount);
     }
 
@@ -211,7 +211,7 @@ final class AttentionPlan {
 
     // ---- items and tiles
 
-    private void arrangeDecodes(int[] queryStarts, int piece) {
+    private void arrangeDecodes(int[] queryStarts, int[] contextLengths, int piece) {
         for (int i = 0; i < decodeCount; i++) {
             order[i] = sortKey(Math.ceilDiv(blockCounts[i], pieces(blockCounts[i], piece)), i);
         }
@@ -222,23 +222,25 @@ final class AttentionPlan {
         int firstReduce = HEADER_INTS + WORK_INTS * pieces(piece);
         for (int i = 0; i < decodeCount; i++) {
             int index = (int) order[i];
-            int row = queryStarts[sequences[index]];
+            int sequence = sequences[index];
+            int row = queryStarts[sequence];
             int count = pieces(blockCounts[index], piece);
             if (count > 1) {
                 put(decode, firstReduce + REDUCE_INTS * reduceCount++, row, partialCount, count, 0);
             }
-            addWork(sequences[index], row, blockCounts[index], count);
+            addWork(sequence, row, contextLengths[sequence], blockCounts[index], count);
         }
         put(decode, 0, workCount, reduceCount, firstReduce, 0);
     }
 
     /** Pieces differ by one block at most. */
-    private void addWork(int sequence, int row, int blocks, int count) {
+    private void addWork(int sequence, int row, int tokens, int blocks, int count) {
         int firstBlock = 0;
         for (int i = 0; i < count; i++) {
             int end = (int) Math.ceilDiv((long) blocks * (i + 1), count);
             int at = HEADER_INTS + WORK_INTS * workCount++;
-            put(decode, at, sequence, row, firstBlock, end - firstBlock);
+            put(decode, at, sequence, row, firstBlock,
+                    Math.min(tokens, end * KernelSizes.BLOCK_TOKENS) - firstBlock * KernelSizes.BLOCK_TOKENS);
             put(decode, at + 4, count == 1 ? NO_PARTIAL : partialCount++, 0, 0, 0);
             firstBlock = end;
         }

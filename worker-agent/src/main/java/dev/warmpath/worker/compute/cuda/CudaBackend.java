@@ -304,8 +304,7 @@ public final class CudaBackend implements ComputeBackend {
         Shapes.attention(queryHeads, pages.shape(), output);
         KernelSizes.requireGroup(pages.shape(), queryHeads);
         var attention = new Operation.Attention(handles.activations(qkv, rowCount),
-                handles.ints(batch.blockTables(), 0), batch.blockTableStride(),
-                handles.ints(batch.contextLengths(), batch.sequenceCount()), pages, layer,
+                handles.ints(batch.blockTables(), 0), batch.blockTableStride(), pages, layer,
                 handles.activations(output, rowCount));
         arrange(batch, pages.shape().kvHeadCount());
         record(attention, rowCount);

@@ -151,9 +151,8 @@ final class Launcher {
             DevicePointer outputs = attention.cache().partialOutputs;
             DevicePointer stats = attention.cache().partialStats;
             kernels.decode().launch(stream, kvHeads, reach.workItems(), ATTENTION_THREADS, kernels.decodeSharedBytes(),
-                    withCache(kernels.decode().arguments(), attention).pointer(attention.contextLengths().memory)
-                            .pointer(reach.decodePlan()).pointer(outputs).pointer(stats)
-                            .pointer(attention.output().memory).integer(queryHeads).integer(kvHeads)
+                    withCache(kernels.decode().arguments(), attention).pointer(reach.decodePlan()).pointer(outputs)
+                            .pointer(stats).pointer(attention.output().memory).integer(queryHeads).integer(kvHeads)
                             .real(scaleLog2(attention)));
             if (reach.reduceItems() > 0) {
                 kernels.reduce().launch(stream, queryHeads, reach.reduceItems(), REDUCE_THREADS, 0,

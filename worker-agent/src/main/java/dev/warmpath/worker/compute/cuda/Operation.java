@@ -26,8 +26,8 @@ sealed interface Operation {
                           int layer) implements Operation {
     }
 
-    record Attention(CudaTensor qkv, CudaTensor blockTables, int tableStride, CudaTensor contextLengths,
-                     CudaKvCache cache, int layer, CudaTensor output) implements Operation {
+    record Attention(CudaTensor qkv, CudaTensor blockTables, int tableStride, CudaKvCache cache, int layer,
+                     CudaTensor output) implements Operation {
     }
 
     record SiluMul(CudaTensor gateUp, CudaTensor output) implements Operation {

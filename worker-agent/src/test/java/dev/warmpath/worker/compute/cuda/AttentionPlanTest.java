@@ -21,7 +21,12 @@ class AttentionPlanTest {
 
     private final AttentionPlan plan = new AttentionPlan(MULTIPROCESSORS);
 
-    private record Work(int sequence, int row, int firstBlock, int blockCount, int partial) {}
+    private record Work(int sequence, int row, int firstBlock, int tokenCount, int partial) {
+
+        int blockCount() {
+            return Math.ceilDiv(tokenCount, 16);
+        }
+    }
 
     private record Reduce(int row, int firstPartial, int partialCount) {}
 
@@ -127,8 +132,8 @@ class AttentionPlanTest {
     @Test
     void longest_work_comes_first() {
         decode(8, 16, 96, 40, 0, 1);
-        assertThat(works()).containsExactly(new Work(1, 1, 0, 6, -1), new Work(2, 2, 0, 3, -1),
-                new Work(0, 0, 0, 1, -1), new Work(4, 4, 0, 1, -1), new Work(3, 3, 0, 0, -1));
+        assertThat(works()).containsExactly(new Work(1, 1, 0, 96, -1), new Work(2, 2, 0, 40, -1),
+                new Work(0, 0, 0, 16, -1), new Work(4, 4, 0, 1, -1), new Work(3, 3, 0, 0, -1));
         assertThat(reduces()).isEmpty();
     }
 
@@ -148,21 +153,21 @@ class AttentionPlanTest {
 
     private void checkDecode(int[] lengths, int kvHeads) {
         int[] covered = new int[lengths.length];
+        int[] tokens = new int[lengths.length];
         List<Integer> partials = new ArrayList<>();
         for (Work work : works()) {
             assertThat(work.row()).isEqualTo(work.sequence());
             assertThat(work.firstBlock()).as("pieces of a sequence follow each other")
                     .isEqualTo(covered[work.sequence()]);
             covered[work.sequence()] += work.blockCount();
+            tokens[work.sequence()] += work.tokenCount();
             if (work.partial() >= 0) {
                 partials.add(work.partial());
             } else {
-                assertThat(work.blockCount()).isEqualTo(Math.ceilDiv(lengths[work.sequence()], 16));
+                assertThat(work.tokenCount()).isEqualTo(lengths[work.sequence()]);
             }
         }
-        for (int sequence = 0; sequence < lengths.length; sequence++) {
-            assertThat(covered[sequence]).isEqualTo(Math.ceilDiv(lengths[sequence], 16));
-        }
+        assertThat(tokens).isEqualTo(lengths);
         checkReduces(partials);
         assertThat(plan.workCount()).isLessThanOrEqualTo(plan.workCapacity(lengths.length, kvHeads));
         assertThat(plan.partialCount()).isLessThanOrEqualTo(plan.partialCapacity(kvHeads));
@@ -190,7 +195,7 @@ class AttentionPlanTest {
         plan.arrange(new int[] {0, 300, 301, 303, 303, 431}, new int[] {1300, 50, 2, 9, 2128}, 5, 8);
         assertThat(tiles()).containsExactly(new Tile(4, 303, 2000, 128), new Tile(0, 256, 1256, 44),
                 new Tile(0, 128, 1128, 128), new Tile(0, 0, 1000, 128), new Tile(2, 301, 0, 2));
-        assertThat(works()).containsExactly(new Work(1, 300, 0, 4, -1));
+        assertThat(works()).containsExactly(new Work(1, 300, 0, 50, -1));
         assertThat(plan.decodeCount()).isEqualTo(1);
     }
 

@@ -186,6 +186,15 @@ class CompiledKernelsTest {
 
     @ParameterizedTest
     @ValueSource(ints = {80, 90})
+    void decode_asks_for_its_piece_before_it_waits_for_the_number_of_pieces(int architecture) throws IOException {
+        assertThat(ptx(architecture, "wp_decode_attention_")).hasSize(6).allSatisfy((kernel, text) -> {
+            String beforeTheFirstJump = text.substring(0, text.indexOf("bra"));
+            assertThat(count("ld\\.global\\.nc\\.L1::no_allocate\\.v4", beforeTheFirstJump)).as(kernel).isEqualTo(2);
+        });
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {80, 90})
     void skinny_products_have_8_KiB_of_weights_a_warp_under_way_before_they_multiply(int architecture)
             throws IOException {
         assertThat(ptx(architecture, "wp_skinny_matmul_")).hasSize(8).allSatisfy((kernel, text) -> {
