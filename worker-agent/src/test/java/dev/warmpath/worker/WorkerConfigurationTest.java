@@ -1,5 +1,6 @@
 package dev.warmpath.worker;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.worker.compute.ComputeBackend;
@@ -8,15 +9,20 @@ import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.OptionalLong;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
-/** The model that ships, on a device that runs out of memory. */
+/** The model that ships, on a device that has too little memory, or more than the heap has. */
+@ExtendWith(OutputCaptureExtension.class)
 class WorkerConfigurationTest {
 
     private static final String SHORTAGE = "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), 8,388,608 bytes for it; "
@@ -48,6 +54,21 @@ class WorkerConfigurationTest {
                         + "warmpath.kv.swap-space or let the process lock more memory (ulimit -l)");
     }
 
+    @Test
+    void a_pool_that_the_heap_cuts_short_is_a_warning_with_the_flag_and_one_that_it_does_not_is_none(
+            CapturedOutput log) throws IOException {
+        ComputeBackend petabyte = device(1L << 50);
+        configuration.cachePlan(load(petabyte), KV, SCHEDULER.toSettings(false), petabyte);
+        assertThat(log.getOut()).containsPattern("WARN .*the device would hold \\d+ blocks more, but books on them "
+                + "would take more than a quarter of the heap: start this worker with a larger -Xmx than \\d+ MB");
+
+        int before = log.getOut().length();
+        ComputeBackend small = device(16 << 20);
+        configuration.cachePlan(load(small), KV, SCHEDULER.toSettings(false), small);
+        assertThat(log.getOut().substring(before)).contains("of the device's 16,777,216 bytes 16,777,216 are free")
+                .doesNotContain("WARN");
+    }
+
     private LoadedModel load(ComputeBackend backend) throws IOException {
         ModelConfig config = configuration.modelConfig(MODEL);
         return configuration.loadedModel(MODEL, config, KV, SCHEDULER.toSettings(false),
@@ -55,17 +76,23 @@ class WorkerConfigurationTest {
     }
 
     private static ComputeBackend withoutMemoryFor(String call) {
+        return processorsExcept(Map.of(call, () -> {
+            throw new ComputeException(SHORTAGE);
+        }));
+    }
+
+    /** What has so much memory of its own, all of it free. */
+    private static ComputeBackend device(long memory) {
+        return processorsExcept(Map.of("freeMemory", () -> OptionalLong.of(memory),
+                "totalMemory", () -> OptionalLong.of(memory)));
+    }
+
+    private static ComputeBackend processorsExcept(Map<String, Supplier<Object>> answers) {
         var backend = new ScalarBackend();
         return (ComputeBackend) Proxy.newProxyInstance(WorkerConfigurationTest.class.getClassLoader(),
                 new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> {
-                    if (method.getName().equals(call)) {
-                        throw new ComputeException(SHORTAGE);
-                    }
-                    try {
-                        return method.invoke(backend, arguments);
-                    } catch (InvocationTargetException thrown) {
-                        throw thrown.getCause();
-                    }
+                    Supplier<Object> answer = answers.get(method.getName());
+                    return answer != null ? answer.get() : method.invoke(backend, arguments);
                 });
     }
 
