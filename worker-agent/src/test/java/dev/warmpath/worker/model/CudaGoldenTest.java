@@ -53,16 +53,6 @@ class CudaGoldenTest {
         }
 
         @Override
-        List<Golden.Prompt> prompts() {
-            return Golden.read().prompts();
-        }
-
-        @Override
-        int positions() {
-            return 32;
-        }
-
-        @Override
         List<Golden.Prompt> crowdPrompts() {
             return shorterThan(100);
         }
@@ -75,16 +65,6 @@ class CudaGoldenTest {
         @Override
         ComputeBackend create(CacheType cacheType) {
             return CudaBackends.onCard(cacheType);
-        }
-
-        @Override
-        List<Golden.Prompt> prompts() {
-            return Golden.read().prompts();
-        }
-
-        @Override
-        int positions() {
-            return 32;
         }
     }
 }

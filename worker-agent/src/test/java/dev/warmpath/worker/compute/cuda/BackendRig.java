@@ -35,18 +35,7 @@ final class BackendRig implements AutoCloseable {
     }
 
     BackendRig(CacheType cacheType) {
-        backend = open(cacheType);
-    }
-
-    private CudaBackend open(CacheType cacheType) {
-        byte[] bytes = FakeCuda.image();
-        MemorySegment image = arena.allocate(bytes.length, 64).copyFrom(MemorySegment.ofArray(bytes));
-        try {
-            return CudaBackend.on(CudaDevice.open(new CudaSettings(0, fake.library(), fake.library()), image),
-                    cacheType);
-        } catch (CudaUnavailableException e) {
-            throw new AssertionError(e);
-        }
+        backend = CudaBackend.on(fake.openDevice(), cacheType);
     }
 
     // ---- values

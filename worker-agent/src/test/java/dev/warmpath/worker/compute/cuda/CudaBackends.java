@@ -13,12 +13,7 @@ public final class CudaBackends {
 
     /** For tests that are {@link OnEmulatedDevice}. */
     public static CudaBackend emulated(CacheType cacheType) {
-        FakeCuda fake = FakeCuda.open();
-        try {
-            return CudaBackend.on(CudaDevice.open(OpenCard.settings(fake), OpenCard.image()), cacheType);
-        } catch (CudaUnavailableException e) {
-            throw new AssertionError("the emulated device does not open", e);
-        }
+        return CudaBackend.on(FakeCuda.open().openDevice(), cacheType);
     }
 
     /**

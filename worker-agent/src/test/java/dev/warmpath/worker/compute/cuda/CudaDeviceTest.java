@@ -35,7 +35,7 @@ class CudaDeviceTest {
     }
 
     private CudaDevice open() throws CudaUnavailableException {
-        return CudaDevice.open(OpenCard.settings(fake), OpenCard.image());
+        return CudaDevice.open(fake.settings(), FakeCuda.image());
     }
 
     private void assertNothingIsLeft() {
@@ -107,7 +107,7 @@ class CudaDeviceTest {
 
         fake.devices(2, 9, 0, GIB, 13_000);
         var third = new CudaSettings(2, fake.library(), fake.library());
-        assertThatThrownBy(() -> CudaDevice.open(third, OpenCard.image())).isInstanceOf(CudaUnavailableException.class)
+        assertThatThrownBy(() -> CudaDevice.open(third, FakeCuda.image())).isInstanceOf(CudaUnavailableException.class)
                 .hasMessage("there is no CUDA device 2: this machine has 2, counted from 0");
         assertNothingIsLeft();
     }
@@ -136,7 +136,7 @@ class CudaDeviceTest {
 
     @Test
     void image_that_is_none_is_refused() {
-        assertThatThrownBy(() -> CudaDevice.open(OpenCard.settings(fake), Arena.ofAuto().allocate(16)))
+        assertThatThrownBy(() -> CudaDevice.open(fake.settings(), Arena.ofAuto().allocate(16)))
                 .isInstanceOf(CudaUnavailableException.class).hasMessageEndingWith("CUDA_ERROR_INVALID_IMAGE (200)");
         assertNothingIsLeft();
     }
@@ -151,7 +151,7 @@ class CudaDeviceTest {
     @Test
     void missing_library_of_products_leaves_nothing() {
         var settings = new CudaSettings(0, fake.library(), Path.of("/nowhere/libcublasLt.so.13"));
-        assertThatThrownBy(() -> CudaDevice.open(settings, OpenCard.image()))
+        assertThatThrownBy(() -> CudaDevice.open(settings, FakeCuda.image()))
                 .isInstanceOf(CudaUnavailableException.class)
                 .hasMessage("/nowhere/libcublasLt.so.13, named by warmpath.compute.cuda.cublas-lt, does not exist");
         assertNothingIsLeft();
@@ -277,7 +277,7 @@ class CudaDeviceTest {
         fake.devices(2, 9, 0, GIB, 13_000);
         try (CudaDevice first = open();
                 CudaDevice second = CudaDevice.open(new CudaSettings(1, fake.library(), fake.library()),
-                        OpenCard.image())) {
+                        FakeCuda.image())) {
             for (int round = 0; round < 3; round++) {
                 first.newEvent(false);
                 second.newEvent(false);

@@ -16,7 +16,7 @@ class CudaStreamTest {
     private OpenCard card;
 
     @BeforeEach
-    void open() throws CudaUnavailableException {
+    void open() {
         card = new OpenCard();
     }
 

@@ -17,32 +17,24 @@ final class DeviceArrays implements AutoCloseable {
     private final CudaDevice device;
     private final CudaStream stream;
     private final @Nullable FakeCuda fake;
-    private final Arena arena;
+    private final Arena arena = Arena.ofConfined();
 
-    private DeviceArrays(CudaDevice device, @Nullable FakeCuda fake, Arena arena) {
+    private DeviceArrays(CudaDevice device, @Nullable FakeCuda fake) {
         this.device = device;
         this.stream = device.newStream();
         this.fake = fake;
-        this.arena = arena;
     }
 
     /** For tests that are {@link OnEmulatedDevice}. */
     static DeviceArrays emulated() {
         var fake = FakeCuda.open();
-        var arena = Arena.ofConfined();
-        try {
-            MemorySegment image = arena.allocateFrom(ValueLayout.JAVA_BYTE, FakeCuda.image());
-            return new DeviceArrays(
-                    CudaDevice.open(new CudaSettings(0, fake.library(), fake.library()), image), fake, arena);
-        } catch (CudaUnavailableException refused) {
-            throw new AssertionError(refused);
-        }
+        return new DeviceArrays(fake.openDevice(), fake);
     }
 
     /** For tests that are {@link OnCard}. */
     static DeviceArrays onCard() {
         try {
-            return new DeviceArrays(CudaDevice.open(CudaBackends.FIRST_CARD), null, Arena.ofConfined());
+            return new DeviceArrays(CudaDevice.open(CudaBackends.FIRST_CARD), null);
         } catch (CudaUnavailableException refused) {
             throw new AssertionError(refused);
         }

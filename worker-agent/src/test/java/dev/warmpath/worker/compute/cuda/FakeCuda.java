@@ -71,9 +71,22 @@ final class FakeCuda {
         return library;
     }
 
+    CudaSettings settings() {
+        return new CudaSettings(0, library, library);
+    }
+
     /** What {@code cuModuleLoadData} takes for a fatbin of all kernels: its magic number, little-endian, then zeros. */
-    static byte[] image() {
-        return new byte[] {0x50, (byte) 0xED, 0x55, (byte) 0xBA, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static MemorySegment image() {
+        return Arena.ofAuto().allocate(16, 64).copyFrom(
+                MemorySegment.ofArray(new byte[] {0x50, (byte) 0xED, 0x55, (byte) 0xBA}));
+    }
+
+    CudaDevice openDevice() {
+        try {
+            return CudaDevice.open(settings(), image());
+        } catch (CudaUnavailableException refused) {
+            throw new AssertionError("the emulated device does not open", refused);
+        }
     }
 
     /** Frees everything, forgets calls and failures; one device again, of compute capability 9.0 with 1 GiB. */

@@ -23,7 +23,7 @@ class GemmPlansTest {
     private GemmPlans gemm;
 
     @BeforeEach
-    void open() throws CudaUnavailableException {
+    void open() {
         card = new OpenCard();
         gemm = card.device.gemm();
     }

@@ -14,7 +14,7 @@ class KernelTest {
     private OpenCard card;
 
     @BeforeEach
-    void open() throws CudaUnavailableException {
+    void open() {
         card = new OpenCard();
     }
 

@@ -10,24 +10,9 @@ import java.lang.foreign.MemorySegment;
 /** An emulated device and a stream on it, with arrays carried there and back. */
 final class OpenCard implements AutoCloseable {
 
-    final FakeCuda fake;
-    final CudaDevice device;
-    final CudaStream stream;
-
-    OpenCard() throws CudaUnavailableException {
-        fake = FakeCuda.open();
-        device = CudaDevice.open(settings(fake), image());
-        stream = device.newStream();
-    }
-
-    static CudaSettings settings(FakeCuda fake) {
-        return new CudaSettings(0, fake.library(), fake.library());
-    }
-
-    static MemorySegment image() {
-        byte[] image = FakeCuda.image();
-        return Arena.ofAuto().allocate(image.length, 64).copyFrom(MemorySegment.ofArray(image));
-    }
+    final FakeCuda fake = FakeCuda.open();
+    final CudaDevice device = fake.openDevice();
+    final CudaStream stream = device.newStream();
 
     DevicePointer upload(int... values) {
         return upload(MemorySegment.ofArray(values), "ints");

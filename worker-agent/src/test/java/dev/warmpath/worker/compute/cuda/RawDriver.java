@@ -1,7 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_BYTE;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
@@ -27,7 +26,7 @@ final class RawDriver {
             call("cuDevicePrimaryCtxRetain", context, 0);
             call("cuCtxSetCurrent", context.get(JAVA_LONG, 0));
             stream = newStream();
-            module = created("cuModuleLoadData", arena.allocateFrom(JAVA_BYTE, FakeCuda.image()));
+            module = created("cuModuleLoadData", FakeCuda.image());
         }
     }
 

@@ -24,23 +24,11 @@ class SamplingKernelTest {
 
     @Nested
     @OnEmulatedDevice
-    class OnTheEmulatedDevice extends Cases {
-
-        @Override
-        DeviceArrays open() {
-            return DeviceArrays.emulated();
-        }
-    }
+    class OnTheEmulatedDevice extends Cases {}
 
     @Nested
     @OnCard
-    class OnACard extends Cases {
-
-        @Override
-        DeviceArrays open() {
-            return DeviceArrays.onCard();
-        }
-    }
+    class OnACard extends Cases {}
 
     /** Rows of logits and how to draw from each. */
     private record Rows(int vocabulary, float[] logits, long[] seeds, int[] counters, float[] temperatures,

@@ -15,23 +15,11 @@ class SkinnyMatmulTest {
 
     @Nested
     @OnEmulatedDevice
-    class OnTheEmulatedDevice extends Cases {
-
-        @Override
-        DeviceArrays open() {
-            return DeviceArrays.emulated();
-        }
-    }
+    class OnTheEmulatedDevice extends Cases {}
 
     @Nested
     @OnCard
-    class OnACard extends Cases {
-
-        @Override
-        DeviceArrays open() {
-            return DeviceArrays.onCard();
-        }
-    }
+    class OnACard extends Cases {}
 
     abstract static class Cases extends OnDevices {
 
