@@ -84,11 +84,6 @@ final class AttentionPlan {
         return 2 * extraWork(kvHeads);
     }
 
-    /** The most sequences that are cut in a step in which {@code decodes} have one token: each takes an extra item. */
-    int reduceCapacity(int decodes, int kvHeads) {
-        return Math.min(decodes, extraWork(kvHeads));
-    }
-
     /** The most bytes of the plan of a step of {@code decodes} sequences with one token each. */
     long decodeBytes(int decodes, int kvHeads) {
         return (long) Integer.BYTES
@@ -313,5 +308,25 @@ final class AttentionPlan {
 
     int tileCount() {
         return tileCount;
+    }
+
+    // ---- grids that a captured graph launches, for this plan and others like it
+
+    /**
+     * Work items: as many as the step may have sequences where none is cut, what fills one wave where that is enough,
+     * otherwise the most. Thread blocks without work cost next to nothing each, hundreds of them microseconds a layer.
+     * @param decodes the most sequences of a step that the graph serves
+     */
+    int workGrid(int decodes, int kvHeads) {
+        if (reduceCount == 0) {
+            return decodes;
+        }
+        int wave = waveBlocks / kvHeads;
+        return workCount <= wave ? wave : workCapacity(decodes, kvHeads);
+    }
+
+    /** Reduce items: none where no sequence is cut, otherwise the most, of which each takes an extra work item. */
+    int reduceGrid(int decodes, int kvHeads) {
+        return reduceCount == 0 ? 0 : Math.min(decodes, extraWork(kvHeads));
     }
 }

@@ -132,7 +132,7 @@ public final class CudaBackend implements ComputeBackend {
             if (pass.rows() == Pass.EXACT) {
                 launch(pass);
             } else {
-                graphs.launch(program, pass.rows(), () -> launch(pass));
+                graphs.launch(program, pass.rows(), pass.reach(), () -> launch(pass));
             }
         } finally {
             program.clear();
@@ -171,8 +171,8 @@ public final class CudaBackend implements ComputeBackend {
             return new Pass(bucket, liveRows, Launcher.Reach.NOTHING);
         }
         staging.write(replayedPlan, plan.decode());
-        return new Pass(bucket, liveRows, new Launcher.Reach(replayedPlan, plan.workCapacity(bucket, program.kvHeads()),
-                plan.reduceCapacity(bucket, program.kvHeads()), null, 0));
+        return new Pass(bucket, liveRows, new Launcher.Reach(replayedPlan, plan.workGrid(bucket, program.kvHeads()),
+                plan.reduceGrid(bucket, program.kvHeads()), null, 0));
     }
 
     private Launcher.Reach exactReach() {

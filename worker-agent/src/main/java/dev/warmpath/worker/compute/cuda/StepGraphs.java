@@ -5,8 +5,9 @@ import java.util.List;
 
 /**
  * Decode steps as graphs: a step of some hundred kernels costs one launch instead of a millisecond or two of them. The
- * same operations with the same number of rows are captured once and replayed. Steps of other sizes share a graph: row
- * counts are rounded up to a bucket, and the kernels read from the device how many rows live.
+ * same operations with the same number of rows and the same grids of attention are captured once and replayed. Steps of
+ * other sizes share a graph: row counts are rounded up to a bucket, and the kernels read from the device how many rows
+ * live; so are the grids of attention, to three that {@link AttentionPlan} knows.
  */
 final class StepGraphs {
 
@@ -18,7 +19,7 @@ final class StepGraphs {
     private final CudaStream stream;
     private final LinkedHashMap<Key, CudaGraph> graphs = new LinkedHashMap<>(MAX_GRAPHS, 0.75f, /* accessOrder */ true);
 
-    private record Key(List<Operation> operations, int rows) {
+    private record Key(List<Operation> operations, int rows, Launcher.Reach reach) {
     }
 
     StepGraphs(CudaStream stream) {
@@ -36,17 +37,17 @@ final class StepGraphs {
 
     /**
      * Runs a program: replays it, or, if it was not seen before, launches it and captures it for the next time.
-     * @param launches enqueues the program's kernels with {@code rows} rows
+     * @param launches enqueues the program's kernels with {@code rows} rows, its attention as {@code reach} says
      */
-    void launch(StepProgram program, int rows, Runnable launches) {
-        CudaGraph graph = graphs.get(new Key(program.operations(), rows));
+    void launch(StepProgram program, int rows, Launcher.Reach reach, Runnable launches) {
+        CudaGraph graph = graphs.get(new Key(program.operations(), rows, reach));
         if (graph != null) {
             graph.launch(stream);
             return;
         }
         graph = launchAndCapture(launches);
         evictOldest();
-        graphs.put(new Key(List.copyOf(program.operations()), rows), graph);
+        graphs.put(new Key(List.copyOf(program.operations()), rows, reach), graph);
     }
 
     /**

@@ -169,7 +169,9 @@ class AttentionPlanTest {
         }
         assertThat(tokens).isEqualTo(lengths);
         checkReduces(partials);
-        assertThat(plan.workCount()).isLessThanOrEqualTo(plan.workCapacity(lengths.length, kvHeads));
+        assertThat(plan.workGrid(lengths.length, kvHeads))
+                .isBetween(plan.workCount(), plan.workCapacity(lengths.length, kvHeads));
+        assertThat(plan.reduceCount()).isLessThanOrEqualTo(plan.reduceGrid(lengths.length, kvHeads));
         assertThat(plan.partialCount()).isLessThanOrEqualTo(plan.partialCapacity(kvHeads));
         assertThat(plan.decode().byteSize()).isLessThanOrEqualTo(plan.decodeBytes(lengths.length, kvHeads));
     }
@@ -187,6 +189,32 @@ class AttentionPlanTest {
             }
         }
         assertThat(next).isEqualTo(partials.size());
+    }
+
+    /** Bucket, sequences, tokens, KV heads; expected of the graph: work items, reduce items. */
+    @ParameterizedTest
+    @CsvSource({
+        "1, 1, 64, 8, 1, 0",
+        "64, 64, 512, 8, 64, 0",
+        "72, 65, 512, 8, 72, 0",       // room for the bucket, not for pieces
+        "1, 1, 32768, 8, 33, 1",       // 264 thread blocks, as many as there are pieces
+        "8, 8, 32768, 8, 33, 8",
+        "8, 7, 32768, 8, 140, 8",      // two waves: room for all cuts, 8 + 4 · 264 / 8
+        "1, 1, 131072, 2, 132, 1",
+    })
+    void graphs_have_as_many_thread_blocks_as_steps_of_their_kind(int bucket, int batch, int tokens, int kvHeads,
+            int workItems, int reduceItems) {
+        decode(kvHeads, repeated(batch, tokens));
+        assertThat(plan.workGrid(bucket, kvHeads)).isEqualTo(workItems);
+        assertThat(plan.reduceGrid(bucket, kvHeads)).isEqualTo(reduceItems);
+    }
+
+    @Test
+    void graphs_of_steps_that_take_several_waves_have_room_for_all_cuts() {
+        decode(8, ragged());
+        assertThat(plan.workCount()).isGreaterThan(33);
+        assertThat(plan.workGrid(64, 8)).isEqualTo(196);           // 64 + 4 · 264 / 8
+        assertThat(plan.reduceGrid(64, 8)).isEqualTo(64);
     }
 
     @Test

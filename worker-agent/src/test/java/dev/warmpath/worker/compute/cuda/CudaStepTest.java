@@ -272,6 +272,30 @@ class CudaStepTest {
     }
 
     @Test
+    void steps_in_which_nothing_is_cut_have_a_graph_without_the_reduction() {
+        var cache = rig.cache(66, 0);
+        for (int block = 1; block < 66; block++) {
+            rig.fill(cache, block, 2);
+        }
+        int[] tables = new int[2 * 65];
+        Arrays.setAll(tables, i -> i % 65 + 1);
+        var batch = new PagedBatch(rig.ints(0, 0), rig.ints(-1, -1), rig.ints(tables), rig.ints(0, 1, 2),
+                rig.ints(1, 1), 2, 2, 65);
+        var decoding = new Decoding(cache, batch, rig.activations(2, 96, 1), rig.floats(1, 32, new float[32]),
+                backend.allocate(DataType.BF16, 2, 32), rig.sampled(1));
+        for (int step = 0; step < 3; step++) {
+            assertThat(decode(decoding, 64, 33)).containsOnly(2);
+        }
+        assertThat(fake.calls("cuStreamBeginCapture_v2")).isEqualTo(1);
+        assertThat(fake.kernelCalls("wp_reduce_partials_d32")).isZero();
+        assertThat(decode(decoding, 1040, 33)).containsOnly(2);
+        assertThat(decode(decoding, 64, 33)).containsOnly(2);
+        assertThat(decode(decoding, 1033, 1024)).containsOnly(2);
+        assertThat(fake.calls("cuStreamBeginCapture_v2")).as("one for steps that are cut").isEqualTo(2);
+        assertThat(fake.kernelCalls("wp_reduce_partials_d32")).isEqualTo(2);
+    }
+
+    @Test
     void rows_past_a_replayed_step_store_no_keys_and_values() {
         var cache = rig.cache(4, 0);
         Tensor qkv = rig.activations(4, 96, 3);
