@@ -7,6 +7,12 @@ public final class DeviceTimer {
 
     /** So many times the L2 cache is written before each repetition: nothing of the one before is left in it. */
     private static final long FLUSHES = 4;
+    /** Then so many times it is read: lines that were only written would be written back while something is timed. */
+    private static final long READS = 2;
+    /** Numbers in a row of the matrix that is read: a long row gives one number, so that next to nothing is written. */
+    private static final int READ_COLUMNS = 4096;
+    private static final int READ_OUTPUTS_OF_A_BLOCK = 16;
+    private static final int READ_THREADS = 256;
 
     private final CudaBackend backend;
     private final CudaDevice device;
@@ -27,8 +33,18 @@ public final class DeviceTimer {
     public long[] nanos(Runnable operations, int warmUps, int repetitions) {
         try (var reservation = new Reservation(device); var graph = backend.capture(operations)) {
             DevicePointer flushed = reservation.allocate(FLUSHES * device.l2Bytes(), "flushing the L2 cache");
-            return time(warmUps, repetitions, () -> stream.fill(flushed, (byte) 0), () -> graph.launch(stream));
+            int rows = Math.toIntExact(READS * device.l2Bytes() / (READ_COLUMNS * (long) Short.BYTES));
+            DevicePointer products = reservation.allocate((long) rows * Short.BYTES, "flushing the L2 cache");
+            return time(warmUps, repetitions, () -> flush(flushed, rows, products), () -> graph.launch(stream));
         }
+    }
+
+    /** Leaves the cache full of other data that memory has, too. */
+    private void flush(DevicePointer other, int rows, DevicePointer products) {
+        stream.fill(other, (byte) 0);
+        Kernel product = device.kernel("wp_skinny_matmul_bf16_m1");
+        product.launch(stream, Math.ceilDiv(rows, READ_OUTPUTS_OF_A_BLOCK), 1, READ_THREADS, 0, product.arguments()
+                .pointer(other).pointer(other).pointer(products).integer(rows).integer(READ_COLUMNS));
     }
 
     /** Copies within the card's memory. @return nanoseconds of each repetition, which reads and writes {@code bytes} */

@@ -278,6 +278,8 @@ class CudaMemoryTest {
         int[] before = live();
         assertThat(timer.nanos(() -> model.compute(drawn, 2), 1, 3)).hasSize(3);
         assertThat(fake.calls("cuGraphLaunch")).as("a warm-up, too").isEqualTo(4);
+        assertThat(fake.kernelCalls("wp_skinny_matmul_bf16_m1")).as("the cache is read after it was written")
+                .isEqualTo(4);
         assertThat(timer.copyNanos(1 << 20, 2)).hasSize(2);
         assertThat(timer.hostCopyNanos(1 << 20, CopyDirection.DEVICE_TO_HOST, 2)).hasSize(2);
         assertThat(timer.hostCopyNanos(1 << 20, CopyDirection.HOST_TO_DEVICE, 2)).hasSize(2);
