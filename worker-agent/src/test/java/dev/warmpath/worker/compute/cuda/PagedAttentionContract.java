@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.DoubleUnaryOperator;
@@ -12,6 +13,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Attention in shapes that kernels cut into pieces and tiles: the length of the error over that of the float64 result,
@@ -104,6 +106,69 @@ abstract class PagedAttentionContract {
         }
         check("fp8, %d/%d heads of %d".formatted(heads, kvHeads, headSize), sequences, CacheType.FP8_E4M3,
                 PagedAttentionContract::e4m3, BOUND);
+    }
+
+    /** What the codes of e4m3 stand for, in their order: a sign, 4 bits of exponent, 3 of mantissa; 127 and 255 NaN. */
+    private static float[] codes() {
+        float[] codes = new float[256];
+        for (int code = 0; code < 256; code++) {
+            int exponent = code >> 3 & 15;
+            int mantissa = exponent == 0 ? code & 7 : 8 | code & 7;
+            double magnitude = (code & 127) == 127 ? Double.NaN : mantissa * Math.pow(2, Math.max(exponent, 1) - 10);
+            codes[code] = (float) (code < 128 ? magnitude : -magnitude);
+        }
+        return codes;
+    }
+
+    /** One position takes all the weight, whatever its key: its value comes out bit by bit. */
+    @Test
+    void every_code_of_one_byte_is_read_as_its_exact_value_by_decode_and_prefill() {
+        float[] codes = codes();
+        assertThat(new float[] {codes[1], codes[7], codes[8], codes[0xFE]}).containsExactly(0x1p-9f, 7 * 0x1p-9f,
+                0x1p-6f, -448);
+        float[] alone = new float[3 * 256];                       // two heads of 128: queries, keys, values
+        System.arraycopy(codes, 0, alone, 256, 256);
+        System.arraycopy(codes, 0, alone, 512, 256);
+        Arrays.fill(alone, 256 + 127, 256 + 128, 0);              // a key of NaN would spoil the weight
+        Arrays.fill(alone, 256 + 255, 256 + 256, 0);
+        float[] prompt = Arrays.copyOf(alone, 2 * alone.length);
+        List<float[]> rows = new PagedSequences(2, 2, 128).add(alone, 1).add(prompt, 2)
+                .attend(create(CacheType.FP8_E4M3));
+        for (float[] row : rows) {
+            for (int code = 0; code < 256; code++) {
+                if (Float.isNaN(codes[code])) {                   // widened on a card without a special case for it
+                    assertThat(Float.isNaN(row[code]) || Math.abs(row[code]) == 480).as("%x", code).isTrue();
+                } else {
+                    assertThat(row[code] == codes[code]).as("%x: %s", code, row[code]).isTrue();
+                }
+            }
+        }
+    }
+
+    /** A key of one number beside one of zeros: its weight differs by 1.5 % and more from those of the codes beside. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void every_code_of_one_byte_counts_in_a_key_as_what_it_is(int tokens) {
+        float[] codes = codes();
+        var sequences = new PagedSequences(1, 1, 64);
+        for (int code = 0; code < 256; code++) {
+            if (!Float.isNaN(codes[code])) {
+                int element = code % 64;
+                float[] qkv = new float[2 * 3 * 64];
+                float unit = Math.max(Math.scalb(1f, Math.getExponent(codes[code])), 0x1p-9f);
+                qkv[element] = 8 / unit;                          // times a code: 8 to 16, over sqrt(64): 1 to 2
+                qkv[3 * 64 + element] = 8 / unit;
+                qkv[64 + element] = codes[code];
+                Arrays.fill(qkv, 128, 192, 1);                    // the first position's value; the second's is 0
+                sequences.add(qkv, tokens);
+            }
+        }
+        List<float[]> rows = sequences.attend(create(CacheType.FP8_E4M3));
+        for (int i = 0; i < sequences.count(); i++) {
+            double[] expected = sequences.reference(i, x -> x);
+            double actual = rows.get(i)[rows.get(i).length - 1];
+            assertThat(Math.abs(actual / expected[expected.length - 1] - 1)).as("%s", i).isLessThan(0.006);
+        }
     }
 
     @Test

@@ -51,6 +51,15 @@ final class PagedSequences {
         return this;
     }
 
+    /**
+     * Adds a sequence of given numbers, of which the last tokens attend.
+     * @param qkv [context, columns], values that bfloat16 holds
+     */
+    PagedSequences add(float[] qkv, int tokens) {
+        sequences.add(new Sequence(qkv.length / columns(), tokens, qkv));
+        return this;
+    }
+
     PagedSequences only(int index) {
         var one = new PagedSequences(heads, kvHeads, headSize);
         one.sequences.add(sequences.get(index));
