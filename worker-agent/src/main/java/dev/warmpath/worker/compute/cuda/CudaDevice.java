@@ -31,16 +31,22 @@ public final class CudaDevice implements AutoCloseable {
 
     /** Opens the device with the kernels of this build. */
     public static CudaDevice open(CudaSettings settings) throws CudaUnavailableException {
-        return open(settings, KernelModule.imageOfThisBuild());
+        return open(settings, KernelModule::imageOfThisBuild);
     }
 
     /** Opens the device with other kernels. @param kernelImage fatbin, native, alive as long as the device is open */
     static CudaDevice open(CudaSettings settings, MemorySegment kernelImage) throws CudaUnavailableException {
+        return open(settings, () -> kernelImage);
+    }
+
+    /** Asked for kernels last: to whoever has no card, it does not matter that this build has none. */
+    static CudaDevice open(CudaSettings settings, KernelModule.Image kernels) throws CudaUnavailableException {
         requirePlatformThread();
         CudaLibraries libraries = CudaLibraries.ofThisMachine();
         CudaDriver driver = CudaDriver.bind(libraries.driver(settings.driverLibrary()));
         CudaCard card = CudaCard.find(driver, settings.device());
         CublasLt cublasLt = CublasLt.bind(libraries.cublasLt(settings.cublasLtLibrary(), card.driverVersion()));
+        MemorySegment kernelImage = kernels.read();
         try {
             return new CudaDevice(driver, cublasLt, card, driver.retainPrimaryContext(card.handle()), kernelImage);
         } catch (ComputeException | DeviceLostException refused) {

@@ -12,6 +12,13 @@ import java.util.Map;
 /** The kernels of a build, loaded onto a device: those of the card's architecture out of one image. */
 final class KernelModule extends DeviceObject {
 
+    /** Where kernels come from. */
+    interface Image {
+
+        /** @return fatbin, native */
+        MemorySegment read() throws CudaUnavailableException;
+    }
+
     /** Written by {@code src/main/cuda/build.sh}. */
     private static final String RESOURCE = "kernels.fatbin";
 

@@ -149,6 +149,23 @@ class CudaDeviceTest {
     }
 
     @Test
+    void kernels_are_asked_for_last_so_that_no_driver_and_no_card_are_told_as_what_they_are() {
+        KernelModule.Image none = () -> KernelModule.image("absent.fatbin");
+        assertThatThrownBy(() -> CudaDevice.open(new CudaSettings(0, Path.of("/nowhere/libcuda.so.1"), null), none))
+                .isInstanceOf(CudaUnavailableException.class)
+                .hasMessageStartingWith("/nowhere/libcuda.so.1, named by warmpath.compute.cuda.driver");
+
+        fake.devices(0, 9, 0, GIB, 13_000);
+        assertThatThrownBy(() -> CudaDevice.open(OpenCard.settings(fake), none))
+                .isInstanceOf(CudaUnavailableException.class).hasMessageStartingWith("this machine has no CUDA device");
+
+        fake.devices(1, 9, 0, GIB, 13_000);
+        assertThatThrownBy(() -> CudaDevice.open(OpenCard.settings(fake), none))
+                .isInstanceOf(CudaUnavailableException.class).hasMessageStartingWith("there are no kernels");
+        assertNothingIsLeft();
+    }
+
+    @Test
     void missing_library_of_products_leaves_nothing() {
         var settings = new CudaSettings(0, fake.library(), Path.of("/nowhere/libcublasLt.so.13"));
         assertThatThrownBy(() -> CudaDevice.open(settings, FakeCuda.image()))

@@ -194,7 +194,8 @@ class CudaMemoryTest {
     void what_a_cache_takes_besides_its_blocks_is_told_before_and_256_mebibytes_are_left_to_the_driver() {
         var shape = new CacheShape(2, 1, 32, 16);
         long told = backend.bytesBesideCache(shape, 20_000);
-        assertThat(told - backend.bytesBesideCache(shape, 0)).as("two regions on the way to the host").isEqualTo(64 << 20);
+        assertThat(told - backend.bytesBesideCache(shape, 0)).as("two regions on the way to the host")
+                .isEqualTo(64 << 20);
         assertThat(backend.bytesBesideCache(shape, 3) - backend.bytesBesideCache(shape, 0))
                 .as("of a small host tier: two times its 3 blocks").isEqualTo(2 * 3 * 4096);
         long free = backend.freeMemory().orElseThrow();
