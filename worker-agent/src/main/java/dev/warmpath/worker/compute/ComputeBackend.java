@@ -65,7 +65,7 @@ public interface ComputeBackend extends AutoCloseable {
     void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values);
 
     /**
-     * A zeroed paged cache.
+     * A zeroed paged cache. Blocks of its host tier are undefined until they are copied to.
      * @param blockCount     blocks, the null block 0 included
      * @param hostBlockCount blocks of its host tier, which only {@link #copyBlocks} reaches; 0 is none
      * @throws ComputeException if the device or the host cannot hold it, or the backend has no host tier

@@ -114,7 +114,7 @@ public abstract class BlockCopyContract {
         assertThat(seen(cache, 3)).containsExactly(one);
         assertThat(seen(cache, 1)).containsExactly(two);
         assertThat(seen(cache, 4)).containsExactly(two);
-        copy(cache, CopyDirection.DEVICE_TO_HOST, 3, 1, 1, 1);
+        copy(cache, CopyDirection.DEVICE_TO_HOST, 0, 0, 3, 1, 1, 1);
         copy(cache, CopyDirection.HOST_TO_DEVICE, 1, 3, 0, 3, 1, 2);
         assertThat(seen(cache, 3)).containsOnly(0f);
         assertThat(seen(cache, 2)).containsExactly(two);

@@ -52,7 +52,7 @@ final class CudaKvCache implements KvCache {
     }
 
     /**
-     * A cache of undefined content whose host tier is zeroed.
+     * A cache of undefined content.
      * @param partialCapacity partial results of the largest step
      * @throws dev.warmpath.worker.compute.ComputeException if card or host cannot hold it; nothing is kept then
      */

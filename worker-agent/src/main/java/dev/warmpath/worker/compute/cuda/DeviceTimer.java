@@ -25,8 +25,9 @@ public final class DeviceTimer {
     }
 
     /**
-     * Runs operations once, captures them as a graph in the way in which a step is run, and replays it, every time with
-     * a cold L2 cache. While the cache is flushed the graph is launched, so that launching is not timed.
+     * Runs operations once, captures them as a graph with the rows with which a step is replayed, and replays it, every
+     * time with a cold L2 cache. The graph is launched while the cache is being flushed: launching is not timed where
+     * the flush, which writes {@value #FLUSHES} times the cache, takes longer than it; otherwise the rest of it is.
      * @param operations enqueues operations of one backend; writes nothing, submits nothing
      * @return nanoseconds of each repetition, in their order
      */

@@ -40,7 +40,7 @@ final class SwapStream {
         this.blockBytes = blockBytes;
     }
 
-    /** A zeroed host tier. @param reservation takes whatever is made */
+    /** A host tier of undefined content: to fill it would delay the start. @param reservation takes what is made */
     static SwapStream open(CudaDevice device, Reservation reservation, int blockCount, long blockBytes) {
         long regionBytes = regionBytes(blockCount, blockBytes);
         var regions = new Region[REGIONS];
@@ -49,7 +49,6 @@ final class SwapStream {
                     reservation.with(device.newEvent(false)), reservation.with(device.newEvent(false)));
         }
         MemorySegment host = reservation.with(device.allocatePinned(blockCount * blockBytes, "swap space")).segment();
-        host.fill((byte) 0);
         return new SwapStream(reservation.with(device.newStream()), host, regions, blockCount, blockBytes);
     }
 

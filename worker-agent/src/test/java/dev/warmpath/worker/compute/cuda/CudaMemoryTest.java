@@ -161,6 +161,7 @@ class CudaMemoryTest {
     @Test
     void pairs_without_a_common_block_are_one_launch_and_others_are_cut() {
         var cache = rig.cache(10, 2);
+        copy(cache, CopyDirection.DEVICE_TO_HOST, 1, 0, 1, 1);
         rig.seen(cache, 1);
         int launches = fake.kernelCalls("wp_copy_blocks");
         copy(cache, CopyDirection.DEVICE_TO_DEVICE, 1, 2, 1, 3, 4, 5, 6, 6);
