@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  *            the results
  *   await:   wait for the results' event
  * </pre>
- * A step in which every sequence decodes one token is replayed as a graph, with its row count rounded up to a bucket;
- * all others are launched kernel by kernel with the rows they have. Everything runs on one stream, except that blocks
+ * A step in which every sequence decodes one token is replayed as a graph, with its row count rounded up to a bucket,
+ * between the kernels that feed and draw its tokens; all others are launched kernel by kernel with the rows they have. Everything runs on one stream, except that blocks
  * cross to and from the host tier on another. The host never waits for the card except in {@link #await} and
  * {@link #read}, and where a ring of pinned memory has run full.
  */
@@ -116,7 +116,7 @@ public final class CudaBackend implements ComputeBackend {
 
     // ---- running what was recorded
 
-    /** Where and how wide a program is launched. @param rows of all operations; {@link #EXACT}: what each has */
+    /** Where and how wide a program is launched. @param rows of the body; {@link #EXACT}: what each operation has */
     private record Pass(int rows, @Nullable DevicePointer live, Launcher.Reach reach) {
 
         static final int EXACT = 0;
@@ -130,9 +130,9 @@ public final class CudaBackend implements ComputeBackend {
         try {
             Pass pass = prepare(mayReplay);
             if (pass.rows() == Pass.EXACT) {
-                launch(pass);
+                launch(pass, 0, program.operations().size());
             } else {
-                graphs.launch(program, pass.rows(), pass.reach(), () -> launch(pass));
+                replay(pass, program.bodyStart(), program.bodyEnd());
             }
         } finally {
             program.clear();
@@ -146,7 +146,7 @@ public final class CudaBackend implements ComputeBackend {
         operations.run();
         try {
             Pass pass = prepare(true);
-            return graphs.launchAndCapture(() -> launch(pass));
+            return graphs.launchAndCapture(() -> launch(pass, 0, program.operations().size()));
         } finally {
             program.clear();
             staging.close();
@@ -155,7 +155,7 @@ public final class CudaBackend implements ComputeBackend {
 
     /** Decides how the program is launched, and sends the plan of its attention and all that was staged. */
     private Pass prepare(boolean mayReplay) {
-        int rows = program.commonRowCount();
+        int rows = program.bodyRowCount();
         boolean decodes = !program.attends() || plan.decodeCount() == rows && plan.tileCount() == 0;
         boolean replays = mayReplay && decodes && rows > 0 && rows <= StepGraphs.MAX_ROWS;
         Pass pass = replays ? replayed(rows) : new Pass(Pass.EXACT, null, exactReach());
@@ -183,11 +183,21 @@ public final class CudaBackend implements ComputeBackend {
                 plan.reduceCount(), plan.tileCount() == 0 ? null : staging.place(plan.tiles()), plan.tileCount());
     }
 
-    private void launch(Pass pass) {
-        List<Operation> operations = program.operations();
-        for (int i = 0; i < operations.size(); i++) {
-            int rows = pass.rows() == Pass.EXACT ? program.rowCount(i) : pass.rows();
-            launcher.launch(operations.get(i), rows, pass.live(), pass.reach());
+    /** Feeding and drawing tokens stay out of the graph, which then serves every step, wherever those are kept. */
+    private void replay(Pass pass, int bodyStart, int bodyEnd) {
+        launch(pass, 0, bodyStart);
+        graphs.launch(program.operations().subList(bodyStart, bodyEnd), pass.rows(), pass.reach(),
+                () -> launch(pass, bodyStart, bodyEnd));
+        launch(pass, bodyEnd, program.operations().size());
+    }
+
+    private void launch(Pass pass, int from, int to) {
+        int bodyStart = program.bodyStart();
+        int bodyEnd = program.bodyEnd();
+        for (int i = from; i < to; i++) {
+            boolean exact = pass.rows() == Pass.EXACT || i < bodyStart || i >= bodyEnd;
+            launcher.launch(program.operations().get(i), exact ? program.rowCount(i) : pass.rows(),
+                    exact ? null : pass.live(), pass.reach());
         }
     }
 

@@ -13,7 +13,7 @@ final class StepGraphs {
 
     /** The largest step that is replayed, in rows. */
     static final int MAX_ROWS = 256;
-    /** Of a model: its buckets, twice if two steps are in flight, and widths of block tables. Oldest go first. */
+    /** Of a model: its buckets, by widths of block tables. Oldest go first. */
     private static final int MAX_GRAPHS = 128;
 
     private final CudaStream stream;
@@ -36,18 +36,19 @@ final class StepGraphs {
     }
 
     /**
-     * Runs a program: replays it, or, if it was not seen before, launches it and captures it for the next time.
-     * @param launches enqueues the program's kernels with {@code rows} rows, its attention as {@code reach} says
+     * Runs operations: replays them, or, if they were not seen before, launches and captures them for the next time.
+     * @param operations looked at during the call only
+     * @param launches   enqueues their kernels with {@code rows} rows, their attention as {@code reach} says
      */
-    void launch(StepProgram program, int rows, Launcher.Reach reach, Runnable launches) {
-        CudaGraph graph = graphs.get(new Key(program.operations(), rows, reach));
+    void launch(List<Operation> operations, int rows, Launcher.Reach reach, Runnable launches) {
+        CudaGraph graph = graphs.get(new Key(operations, rows, reach));
         if (graph != null) {
             graph.launch(stream);
             return;
         }
         graph = launchAndCapture(launches);
         evictOldest();
-        graphs.put(new Key(List.copyOf(program.operations()), rows, reach), graph);
+        graphs.put(new Key(List.copyOf(operations), rows, reach), graph);
     }
 
     /**

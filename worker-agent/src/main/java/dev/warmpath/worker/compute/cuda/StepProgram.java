@@ -41,14 +41,37 @@ final class StepProgram {
         return rowCounts[index];
     }
 
-    /** The rows of every operation if they all have the same number; otherwise 0. */
-    int commonRowCount() {
-        for (int i = 1; i < operations.size(); i++) {
-            if (rowCounts[i] != rowCounts[0]) {
+    /**
+     * Index of the first operation of the body: what is left without tokens fed at the start and tokens drawn at the
+     * end. Those are kept in another place from step to step, where several are in flight; the body is the same.
+     */
+    int bodyStart() {
+        int start = 0;
+        while (start < operations.size() && operations.get(start) instanceof Operation.FeedTokens) {
+            start++;
+        }
+        return start;
+    }
+
+    /** Index behind the last operation of the body. */
+    int bodyEnd() {
+        int end = operations.size();
+        while (end > bodyStart() && operations.get(end - 1) instanceof Operation.Sample) {
+            end--;
+        }
+        return end;
+    }
+
+    /** The rows of every operation of the body if they all have the same number; otherwise, or without any, 0. */
+    int bodyRowCount() {
+        int start = bodyStart();
+        int end = bodyEnd();
+        for (int i = start + 1; i < end; i++) {
+            if (rowCounts[i] != rowCounts[start]) {
                 return 0;
             }
         }
-        return operations.isEmpty() ? 0 : rowCounts[0];
+        return start == end ? 0 : rowCounts[start];
     }
 
     /** All attention of a program is of one batch, because it has one plan. */

@@ -112,8 +112,8 @@ class CudaStepTest {
 
     @Test
     void old_graphs_go_when_there_are_128() {
-        var model = rig.new Successor(1);
         for (int i = 0; i < 130; i++) {
+            var model = rig.new Successor(1);
             assertThat(rig.await(model.submit(rig.sampled(1), i % 8), 1)).containsExactly((i + 3) % 8);
         }
         assertThat(fake.live("graphExec")).isEqualTo(128);
@@ -139,6 +139,27 @@ class CudaStepTest {
         // row 0 takes row 1 of the step before; row 1 of each but the first starts at 7: 7 → 2 → 5
         rig.await(steps.removeFirst(), 2);
         assertThat(rig.await(steps.removeFirst(), 2)).containsExactly(5, 2);
+    }
+
+    @Test
+    void one_graph_serves_every_place_of_the_ring_with_tokens_fed_or_not() {
+        var model = rig.new Successor(2);
+        Tensor sources = rig.ints(0, 1);
+        SampledTokens[] ring = {rig.sampled(2), rig.sampled(2), rig.sampled(2), rig.sampled(2)};
+        List<Completion> steps = new ArrayList<>(List.of(model.submit(ring[0], 0, 1)));
+        for (int step = 1; step < 12; step++) {
+            backend.feedTokens(ring[(step - 1) % 4], sources, model.tokens, 2);
+            model.compute(ring[step % 4], 2);
+            steps.add(backend.submit(ring[step % 4], 2));
+            if (steps.size() == 4) {
+                rig.await(steps.removeFirst(), 2);
+            }
+        }
+        rig.await(steps.removeFirst(), 2);
+        rig.await(steps.removeFirst(), 2);
+        assertThat(rig.await(steps.removeFirst(), 2)).as("12 times 3 on from 0 and 1, modulo 8").containsExactly(4, 5);
+        assertThat(fake.calls("cuStreamBeginCapture_v2")).isEqualTo(1);
+        assertThat(fake.calls("cuGraphLaunch")).isEqualTo(11);
     }
 
     @Test
