@@ -1,7 +1,12 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.ComputeException;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Decode steps as graphs: a step of some hundred kernels costs one launch instead of a millisecond or two of them. The
@@ -15,11 +20,22 @@ final class StepGraphs {
     static final int MAX_ROWS = 256;
     /** Of a model: its buckets, by widths of block tables. Oldest go first. */
     private static final int MAX_GRAPHS = 128;
+    /** So many programs may turn out not to be replayable: by then the reason is not theirs, and trying takes time. */
+    private static final int MOST_REFUSALS = 4;
+
+    private static final Logger log = LoggerFactory.getLogger(StepGraphs.class);
 
     private final CudaStream stream;
     private final LinkedHashMap<Key, CudaGraph> graphs = new LinkedHashMap<>(MAX_GRAPHS, 0.75f, /* accessOrder */ true);
+    /** What no graph can be made of, or none that runs: launched kernel by kernel. */
+    private final Set<Key> refused = new HashSet<>();
 
     private record Key(List<Operation> operations, int rows, Launcher.Reach reach) {
+
+        /** With a list of its own. */
+        Key lasting() {
+            return new Key(List.copyOf(operations), rows, reach);
+        }
     }
 
     StepGraphs(CudaStream stream) {
@@ -41,14 +57,46 @@ final class StepGraphs {
      * @param launches   enqueues their kernels with {@code rows} rows, their attention as {@code reach} says
      */
     void launch(List<Operation> operations, int rows, Launcher.Reach reach, Runnable launches) {
-        CudaGraph graph = graphs.get(new Key(operations, rows, reach));
+        var key = new Key(operations, rows, reach);
+        CudaGraph graph = graphs.get(key);
         if (graph != null) {
-            graph.launch(stream);
+            replay(key, graph);
             return;
         }
-        graph = launchAndCapture(launches);
-        evictOldest();
-        graphs.put(new Key(List.copyOf(operations), rows, reach), graph);
+        launches.run();
+        if (refused.size() < MOST_REFUSALS && !refused.contains(key)) {
+            remember(key.lasting(), launches);
+        }
+    }
+
+    /** If the graph is refused, so is this step: nobody says whether a part of it has been enqueued. */
+    private void replay(Key key, CudaGraph graph) {
+        try {
+            graph.launch(stream);
+        } catch (ComputeException e) {
+            graphs.remove(key);
+            refuse(key.lasting(), e);
+            stream.synchronize();                                   // an earlier replay may be running still
+            graph.close();
+            throw e;
+        }
+    }
+
+    /** The step has been launched and goes on whether there is a graph of it or not. */
+    private void remember(Key key, Runnable launches) {
+        try {
+            evictOldest();
+            graphs.put(key, capture(launches));
+        } catch (ComputeException e) {
+            refuse(key, e);
+        }
+    }
+
+    private void refuse(Key key, ComputeException reason) {
+        refused.add(key);
+        log.warn("a step of {} rows cannot be replayed as a graph, from now on its kernels are launched one by one{}: {}",
+                key.rows, refused.size() == MOST_REFUSALS ? ", and no other step is captured any more" : "",
+                reason.getMessage());
     }
 
     /**
@@ -57,6 +105,10 @@ final class StepGraphs {
      */
     CudaGraph launchAndCapture(Runnable launches) {
         launches.run();
+        return capture(launches);
+    }
+
+    private CudaGraph capture(Runnable launches) {
         stream.beginCapture();
         try {
             launches.run();

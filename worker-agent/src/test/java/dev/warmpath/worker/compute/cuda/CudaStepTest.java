@@ -28,6 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class CudaStepTest {
 
     private static final int INVALID_VALUE = 1;
+    private static final int OUT_OF_MEMORY = 2;
     private static final int LAUNCH_FAILED = 719;
 
     private BackendRig rig;
@@ -358,8 +359,7 @@ class CudaStepTest {
 
     @ParameterizedTest
     @CsvSource({"cuMemcpyHtoDAsync_v2, 1", "cuLaunchKernel, 1", "cuLaunchKernel, 3", "cuLaunchKernel, 6",
-        "cuStreamBeginCapture_v2, 1", "cuStreamEndCapture, 1", "cuGraphInstantiateWithFlags, 1", "cuGraphLaunch, 1",
-        "cuMemcpyDtoHAsync_v2, 1", "cuEventRecord, 1", "cuEventRecord, 2"})
+        "cuGraphLaunch, 1", "cuMemcpyDtoHAsync_v2, 1", "cuEventRecord, 1", "cuEventRecord, 2"})
     void whatever_fails_when_a_decode_step_is_submitted_the_next_step_is_right(String function, int nth) {
         var model = rig.new Successor(2);
         SampledTokens drawn = rig.sampled(1);
@@ -377,6 +377,50 @@ class CudaStepTest {
             assertThat(rig.await(model.submit(drawn, step % 8), 1)).containsExactly((step + 3) % 8);
         }
         assertThat(fake.live("graph")).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"cuStreamBeginCapture_v2, 1", "cuStreamEndCapture, 1", "cuGraphInstantiateWithFlags, 1",
+        "cuLaunchKernel, 4", "cuLaunchKernel, 5"})
+    void what_cannot_be_captured_is_launched_kernel_by_kernel_without_trying_again(String function, int nth) {
+        var model = rig.new Successor(2);
+        SampledTokens drawn = rig.sampled(1);
+        rig.readInts(model.tokens);
+        for (int step = 0; step < 5; step++) {
+            if (!function.equals("cuLaunchKernel") || step == 0) {
+                fake.fail(function, nth, INVALID_VALUE);                       // for ever, if it is called
+            }
+            assertThat(rig.await(model.submit(drawn, step), 1)).containsExactly((step + 3) % 8);
+        }
+        assertThat(fake.calls("cuStreamBeginCapture_v2")).isEqualTo(1);
+        assertThat(fake.calls("cuGraphLaunch")).isZero();
+        assertThat(fake.live("graph")).isZero();
+        assertThat(fake.live("graphExec")).isZero();
+    }
+
+    @Test
+    void once_four_steps_cannot_be_captured_no_other_is_tried_and_what_is_captured_is_replayed_as_before() {
+        var model = rig.new Successor(32);
+        assertThat(rig.await(model.submit(rig.sampled(1), 1), 1)).containsExactly(4);
+        for (int rows : new int[] {2, 4, 8, 16, 24, 32}) {
+            fake.fail("cuGraphInstantiateWithFlags", 1, OUT_OF_MEMORY);
+            assertThat(rig.await(model.submit(rig.sampled(rows), new int[rows]), rows)).containsOnly(3);
+        }
+        assertThat(fake.calls("cuStreamBeginCapture_v2")).as("1, then 2, 4, 8 and 16 rows").isEqualTo(5);
+        assertThat(rig.await(model.submit(rig.sampled(1), 2), 1)).containsExactly(5);
+        assertThat(fake.calls("cuGraphLaunch")).isEqualTo(1);
+    }
+
+    @Test
+    void a_graph_that_does_not_launch_fails_one_step_and_is_not_used_again() {
+        var model = rig.new Successor(1);
+        SampledTokens drawn = rig.sampled(1);
+        rig.await(model.submit(drawn, 0), 1);
+        fake.fail("cuGraphLaunch", 1, OUT_OF_MEMORY);
+        assertThatExceptionOfType(ComputeException.class).isThrownBy(() -> model.submit(drawn, 1));
+        fake.fail("cuGraphLaunch", 1, OUT_OF_MEMORY);
+        assertThat(rig.await(model.submit(drawn, 2), 1)).containsExactly(5);
+        assertThat(fake.live("graphExec")).isZero();
     }
 
     @Test
