@@ -24,6 +24,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -205,12 +206,14 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public Completion submit(SampledTokens sampled, int rowCount) {
-        Shapes.rows(sampled.tokens(), rowCount);
-        CudaTensor tokens = handles.ints(sampled.tokens(), rowCount);
-        CudaTensor logprobs = handles.floats(sampled.logprobs(), rowCount);
-        requireNotOutstanding(sampled);
-        run(true);
-        StepResults.Slot result = results.bring(tokens, logprobs, rowCount);
+        StepResults.Slot result = endingStep(() -> {
+            Shapes.rows(sampled.tokens(), rowCount);
+            CudaTensor tokens = handles.ints(sampled.tokens(), rowCount);
+            CudaTensor logprobs = handles.floats(sampled.logprobs(), rowCount);
+            requireNotOutstanding(sampled);
+            run(true);
+            return results.bring(tokens, logprobs, rowCount);
+        });
         var completion = new Completion(++submittedSteps);
         outstanding.addLast(new SubmittedStep(completion, sampled, rowCount, result));
         return completion;
@@ -262,62 +265,75 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void feedTokens(SampledTokens drawn, Tensor sources, Tensor tokens, int rowCount) {
-        record(new Operation.FeedTokens(handles.ints(drawn.tokens(), 0), handles.ints(sources, rowCount),
-                handles.ints(tokens, rowCount)), rowCount);
+        record(rowCount, () -> new Operation.FeedTokens(handles.ints(drawn.tokens(), 0),
+                handles.ints(sources, rowCount), handles.ints(tokens, rowCount)));
     }
 
     @Override
     public void embed(Tensor tokens, Tensor table, Tensor hidden, int rowCount) {
-        Shapes.embed(table, hidden);
-        record(new Operation.Embed(handles.ints(tokens, rowCount), handles.weight(table),
-                handles.activations(hidden, rowCount)), rowCount);
+        record(rowCount, () -> {
+            Shapes.embed(table, hidden);
+            return new Operation.Embed(handles.ints(tokens, rowCount), handles.weight(table),
+                    handles.activations(hidden, rowCount));
+        });
     }
 
     @Override
     public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
-        Shapes.norm(input, weight, output);
-        record(new Operation.RmsNorm(handles.activations(input, rowCount), handles.activations(weight, 1), epsilon,
-                handles.activations(output, rowCount)), rowCount);
+        record(rowCount, () -> {
+            Shapes.norm(input, weight, output);
+            return new Operation.RmsNorm(handles.activations(input, rowCount), handles.activations(weight, 1), epsilon,
+                    handles.activations(output, rowCount));
+        });
     }
 
     @Override
     public void addRmsNorm(Tensor residual, Tensor addend, Tensor weight, float epsilon, Tensor output, int rowCount) {
-        Shapes.norm(addend, weight, output);
-        Shapes.norm(residual, weight, output);
-        record(new Operation.AddRmsNorm(handles.activations(residual, rowCount), handles.activations(addend, rowCount),
-                handles.activations(weight, 1), epsilon, handles.activations(output, rowCount)), rowCount);
+        record(rowCount, () -> {
+            Shapes.norm(addend, weight, output);
+            Shapes.norm(residual, weight, output);
+            return new Operation.AddRmsNorm(handles.activations(residual, rowCount),
+                    handles.activations(addend, rowCount), handles.activations(weight, 1), epsilon,
+                    handles.activations(output, rowCount));
+        });
     }
 
     @Override
     public void matmul(Tensor input, Tensor weight, Tensor output, int rowCount) {
-        Shapes.matmul(input, weight, output);
-        CudaTensor product = output.type() == DataType.F32 ? handles.floats(output, rowCount)
-                : handles.activations(output, rowCount);
-        record(new Operation.Matmul(handles.activations(input, rowCount), handles.weight(weight), product), rowCount);
+        record(rowCount, () -> {
+            Shapes.matmul(input, weight, output);
+            CudaTensor product = output.type() == DataType.F32 ? handles.floats(output, rowCount)
+                    : handles.activations(output, rowCount);
+            return new Operation.Matmul(handles.activations(input, rowCount), handles.weight(weight), product);
+        });
     }
 
     @Override
     public void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer) {
         int rowCount = batch.tokenCount();
-        CudaKvCache pages = handles.cache(cache);
-        KernelSizes.requireGroup(pages.shape(), Shapes.queryHeads(qkv, pages.shape()));
-        record(new Operation.RotateAndStore(handles.activations(qkv, rowCount), handles.floats(rotary, 0),
-                handles.ints(batch.positions(), rowCount), handles.ints(batch.slotMapping(), rowCount), pages, layer),
-                rowCount);
+        record(rowCount, () -> {
+            CudaKvCache pages = handles.cache(cache);
+            KernelSizes.requireGroup(pages.shape(), Shapes.queryHeads(qkv, pages.shape()));
+            return new Operation.RotateAndStore(handles.activations(qkv, rowCount), handles.floats(rotary, 0),
+                    handles.ints(batch.positions(), rowCount), handles.ints(batch.slotMapping(), rowCount), pages,
+                    layer);
+        });
     }
 
     @Override
     public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
         int rowCount = batch.tokenCount();
-        CudaKvCache pages = handles.cache(cache);
-        int queryHeads = Shapes.queryHeads(qkv, pages.shape());
-        Shapes.attention(queryHeads, pages.shape(), output);
-        KernelSizes.requireGroup(pages.shape(), queryHeads);
-        var attention = new Operation.Attention(handles.activations(qkv, rowCount),
-                handles.ints(batch.blockTables(), 0), batch.blockTableStride(), pages, layer,
-                handles.activations(output, rowCount));
-        arrange(batch, pages.shape().kvHeadCount());
-        record(attention, rowCount);
+        record(rowCount, () -> {
+            CudaKvCache pages = handles.cache(cache);
+            int queryHeads = Shapes.queryHeads(qkv, pages.shape());
+            Shapes.attention(queryHeads, pages.shape(), output);
+            KernelSizes.requireGroup(pages.shape(), queryHeads);
+            var attention = new Operation.Attention(handles.activations(qkv, rowCount),
+                    handles.ints(batch.blockTables(), 0), batch.blockTableStride(), pages, layer,
+                    handles.activations(output, rowCount));
+            arrange(batch, pages.shape().kvHeadCount());
+            return attention;
+        });
     }
 
     /** Plans the batch's attention, unless that is done; another batch's is launched before. */
@@ -336,30 +352,48 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
-        Shapes.siluMul(gateUp, output);
-        record(new Operation.SiluMul(handles.activations(gateUp, rowCount), handles.activations(output, rowCount)),
-                rowCount);
+        record(rowCount, () -> {
+            Shapes.siluMul(gateUp, output);
+            return new Operation.SiluMul(handles.activations(gateUp, rowCount), handles.activations(output, rowCount));
+        });
     }
 
     @Override
     public void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
-        Shapes.gather(input, output);
-        record(new Operation.GatherRows(handles.activations(input, 0), handles.ints(rowIndexes, rowCount),
-                handles.activations(output, rowCount)), rowCount);
+        record(rowCount, () -> {
+            Shapes.gather(input, output);
+            return new Operation.GatherRows(handles.activations(input, 0), handles.ints(rowIndexes, rowCount),
+                    handles.activations(output, rowCount));
+        });
     }
 
     @Override
     public void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
-        record(new Operation.Sample(handles.floats(logits, rowCount), handles.longs(inputs.seeds(), rowCount),
-                handles.ints(inputs.counters(), rowCount), handles.floats(inputs.temperatures(), rowCount),
-                handles.ints(inputs.topKs(), rowCount), handles.floats(inputs.topPs(), rowCount),
-                handles.ints(inputs.logprobs(), rowCount), handles.ints(output.tokens(), rowCount),
-                handles.floats(output.logprobs(), rowCount)), rowCount);
+        record(rowCount, () -> new Operation.Sample(handles.floats(logits, rowCount),
+                handles.longs(inputs.seeds(), rowCount), handles.ints(inputs.counters(), rowCount),
+                handles.floats(inputs.temperatures(), rowCount), handles.ints(inputs.topKs(), rowCount),
+                handles.floats(inputs.topPs(), rowCount), handles.ints(inputs.logprobs(), rowCount),
+                handles.ints(output.tokens(), rowCount), handles.floats(output.logprobs(), rowCount)));
     }
 
-    private void record(Operation operation, int rowCount) {
+    /** @param operation checks what it is given */
+    private void record(int rowCount, Supplier<Operation> operation) {
+        Operation checked = endingStep(operation);
         if (rowCount > 0) {
-            program.add(operation, rowCount);
+            program.add(checked, rowCount);
+        }
+    }
+
+    /**
+     * Ends the step if a part of it is refused: what was recorded before does not run as a part of the next one. Writes
+     * stay, which are nobody's part.
+     */
+    private <T> T endingStep(Supplier<T> part) {
+        try {
+            return part.get();
+        } catch (RuntimeException refused) {
+            program.clear();
+            throw refused;
         }
     }
 

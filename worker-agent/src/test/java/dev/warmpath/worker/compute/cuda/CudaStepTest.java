@@ -3,6 +3,7 @@ package dev.warmpath.worker.compute.cuda;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import com.sun.management.ThreadMXBean;
 import dev.warmpath.worker.compute.Completion;
@@ -421,6 +422,53 @@ class CudaStepTest {
         fake.fail("cuGraphLaunch", 1, OUT_OF_MEMORY);
         assertThat(rig.await(model.submit(drawn, 2), 1)).containsExactly(5);
         assertThat(fake.live("graphExec")).isZero();
+    }
+
+    @Test
+    void a_refused_submit_ends_its_step_and_nothing_of_it_runs_with_the_next() {
+        var model = rig.new Successor(1);
+        SampledTokens drawn = rig.sampled(1);
+        Completion first = model.submit(drawn, 1);
+        assertThatIllegalStateException().isThrownBy(() -> model.submit(drawn, 5));
+        assertThatIllegalArgumentException().isThrownBy(() -> {
+            model.compute(drawn, 1);
+            backend.submit(drawn, 2);
+        });
+        assertThat(rig.await(first, 1)).containsExactly(4);
+        assertThat(rig.readInts(drawn.tokens())).as("not the successor of 5").containsExactly(4);
+        assertThat(rig.await(backend.submit(drawn, 1), 1)).containsExactly(4);
+    }
+
+    @Test
+    void a_refused_operation_ends_its_step_but_what_was_written_before_stays_written() {
+        var model = rig.new Successor(1);
+        SampledTokens drawn = rig.sampled(1);
+        assertThat(rig.await(model.submit(drawn, 0), 1)).containsExactly(3);
+        float[] before = rig.readFloats(model.hidden);
+        Tensor tooWide = rig.activations(1, 16, 0);
+        rig.write(model.tokens, 5);
+        backend.embed(model.tokens, model.table, model.hidden, 1);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> backend.matmul(model.hidden, model.head, tooWide, 1));
+        assertThat(rig.readFloats(model.hidden)).containsExactly(before);
+        assertThat(rig.readInts(model.tokens)).containsExactly(5);
+        int launched = fake.calls("cuGraphLaunch");
+        assertThat(rig.await(model.submit(drawn, 2), 1)).containsExactly(5);
+        assertThat(fake.calls("cuGraphLaunch")).as("the step is what it was before").isEqualTo(launched + 1);
+    }
+
+    @Test
+    void attention_over_lengths_that_cannot_be_ends_the_step_before_it_stores_anything() {
+        var cache = rig.cache(4, 0);
+        rig.fill(cache, 1, 3);
+        Tensor qkv = rig.activations(1, 96, 7);
+        Tensor rotary = rig.floats(1, 32, new float[32]);
+        Tensor output = backend.allocate(DataType.BF16, 1, 32);
+        var batch = new PagedBatch(rig.ints(0), rig.ints(16), rig.ints(1), rig.ints(0, 1), rig.ints(-1), 1, 1, 1);
+        backend.rotateAndStoreKv(qkv, rotary, batch, cache, 1);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> backend.pagedAttention(qkv, batch, cache, 1, output));
+        assertThat(rig.seen(cache, 1)).isEqualTo(3);
     }
 
     @Test
