@@ -241,8 +241,8 @@ public final class CudaBackend implements ComputeBackend {
         }
         outstanding.removeFirst();
         output.filled(0);
-        step.result().arrived().synchronize();
         try {
+            step.result().arrived().synchronize();
             hand(step, output);
         } finally {
             results.giveBack(step.result());

@@ -30,15 +30,21 @@ final class StepResults {
         this.stream = stream;
     }
 
-    /** Enqueues the way of the leading rows to the host. A slot for which that fails is not lent again. */
+    /** Enqueues the way of the leading rows to the host. */
     Slot bring(CudaTensor tokens, CudaTensor logprobs, int rowCount) {
         Slot slot = slot(rowCount);
-        if (rowCount > 0) {
-            stream.copyToHost(tokens.leading(rowCount), slot.tokens().asSlice(0, (long) rowCount * Integer.BYTES));
-            stream.copyToHost(logprobs.leading(rowCount), slot.logprobs().asSlice(0, (long) rowCount * Float.BYTES));
+        try {
+            if (rowCount > 0) {
+                stream.copyToHost(tokens.leading(rowCount), slot.tokens().asSlice(0, (long) rowCount * Integer.BYTES));
+                stream.copyToHost(logprobs.leading(rowCount),
+                        slot.logprobs().asSlice(0, (long) rowCount * Float.BYTES));
+            }
+            stream.record(slot.arrived());
+            return slot;
+        } catch (RuntimeException refused) {
+            giveBack(slot);
+            throw refused;
         }
-        stream.record(slot.arrived());
-        return slot;
     }
 
     private Slot slot(int rowCount) {
@@ -47,15 +53,25 @@ final class StepResults {
             return slot;
         }
         if (slot != null) {
+            stream.synchronize();                                   // a copy of a step that failed may be on its way
             slot.memory().close();
             slot.arrived().close();
         }
-        long rows = Math.max(LEAST_ROWS, rowCount);
-        PinnedMemory memory = device.allocatePinned(rows * (Integer.BYTES + Float.BYTES), "results of a step");
-        return new Slot(memory, memory.segment().asSlice(0, rows * Integer.BYTES),
-                memory.segment().asSlice(rows * Integer.BYTES), device.newEvent(false));
+        return slotOf(Math.max(LEAST_ROWS, rowCount));
     }
 
+    private Slot slotOf(long rows) {
+        try (var reservation = new Reservation(device)) {
+            PinnedMemory memory = reservation.with(
+                    device.allocatePinned(rows * (Integer.BYTES + Float.BYTES), "results of a step"));
+            CudaEvent arrived = reservation.with(device.newEvent(false));
+            reservation.keep();
+            return new Slot(memory, memory.segment().asSlice(0, rows * Integer.BYTES),
+                    memory.segment().asSlice(rows * Integer.BYTES), arrived);
+        }
+    }
+
+    /** Also while copies to it are under way: those of whoever takes it next come behind them, on the same stream. */
     void giveBack(Slot slot) {
         idle.push(slot);
     }

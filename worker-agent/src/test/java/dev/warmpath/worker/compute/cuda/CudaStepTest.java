@@ -425,6 +425,25 @@ class CudaStepTest {
     }
 
     @Test
+    void steps_that_fail_on_their_way_back_leave_no_pinned_memory_behind() {
+        var model = rig.new Successor(2);
+        SampledTokens drawn = rig.sampled(2);
+        assertThat(rig.await(model.submit(drawn, 0, 1), 2)).containsExactly(3, 4);
+        int pinned = fake.live("pinned");
+        int events = fake.live("event");
+        for (int step = 0; step < 5; step++) {
+            fake.fail("cuMemcpyDtoHAsync_v2", 2, INVALID_VALUE);               // tokens are on their way, logprobs not
+            assertThatExceptionOfType(ComputeException.class).isThrownBy(() -> model.submit(drawn, 0, 1));
+            Completion completion = model.submit(drawn, 2, 3);
+            fake.fail("cuEventSynchronize", 1, INVALID_VALUE);
+            assertThatExceptionOfType(ComputeException.class).isThrownBy(() -> rig.await(completion, 2));
+        }
+        assertThat(rig.await(model.submit(drawn, 4, 5), 2)).containsExactly(7, 0);
+        assertThat(fake.live("pinned")).isEqualTo(pinned);
+        assertThat(fake.live("event")).isEqualTo(events);
+    }
+
+    @Test
     void a_refused_submit_ends_its_step_and_nothing_of_it_runs_with_the_next() {
         var model = rig.new Successor(1);
         SampledTokens drawn = rig.sampled(1);
