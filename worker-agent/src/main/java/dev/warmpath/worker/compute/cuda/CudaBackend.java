@@ -40,6 +40,9 @@ import org.jspecify.annotations.Nullable;
  * between the kernels that feed and draw its tokens; all others are launched kernel by kernel with the rows they have. Everything runs on one stream, except that blocks
  * cross to and from the host tier on another. The host never waits for the card except in {@link #await} and
  * {@link #read}, and where a ring of pinned memory has run full.
+ *
+ * <p>Whoever loads the model may be another thread than the engine's: the one that submits the first step owns the card
+ * from then on, and every other thread is refused by {@link IllegalStateException}. Only {@link #close} is for all.
  */
 public final class CudaBackend implements ComputeBackend {
 
@@ -206,6 +209,7 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public Completion submit(SampledTokens sampled, int rowCount) {
+        device.belongToThisThread();
         StepResults.Slot result = endingStep(() -> {
             Shapes.rows(sampled.tokens(), rowCount);
             CudaTensor tokens = handles.ints(sampled.tokens(), rowCount);
@@ -230,6 +234,7 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void await(Completion completion, StepOutput output) {
+        device.enter();
         SubmittedStep step = outstanding.peekFirst();
         if (step == null || !step.completion().equals(completion)) {
             throw new IllegalStateException(
@@ -378,6 +383,7 @@ public final class CudaBackend implements ComputeBackend {
 
     /** @param operation checks what it is given */
     private void record(int rowCount, Supplier<Operation> operation) {
+        device.enter();
         Operation checked = endingStep(operation);
         if (rowCount > 0) {
             program.add(checked, rowCount);
@@ -401,6 +407,7 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
+        device.enter();
         Shapes.copyBlocks(cache, mapping, direction);
         run(false);
         blockCopier.copy(handles.cache(cache), mapping, direction);
@@ -410,6 +417,7 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void write(Tensor target, MemorySegment values) {
+        device.enter();
         Shapes.write(target, values);
         CudaTensor tensor = handles.tensor(target);
         long bytes = values.byteSize();
@@ -427,6 +435,7 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void read(Tensor source, int rowCount, MemorySegment values) {
+        device.enter();
         Shapes.rows(source, rowCount);
         CudaTensor tensor = handles.tensor(source);
         run(false);
@@ -436,6 +445,7 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
+        device.enter();
         Shapes.upload(weight, firstRow, rowCount, type, values);
         DevicePointer target = handles.weight(weight).rows(firstRow, rowCount);
         run(false);

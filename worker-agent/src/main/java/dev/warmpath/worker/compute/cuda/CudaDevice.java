@@ -7,14 +7,19 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.SequencedSet;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An open card: libraries loaded, its primary context held, kernels loaded. Everything made on it is closed with it at
- * the latest. One thread uses it at a time.
+ * the latest. One thread uses it at a time: any while a model is loaded, and from {@link #belongToThisThread} on that
+ * one alone.
  * <p>A context is current for a thread of the operating system; each call sees to it by {@link #enter}. The primary
  * context is taken because cuBLASLt works in it.
  */
 public final class CudaDevice implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(CudaDevice.class);
 
     /** The device whose context is the calling thread's: the driver keeps that by thread, whatever opens it. */
     private static final ThreadLocal<@Nullable CudaDevice> CURRENT = new ThreadLocal<>();
@@ -27,6 +32,8 @@ public final class CudaDevice implements AutoCloseable {
     private final SequencedSet<DeviceObject> objects = new LinkedHashSet<>();
     private final KernelModule kernels;
     private final GemmPlans gemm;
+    /** The only thread that may use the device; null while it belongs to none. */
+    private volatile @Nullable Thread owner;
     private volatile boolean closed;
 
     /** Opens the device with the kernels of this build. */
@@ -118,17 +125,30 @@ public final class CudaDevice implements AutoCloseable {
 
     /**
      * Makes the device's context the calling thread's, if it is not yet. Every call of this package does so by itself.
-     * @throws IllegalStateException on a virtual thread, whose carrier may change under it, or if the device is closed
+     * @throws IllegalStateException on a virtual thread, whose carrier may change under it, if the device belongs to
+     *                               another thread, or if it is closed
      */
     void enter() {
         if (closed) {
             throw new IllegalStateException("the CUDA device is closed");
+        }
+        Thread user = owner;
+        if (user != null && user != Thread.currentThread()) {
+            throw new IllegalStateException(
+                    "the CUDA device belongs to thread %s, which submitted the first step: %s may only close it"
+                            .formatted(user.getName(), Thread.currentThread().getName()));
         }
         if (CURRENT.get() != this) {
             requirePlatformThread();
             driver.setCurrentContext(context);
             CURRENT.set(this);
         }
+    }
+
+    /** Refuses every other thread from now on, except for {@link #close}. */
+    void belongToThisThread() {
+        enter();
+        owner = Thread.currentThread();
     }
 
     private static void requirePlatformThread() {
@@ -188,7 +208,8 @@ public final class CudaDevice implements AutoCloseable {
 
     /**
      * Waits for the device, frees everything that is left and lets the context go. Closing again does nothing. Nothing
-     * is said of a device that is lost: what was on it is gone with it.
+     * is said of a device that is lost: what was on it is gone with it. While the thread to which the device belongs
+     * is alive, nobody else frees anything under it: it is refused from now on, and the end of the process frees.
      * @throws ComputeException what the driver refused to take back first; everything else is given back all the same
      */
     @Override
@@ -196,6 +217,15 @@ public final class CudaDevice implements AutoCloseable {
         if (closed) {
             return;
         }
+        requirePlatformThread();
+        Thread user = owner;
+        if (user != null && user != Thread.currentThread() && user.isAlive()) {
+            closed = true;
+            log.warn("thread {} still uses the CUDA device: what it holds is left to the end of the process",
+                    user.getName());
+            return;
+        }
+        owner = null;
         var refusals = new Refusals();
         refusals.of(this::enter);
         refusals.of(driver::synchronizeContext);

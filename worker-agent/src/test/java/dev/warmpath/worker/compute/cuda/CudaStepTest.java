@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import com.sun.management.ThreadMXBean;
 import dev.warmpath.worker.compute.Completion;
@@ -18,6 +19,8 @@ import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.Executors;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -173,6 +176,45 @@ class CudaStepTest {
         }
         for (int step = 0; step < 20; step++) {
             assertThat(rig.await(steps.get(step), 1)).containsExactly((step + 3) % 8);
+        }
+    }
+
+    // ---- threads
+
+    @Test
+    void whoever_submits_the_first_step_owns_the_card_and_other_threads_are_refused() throws Exception {
+        var model = rig.new Successor(1);                                      // loaded by this thread
+        SampledTokens drawn = rig.sampled(1);
+        try (var engine = Executors.newSingleThreadExecutor(Thread.ofPlatform().name("engine").factory())) {
+            assertThat(engine.submit(() -> rig.await(model.submit(drawn, 1), 1)).get()).containsExactly(4);
+            List<ThrowingCallable> calls = List.of(() -> rig.write(model.tokens, 2),
+                    () -> backend.embed(model.tokens, model.table, model.hidden, 1), () -> backend.submit(drawn, 1),
+                    () -> rig.readInts(model.tokens), () -> backend.allocate(DataType.I32, 1, 1),
+                    () -> backend.freeMemory());
+            for (ThrowingCallable call : calls) {
+                assertThatIllegalStateException().isThrownBy(call)
+                        .withMessage("the CUDA device belongs to thread engine, which submitted the first step: "
+                                + Thread.currentThread().getName() + " may only close it");
+            }
+            assertThat(engine.submit(() -> rig.await(model.submit(drawn, 2), 1)).get()).containsExactly(5);
+        }
+        backend.close();                                                       // the engine's thread has ended
+        assertThat(fake.live("device")).isZero();
+        assertThat(fake.live("context")).isZero();
+    }
+
+    @Test
+    void closing_beside_a_thread_that_still_computes_frees_nothing_under_it_and_refuses_its_next_call()
+            throws Exception {
+        var model = rig.new Successor(1);
+        SampledTokens drawn = rig.sampled(1);
+        try (var engine = Executors.newSingleThreadExecutor(Thread.ofPlatform().name("engine").factory())) {
+            engine.submit(() -> rig.await(model.submit(drawn, 1), 1)).get();
+            int memory = fake.live("device");
+            backend.close();
+            assertThat(fake.live("device")).isEqualTo(memory);
+            assertThat(engine.submit(() -> catchThrowable(() -> model.submit(drawn, 2))).get())
+                    .isInstanceOf(IllegalStateException.class).hasMessage("the CUDA device is closed");
         }
     }
 
