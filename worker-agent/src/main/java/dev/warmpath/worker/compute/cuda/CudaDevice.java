@@ -127,6 +127,7 @@ public final class CudaDevice implements AutoCloseable {
      * Makes the device's context the calling thread's, if it is not yet. Every call of this package does so by itself.
      * @throws IllegalStateException on a virtual thread, whose carrier may change under it, if the device belongs to
      *                               another thread, or if it is closed
+     * @throws DeviceLostException   if any call has found the device lost before: no other is tried
      */
     void enter() {
         if (closed) {
@@ -138,6 +139,7 @@ public final class CudaDevice implements AutoCloseable {
                     "the CUDA device belongs to thread %s, which submitted the first step: %s may only close it"
                             .formatted(user.getName(), Thread.currentThread().getName()));
         }
+        driver.requireDevice();
         if (CURRENT.get() != this) {
             requirePlatformThread();
             driver.setCurrentContext(context);
@@ -207,8 +209,8 @@ public final class CudaDevice implements AutoCloseable {
     }
 
     /**
-     * Waits for the device, frees everything that is left and lets the context go. Closing again does nothing. Nothing
-     * is said of a device that is lost: what was on it is gone with it. While the thread to which the device belongs
+     * Waits for the device, frees everything that is left and lets the context go. Closing again does nothing. A device
+     * that is lost is not touched: what was on it is gone with it, and calls might not come back. While the thread to which the device belongs
      * is alive, nobody else frees anything under it: it is refused from now on, and the end of the process frees.
      * @throws ComputeException what the driver refused to take back first; everything else is given back all the same
      */
@@ -226,7 +228,7 @@ public final class CudaDevice implements AutoCloseable {
             return;
         }
         owner = null;
-        var refusals = new Refusals();
+        var refusals = new Refusals(driver);
         refusals.of(this::enter);
         refusals.of(driver::synchronizeContext);
         for (DeviceObject object : List.copyOf(objects.reversed())) {
@@ -242,14 +244,23 @@ public final class CudaDevice implements AutoCloseable {
         refusals.report();
     }
 
-    /** Goes on after a failure and keeps the first; of a device that is lost it keeps nothing. */
+    /** Goes on after a failure and keeps the first; once the device is lost it does and keeps nothing. */
     private static final class Refusals {
 
+        private final CudaDriver driver;
         private @Nullable ComputeException first;
         private boolean deviceIsLost;
 
+        Refusals(CudaDriver driver) {
+            this.driver = driver;
+        }
+
         void of(Runnable step) {
+            if (deviceIsLost) {
+                return;
+            }
             try {
+                driver.requireDevice();
                 step.run();
             } catch (DeviceLostException lost) {
                 deviceIsLost = true;

@@ -9,6 +9,7 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.DeviceLostException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -60,8 +61,9 @@ record CudaDriver(
         NativeFunction cuModuleUnload,              // (CUmodule)
         NativeFunction cuModuleGetFunction,         // (CUfunction*, CUmodule, const char* name)
         NativeFunction cuFuncSetAttribute,          // (CUfunction, CUfunction_attribute, int value)
-        NativeFunction cuLaunchKernel) {            // (CUfunction, unsigned grid[3], unsigned block[3],
+        NativeFunction cuLaunchKernel,              // (CUfunction, unsigned grid[3], unsigned block[3],
                                                     //  unsigned sharedBytes, CUstream, void** parameters, void** extra)
+        AtomicReference<@Nullable String> loss) {   // why the device was lost; null while it is not
 
     // enum cudaError_enum in cuda.h
     private static final int SUCCESS = 0;
@@ -123,7 +125,8 @@ record CudaDriver(
                 library.function("cuModuleGetFunction", JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS),
                 library.function("cuFuncSetAttribute", JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT),
                 library.function("cuLaunchKernel", JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_INT,
-                        JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS, ADDRESS));
+                        JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG, ADDRESS, ADDRESS),
+                new AtomicReference<>());
     }
 
     // ---- driver and devices
@@ -380,7 +383,19 @@ record CudaDriver(
 
     private RuntimeException failure(int code, NativeFunction function, @Nullable String attempted) {
         String message = function.name() + ": " + codeText(code) + (attempted == null ? "" : ", " + attempted);
-        return isLoss(code) ? new DeviceLostException(message) : new ComputeException(message);
+        if (!isLoss(code)) {
+            return new ComputeException(message);
+        }
+        loss.compareAndSet(null, message);
+        return new DeviceLostException(message);
+    }
+
+    /** Once lost, ever lost: a later call might wait for the device without end. @throws DeviceLostException */
+    void requireDevice() {
+        String message = loss.get();
+        if (message != null) {
+            throw new DeviceLostException(message);
+        }
     }
 
     /** Such as {@code CUDA_ERROR_OUT_OF_MEMORY (2)}. */
@@ -401,6 +416,7 @@ record CudaDriver(
     private static boolean isLoss(int code) {
         return switch (code) {
             case 4,         // DEINITIALIZED: the driver is shutting down
+                 201,       // INVALID_CONTEXT: the one that is current here was destroyed
                  214,       // ECC_UNCORRECTABLE
                  220,       // NVLINK_UNCORRECTABLE
                  226,       // CONTAINED

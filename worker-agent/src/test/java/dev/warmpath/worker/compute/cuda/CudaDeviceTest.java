@@ -85,8 +85,8 @@ class CudaDeviceTest {
     @ParameterizedTest
     @CsvSource({"cuInit, 1, 802", "cuDriverGetVersion, 1, 1", "cuDeviceGetCount, 1, 3", "cuDeviceGet, 1, 101",
             "cuDeviceGetAttribute, 3, 1", "cuDeviceGetName, 1, 101", "cuDeviceTotalMem_v2, 1, 101",
-            "cuDevicePrimaryCtxRetain, 1, 2", "cuDevicePrimaryCtxRetain, 1, 46", "cuCtxSetCurrent, 1, 201",
-            "cuModuleLoadData, 1, 200", "cuModuleLoadData, 1, 222", "cuModuleLoadData, 1, 700", "cublasLtCreate, 1, 1",
+            "cuDevicePrimaryCtxRetain, 1, 2", "cuDevicePrimaryCtxRetain, 1, 46", "cuCtxSetCurrent, 1, 1",
+            "cuModuleLoadData, 1, 200", "cuModuleLoadData, 1, 222", "cublasLtCreate, 1, 1",
             "cublasLtMatmulDescCreate, 1, 3", "cublasLtMatmulDescSetAttribute, 1, 7",
             "cublasLtMatmulPreferenceCreate, 1, 3", "cublasLtMatmulPreferenceSetAttribute, 1, 7",
             "cublasLtMatmulPreferenceSetAttribute, 6, 7", "cuMemAlloc_v2, 1, 2"})
@@ -97,6 +97,16 @@ class CudaDeviceTest {
                 .hasMessageContaining(function + ": ").hasMessageContaining(" (" + code + ")")
                 .message().doesNotContain("\n");
         assertNothingIsLeft();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"cuCtxSetCurrent, 201", "cuModuleLoadData, 700"})
+    void device_that_is_lost_while_it_is_opened_is_named_and_not_touched_again(String function, int code) {
+        fake.fail(function, 1, code);
+
+        assertThatThrownBy(this::open).isInstanceOf(CudaUnavailableException.class)
+                .hasMessageContaining(function + ": ").hasMessageContaining(" (" + code + ")");
+        assertThat(fake.calls("cuCtxSynchronize") + fake.calls("cuDevicePrimaryCtxRelease_v2")).isZero();
     }
 
     @Test
@@ -209,18 +219,24 @@ class CudaDeviceTest {
 
     @ParameterizedTest
     @CsvSource({"700, CUDA_ERROR_ILLEGAL_ADDRESS", "719, CUDA_ERROR_LAUNCH_FAILED",
-            "214, CUDA_ERROR_ECC_UNCORRECTABLE"})
-    void fault_loses_the_device_for_good_and_closing_gives_back_what_it_can(int code, String name) throws Exception {
+            "214, CUDA_ERROR_ECC_UNCORRECTABLE", "201, CUDA_ERROR_INVALID_CONTEXT"})
+    void fault_loses_the_device_for_good_and_no_call_follows_not_even_to_close(int code, String name) throws Exception {
         CudaDevice device = open();
         CudaStream stream = device.newStream();
         device.allocate(100, "tensor");
+        int allocations = fake.calls("cuMemAlloc_v2");
         fake.fail("cuStreamSynchronize", 1, code);
 
         assertThatThrownBy(stream::synchronize).isInstanceOf(DeviceLostException.class)
                 .hasMessage("cuStreamSynchronize: %s (%d)".formatted(name, code));
-        assertThatThrownBy(() -> device.allocate(100, "more")).isInstanceOf(DeviceLostException.class);
+        assertThatThrownBy(() -> device.allocate(100, "more")).isInstanceOf(DeviceLostException.class)
+                .hasMessage("cuStreamSynchronize: %s (%d)".formatted(name, code));
         assertThatCode(device::close).doesNotThrowAnyException();
-        assertNothingIsLeft();
+        assertThat(fake.calls("cuMemAlloc_v2")).isEqualTo(allocations);
+        for (String release : List.of("cuCtxSynchronize", "cuMemFree_v2", "cuStreamDestroy_v2", "cuModuleUnload",
+                "cublasLtDestroy", "cuDevicePrimaryCtxRelease_v2")) {
+            assertThat(fake.calls(release)).as(release).isZero();
+        }
     }
 
     @Test
