@@ -31,6 +31,7 @@ import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.security.SecureRandom;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,6 +50,8 @@ import tools.jackson.databind.json.JsonMapper;
 class WorkerConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);
+    /** More than the HTTP server's 30 s of grace and the engine's 10 together. */
+    private static final Duration DEATH_GRACE = Duration.ofSeconds(45);
 
     @Bean
     FleetToken fleetToken(RouterLinkProperties properties,
@@ -155,7 +158,7 @@ class WorkerConfiguration {
         var loop = new EngineLoop(scheduler, cache, runner, publisher::publish, System::nanoTime);
         var intake = new RequestIntake(
                 publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
-        return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::die).start();
+        return new Engine(loop, intake, System::nanoTime, new EngineDeath(DEATH_GRACE)).start();
     }
 
     @Bean
@@ -165,13 +168,6 @@ class WorkerConfiguration {
                 cache.hostBlockCount(), plan.size().bytesPerBlock(), backend.cacheType().label(),
                 kv.memoryUtilizationOrDefault(), kv.swapSpace().toBytes(), cache.prefixCaching(),
                 kv.hashSettings().algorithm());
-    }
-
-    /** An engine whose books are wrong must not answer anybody: whoever runs this process starts it anew. */
-    private static void die(Throwable cause) {
-        log.error("the engine broke, this worker ends", cause);
-        // not from the engine's own thread: shutting down waits for it
-        Thread.ofPlatform().name("engine-death").start(() -> System.exit(1));
     }
 
     @Bean
