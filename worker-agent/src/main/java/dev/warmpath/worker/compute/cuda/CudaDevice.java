@@ -3,6 +3,7 @@ package dev.warmpath.worker.compute.cuda;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.DeviceLostException;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.SequencedSet;
@@ -19,6 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class CudaDevice implements AutoCloseable {
 
+    private static final Duration OWNER_TO_END = Duration.ofSeconds(1);
     private static final Logger log = LoggerFactory.getLogger(CudaDevice.class);
 
     /** The device whose context is the calling thread's: the driver keeps that by thread, whatever opens it. */
@@ -221,7 +223,7 @@ public final class CudaDevice implements AutoCloseable {
         }
         requirePlatformThread();
         Thread user = owner;
-        if (user != null && user != Thread.currentThread() && user.isAlive()) {
+        if (user != null && user != Thread.currentThread() && !hasEnded(user)) {
             closed = true;
             log.warn("thread {} still uses the CUDA device: what it holds is left to the end of the process",
                     user.getName());
@@ -242,6 +244,16 @@ public final class CudaDevice implements AutoCloseable {
         closed = true;
         refusals.of(() -> driver.releasePrimaryContext(card.handle()));
         refusals.report();
+    }
+
+    /** Waits a moment for a thread that may be on its way out. */
+    private static boolean hasEnded(Thread thread) {
+        try {
+            return thread.join(OWNER_TO_END);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return !thread.isAlive();
+        }
     }
 
     /** Goes on after a failure and keeps the first; once the device is lost it does and keeps nothing. */
