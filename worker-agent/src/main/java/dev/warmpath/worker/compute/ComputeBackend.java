@@ -25,9 +25,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Rows are independent.</b> On processors a row of a result depends on nothing but its own inputs, bit for bit:
  * not on the other rows, their number, block size or threads. On a GPU it may differ in the last bits.
  *
- * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. Whatever an
- * operation or {@link #submit} throws, the step ends with it: what was enqueued for it has run or never will. What the
- * device finds out is {@link ComputeException}, at the call or at {@link #await}; it belongs to that step alone, the
+ * <p><b>Errors.</b> Wrong shapes, types or foreign handles are {@link IllegalArgumentException} at the call. Whatever
+ * an operation or {@link #submit} throws, the step ends with it: what was enqueued for it has run or never will. What
+ * the device finds out is {@link ComputeException}, at the call or at {@link #await}; it belongs to that step alone, the
  * others that are outstanding can be awaited as before. A device that is gone is {@link DeviceLostException}, of this
  * step and of all others. One thread uses a backend at a time.
  */

@@ -37,9 +37,9 @@ import org.jspecify.annotations.Nullable;
  *   await:   wait for the results' event
  * </pre>
  * A step in which every sequence decodes one token is replayed as a graph, with its row count rounded up to a bucket,
- * between the kernels that feed and draw its tokens; all others are launched kernel by kernel with the rows they have. Everything runs on one stream, except that blocks
- * cross to and from the host tier on another. The host never waits for the card except in {@link #await} and
- * {@link #read}, and where a ring of pinned memory has run full.
+ * between the kernels that feed and draw its tokens; all others are launched kernel by kernel with the rows they have.
+ * Everything runs on one stream, except that blocks cross to and from the host tier on another. The host never waits
+ * for the card except in {@link #await} and {@link #read}, and where a ring of pinned memory has run full.
  *
  * <p>Whoever loads the model may be another thread than the engine's: the one that submits the first step owns the card
  * from then on, and every other thread is refused by {@link IllegalStateException}. Only {@link #close} is for all.

@@ -212,8 +212,9 @@ public final class CudaDevice implements AutoCloseable {
 
     /**
      * Waits for the device, frees everything that is left and lets the context go. Closing again does nothing. A device
-     * that is lost is not touched: what was on it is gone with it, and calls might not come back. While the thread to which the device belongs
-     * is alive, nobody else frees anything under it: it is refused from now on, and the end of the process frees.
+     * that is lost is not touched: what was on it is gone with it, and calls might not come back. While the thread to
+     * which the device belongs is alive, nobody else frees anything under it: it is refused from now on, and the end of
+     * the process frees.
      * @throws ComputeException what the driver refused to take back first; everything else is given back all the same
      */
     @Override

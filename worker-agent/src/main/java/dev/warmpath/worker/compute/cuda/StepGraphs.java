@@ -18,7 +18,7 @@ final class StepGraphs {
 
     /** The largest step that is replayed, in rows. */
     static final int MAX_ROWS = 256;
-    /** Of a model: its buckets, by widths of block tables. Oldest go first. */
+    /** Of a model: its buckets, by grids of attention and widths of block tables. Oldest go first. */
     private static final int MAX_GRAPHS = 128;
     /** So many programs may turn out not to be replayable: by then the reason is not theirs, and trying takes time. */
     private static final int MOST_REFUSALS = 4;
@@ -94,8 +94,8 @@ final class StepGraphs {
 
     private void refuse(Key key, ComputeException reason) {
         refused.add(key);
-        log.warn("a step of {} rows cannot be replayed as a graph, from now on its kernels are launched one by one{}: {}",
-                key.rows, refused.size() == MOST_REFUSALS ? ", and no other step is captured any more" : "",
+        log.warn("a step of {} rows cannot be a graph, from now on its kernels are launched one by one{}: {}", key.rows,
+                refused.size() == MOST_REFUSALS ? ", and no other step is captured any more" : "",
                 reason.getMessage());
     }
 

@@ -166,11 +166,11 @@ class CudaDeviceTest {
                 .hasMessageStartingWith("/nowhere/libcuda.so.1, named by warmpath.compute.cuda.driver");
 
         fake.devices(0, 9, 0, GIB, 13_000);
-        assertThatThrownBy(() -> CudaDevice.open(OpenCard.settings(fake), none))
+        assertThatThrownBy(() -> CudaDevice.open(fake.settings(), none))
                 .isInstanceOf(CudaUnavailableException.class).hasMessageStartingWith("this machine has no CUDA device");
 
         fake.devices(1, 9, 0, GIB, 13_000);
-        assertThatThrownBy(() -> CudaDevice.open(OpenCard.settings(fake), none))
+        assertThatThrownBy(() -> CudaDevice.open(fake.settings(), none))
                 .isInstanceOf(CudaUnavailableException.class).hasMessageStartingWith("there are no kernels");
         assertNothingIsLeft();
     }
