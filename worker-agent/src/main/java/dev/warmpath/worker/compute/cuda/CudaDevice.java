@@ -114,9 +114,9 @@ public final class CudaDevice implements AutoCloseable {
         return card.totalBytes();
     }
 
-    /** Memory that nobody has taken, other processes included. */
+    /** Memory that nobody has taken, other processes included. Any thread may ask, whoever owns the device. */
     public long freeBytes() {
-        enter();
+        takeContext();
         return driver.memoryInfo()[0];
     }
 
@@ -132,14 +132,18 @@ public final class CudaDevice implements AutoCloseable {
      * @throws DeviceLostException   if any call has found the device lost before: no other is tried
      */
     void enter() {
-        if (closed) {
-            throw new IllegalStateException("the CUDA device is closed");
-        }
         Thread user = owner;
-        if (user != null && user != Thread.currentThread()) {
+        if (!closed && user != null && user != Thread.currentThread()) {
             throw new IllegalStateException(
                     "the CUDA device belongs to thread %s, which submitted the first step: %s may only close it"
                             .formatted(user.getName(), Thread.currentThread().getName()));
+        }
+        takeContext();
+    }
+
+    private void takeContext() {
+        if (closed) {
+            throw new IllegalStateException("the CUDA device is closed");
         }
         driver.requireDevice();
         if (CURRENT.get() != this) {
