@@ -17,7 +17,6 @@ import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
@@ -58,18 +57,12 @@ public final class CudaBackend implements ComputeBackend {
     private final Handles handles;
     private final CudaStream stream;
     private final Staging staging;
-    private final Launcher launcher;
-    private final StepGraphs graphs;
+    private final AttentionPlan plan;
+    private final StepRunner runner;
     private final BlockCopier blockCopier;
     private final StepResults results;
-    private final AttentionPlan plan;
-    private final StepProgram program = new StepProgram();
     private final List<SwapStream> swaps = new ArrayList<>();
     private final ArrayDeque<SubmittedStep> outstanding = new ArrayDeque<>();
-    /** What replayed steps read from one place, whatever step it is: the plan, and how many rows live. */
-    private final DevicePointer replayedPlan;
-    private final DevicePointer liveRows;
-    private final MemorySegment liveRowCount = Arena.ofAuto().allocate(ValueLayout.JAVA_INT);
     private long submittedSteps;
 
     private record SubmittedStep(Completion completion, SampledTokens sampled, int rowCount, StepResults.Slot result) {
@@ -109,100 +102,10 @@ public final class CudaBackend implements ComputeBackend {
         handles = new Handles(device);
         stream = device.newStream();
         staging = new Staging(device, stream);
-        launcher = new Launcher(device, stream);
-        graphs = new StepGraphs(stream);
+        plan = new AttentionPlan(device.multiprocessors());
+        runner = new StepRunner(device, stream, staging, plan);
         blockCopier = new BlockCopier(device, stream, staging);
         results = new StepResults(device, stream);
-        plan = new AttentionPlan(device.multiprocessors());
-        replayedPlan = device.allocate(plan.decodeBytes(StepGraphs.MAX_ROWS, 1), "a step's plan");
-        liveRows = device.allocate(Integer.BYTES, "a step's row count");
-    }
-
-    // ---- running what was recorded
-
-    /** Where and how wide a program is launched. @param rows of the body; {@link #EXACT}: what each operation has */
-    private record Pass(int rows, @Nullable DevicePointer live, Launcher.Reach reach) {
-
-        static final int EXACT = 0;
-    }
-
-    /** Runs what was recorded. Afterwards nothing is recorded or staged, whether it worked or not. */
-    private void run(boolean mayReplay) {
-        if (program.isEmpty() && staging.isEmpty()) {
-            return;
-        }
-        try {
-            Pass pass = prepare(mayReplay);
-            if (pass.rows() == Pass.EXACT) {
-                launch(pass, 0, program.operations().size());
-            } else {
-                replay(pass, program.bodyStart(), program.bodyEnd());
-            }
-        } finally {
-            program.clear();
-            staging.close();
-        }
-    }
-
-    /** Runs operations once and captures them, in the way in which {@link #submit} would run them. */
-    CudaGraph capture(Runnable operations) {
-        run(false);
-        operations.run();
-        try {
-            Pass pass = prepare(true);
-            return graphs.launchAndCapture(() -> launch(pass, 0, program.operations().size()));
-        } finally {
-            program.clear();
-            staging.close();
-        }
-    }
-
-    /** Decides how the program is launched, and sends the plan of its attention and all that was staged. */
-    private Pass prepare(boolean mayReplay) {
-        int rows = program.bodyRowCount();
-        boolean decodes = !program.attends() || plan.decodeCount() == rows && plan.tileCount() == 0;
-        boolean replays = mayReplay && decodes && rows > 0 && rows <= StepGraphs.MAX_ROWS;
-        Pass pass = replays ? replayed(rows) : new Pass(Pass.EXACT, null, exactReach());
-        staging.send();
-        return pass;
-    }
-
-    private Pass replayed(int rows) {
-        int bucket = StepGraphs.bucket(rows);
-        liveRowCount.set(ValueLayout.JAVA_INT, 0, rows);
-        staging.write(liveRows, liveRowCount);
-        if (!program.attends()) {
-            return new Pass(bucket, liveRows, Launcher.Reach.NOTHING);
-        }
-        staging.write(replayedPlan, plan.decode());
-        return new Pass(bucket, liveRows, new Launcher.Reach(replayedPlan, plan.workGrid(bucket, program.kvHeads()),
-                plan.reduceGrid(bucket, program.kvHeads()), null, 0));
-    }
-
-    private Launcher.Reach exactReach() {
-        if (!program.attends()) {
-            return Launcher.Reach.NOTHING;
-        }
-        return new Launcher.Reach(plan.workCount() == 0 ? null : staging.place(plan.decode()), plan.workCount(),
-                plan.reduceCount(), plan.tileCount() == 0 ? null : staging.place(plan.tiles()), plan.tileCount());
-    }
-
-    /** Feeding and drawing tokens stay out of the graph, which then serves every step, wherever those are kept. */
-    private void replay(Pass pass, int bodyStart, int bodyEnd) {
-        launch(pass, 0, bodyStart);
-        graphs.launch(program.operations().subList(bodyStart, bodyEnd), pass.rows(), pass.reach(),
-                () -> launch(pass, bodyStart, bodyEnd));
-        launch(pass, bodyEnd, program.operations().size());
-    }
-
-    private void launch(Pass pass, int from, int to) {
-        int bodyStart = program.bodyStart();
-        int bodyEnd = program.bodyEnd();
-        for (int i = from; i < to; i++) {
-            boolean exact = pass.rows() == Pass.EXACT || i < bodyStart || i >= bodyEnd;
-            launcher.launch(program.operations().get(i), exact ? program.rowCount(i) : pass.rows(),
-                    exact ? null : pass.live(), pass.reach());
-        }
     }
 
     // ---- steps
@@ -215,7 +118,7 @@ public final class CudaBackend implements ComputeBackend {
             CudaTensor tokens = handles.ints(sampled.tokens(), rowCount);
             CudaTensor logprobs = handles.floats(sampled.logprobs(), rowCount);
             requireNotOutstanding(sampled);
-            run(true);
+            runner.run(true);
             return results.bring(tokens, logprobs, rowCount);
         });
         var completion = new Completion(++submittedSteps);
@@ -336,23 +239,11 @@ public final class CudaBackend implements ComputeBackend {
             var attention = new Operation.Attention(handles.activations(qkv, rowCount),
                     handles.ints(batch.blockTables(), 0), batch.blockTableStride(), pages, layer,
                     handles.activations(output, rowCount));
-            arrange(batch, pages.shape().kvHeadCount());
+            runner.attendIn(batch, pages.shape().kvHeadCount(),
+                    handles.ints(batch.queryStarts(), batch.sequenceCount() + 1),
+                    handles.ints(batch.contextLengths(), batch.sequenceCount()));
             return attention;
         });
-    }
-
-    /** Plans the batch's attention, unless that is done; another batch's is launched before. */
-    private void arrange(PagedBatch batch, int kvHeads) {
-        if (program.attendsIn(batch, kvHeads)) {
-            return;
-        }
-        if (program.attends()) {
-            run(false);
-        }
-        int[] queryStarts = handles.ints(batch.queryStarts(), batch.sequenceCount() + 1).written();
-        int[] contextLengths = handles.ints(batch.contextLengths(), batch.sequenceCount()).written();
-        plan.arrange(queryStarts, contextLengths, batch.sequenceCount(), kvHeads);
-        program.attendIn(batch, kvHeads);
     }
 
     @Override
@@ -386,7 +277,7 @@ public final class CudaBackend implements ComputeBackend {
         device.enter();
         Operation checked = endingStep(operation);
         if (rowCount > 0) {
-            program.add(checked, rowCount);
+            runner.record(checked, rowCount);
         }
     }
 
@@ -398,7 +289,7 @@ public final class CudaBackend implements ComputeBackend {
         try {
             return part.get();
         } catch (RuntimeException refused) {
-            program.clear();
+            runner.forget();
             throw refused;
         }
     }
@@ -409,7 +300,7 @@ public final class CudaBackend implements ComputeBackend {
     public void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction) {
         device.enter();
         Shapes.copyBlocks(cache, mapping, direction);
-        run(false);
+        runner.run(false);
         blockCopier.copy(handles.cache(cache), mapping, direction);
     }
 
@@ -421,8 +312,8 @@ public final class CudaBackend implements ComputeBackend {
         Shapes.write(target, values);
         CudaTensor tensor = handles.tensor(target);
         long bytes = values.byteSize();
-        if (!program.isEmpty() || !staging.takes(tensor.memory, bytes)) {
-            run(false);
+        if (runner.hasRecorded() || !staging.takes(tensor.memory, bytes)) {
+            runner.run(false);
         }
         if (staging.takes(tensor.memory, bytes)) {
             staging.write(tensor.memory, values);
@@ -438,7 +329,7 @@ public final class CudaBackend implements ComputeBackend {
         device.enter();
         Shapes.rows(source, rowCount);
         CudaTensor tensor = handles.tensor(source);
-        run(false);
+        runner.run(false);
         DevicePointer leading = tensor.leading(rowCount);
         staging.readThrough(leading, values.asSlice(0, leading.bytes()));
     }
@@ -448,7 +339,7 @@ public final class CudaBackend implements ComputeBackend {
         device.enter();
         Shapes.upload(weight, firstRow, rowCount, type, values);
         DevicePointer target = handles.weight(weight).rows(firstRow, rowCount);
-        run(false);
+        runner.run(false);
         staging.writeThrough(target, target.bytes(), type == DataType.BF16
                 ? (offset, part) -> MemorySegment.copy(values, offset, part, 0, part.byteSize())
                 : (offset, part) -> narrow(values, offset / DataType.BF16.bytes(), part));
@@ -547,6 +438,11 @@ public final class CudaBackend implements ComputeBackend {
         return device.describe();
     }
 
+    /** As {@link StepRunner#capture}. */
+    CudaGraph capture(Runnable operations) {
+        return runner.capture(operations);
+    }
+
     /** Times operations and copies on this card. */
     public DeviceTimer timer() {
         return new DeviceTimer(this, device, stream);
@@ -554,7 +450,7 @@ public final class CudaBackend implements ComputeBackend {
 
     /** Waits for everything enqueued, copies to and from the host tier included. */
     void synchronize() {
-        run(false);
+        runner.run(false);
         stream.synchronize();
         swaps.forEach(SwapStream::synchronize);
     }
