@@ -36,20 +36,28 @@ public final class StepOutput {
         return logprobs.getAtIndex(ValueLayout.JAVA_FLOAT, Objects.checkIndex(index, count));
     }
 
-    /** For backends: int32 [capacity], to be filled before {@link #filled}. */
-    public MemorySegment tokens() {
-        return tokens;
+    /** For backends: nothing came back. */
+    void clear() {
+        count = 0;
     }
 
-    /** For backends: float32 [capacity], to be filled before {@link #filled}. */
-    public MemorySegment logprobs() {
-        return logprobs;
-    }
-
-    /** For backends: says how many rows are valid now. */
-    public void filled(int rowCount) {
+    /**
+     * For backends: takes what a step drew.
+     * @param drawn         int32 [≥ rowCount]
+     * @param drawnLogprobs float32 [≥ rowCount]
+     * @throws ComputeException if a row's logits were unusable; the output is then empty
+     */
+    public void fill(MemorySegment drawn, MemorySegment drawnLogprobs, int rowCount) {
         Objects.checkFromToIndex(0, rowCount, capacity);
-        this.count = rowCount;
+        clear();
+        for (int row = 0; row < rowCount; row++) {
+            if (drawn.getAtIndex(ValueLayout.JAVA_INT, row) == SampledTokens.NO_TOKEN) {
+                throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
+            }
+        }
+        MemorySegment.copy(drawn, 0, tokens, 0, (long) rowCount * Integer.BYTES);
+        MemorySegment.copy(drawnLogprobs, 0, logprobs, 0, (long) rowCount * Float.BYTES);
+        count = rowCount;
     }
 
     public int capacity() {

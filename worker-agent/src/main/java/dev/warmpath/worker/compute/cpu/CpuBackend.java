@@ -9,6 +9,7 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
@@ -16,8 +17,6 @@ import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.util.ArrayDeque;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
@@ -29,10 +28,7 @@ abstract class CpuBackend implements ComputeBackend {
 
     private final TokenSampler sampler = new TokenSampler();
     private final int panelWidth;
-    private final ArrayDeque<SubmittedStep> outstanding = new ArrayDeque<>();
-    private long submittedSteps;
-
-    private record SubmittedStep(Completion completion, SampledTokens sampled, int rowCount) {}
+    private final OutstandingSteps<SampledTokens> outstanding = new OutstandingSteps<>();
 
     /** @param panelWidth outputs that lie together in a weight's panel */
     CpuBackend(int panelWidth) {
@@ -223,41 +219,15 @@ abstract class CpuBackend implements ComputeBackend {
     @Override
     public final Completion submit(SampledTokens sampled, int rowCount) {
         Shapes.rows(sampled.tokens(), rowCount);
-        for (SubmittedStep step : outstanding) {
-            if (step.sampled().tokens() == sampled.tokens()) {
-                throw new IllegalStateException("step %d drew into the same tensor and has not been awaited"
-                        .formatted(step.completion().stepNumber()));
-            }
-        }
-        var completion = new Completion(++submittedSteps);
-        outstanding.addLast(new SubmittedStep(completion, sampled, rowCount));
-        return completion;
+        outstanding.requireFree(sampled);
+        return outstanding.add(sampled, rowCount, sampled);
     }
 
     @Override
     public final void await(Completion completion, StepOutput output) {
-        SubmittedStep step = outstanding.peekFirst();
-        if (step == null || !step.completion().equals(completion)) {
-            throw new IllegalStateException(
-                    "step %d is not the oldest outstanding one".formatted(completion.stepNumber()));
-        }
-        int rowCount = step.rowCount();
-        if (rowCount > output.capacity()) {
-            throw new IllegalArgumentException(
-                    "step brings %d tokens, the output takes %d".formatted(rowCount, output.capacity()));
-        }
-        outstanding.removeFirst();
-        output.filled(0);
-        int[] tokens = Handles.ints(step.sampled().tokens(), rowCount);
-        for (int row = 0; row < rowCount; row++) {
-            if (tokens[row] == SampledTokens.NO_TOKEN) {
-                throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
-            }
-        }
-        float[] logprobs = Handles.floats(step.sampled().logprobs(), rowCount);
-        MemorySegment.copy(tokens, 0, output.tokens(), ValueLayout.JAVA_INT, 0, rowCount);
-        MemorySegment.copy(logprobs, 0, output.logprobs(), ValueLayout.JAVA_FLOAT, 0, rowCount);
-        output.filled(rowCount);
+        var step = outstanding.take(completion, output);
+        output.fill(MemorySegment.ofArray(Handles.ints(step.result().tokens(), step.rowCount())),
+                MemorySegment.ofArray(Handles.floats(step.result().logprobs(), step.rowCount())), step.rowCount());
     }
 
     @Override

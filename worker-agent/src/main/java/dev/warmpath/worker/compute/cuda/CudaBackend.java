@@ -11,6 +11,7 @@ import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.DeviceLostException;
 import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
@@ -19,7 +20,6 @@ import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -62,11 +62,7 @@ public final class CudaBackend implements ComputeBackend {
     private final BlockCopier blockCopier;
     private final StepResults results;
     private final List<SwapStream> swaps = new ArrayList<>();
-    private final ArrayDeque<SubmittedStep> outstanding = new ArrayDeque<>();
-    private long submittedSteps;
-
-    private record SubmittedStep(Completion completion, SampledTokens sampled, int rowCount, StepResults.Slot result) {
-    }
+    private final OutstandingSteps<StepResults.Slot> outstanding = new OutstandingSteps<>();
 
     /**
      * Opens the card.
@@ -117,56 +113,23 @@ public final class CudaBackend implements ComputeBackend {
             Shapes.rows(sampled.tokens(), rowCount);
             CudaTensor tokens = handles.ints(sampled.tokens(), rowCount);
             CudaTensor logprobs = handles.floats(sampled.logprobs(), rowCount);
-            requireNotOutstanding(sampled);
+            outstanding.requireFree(sampled);
             runner.run(true);
             return results.bring(tokens, logprobs, rowCount);
         });
-        var completion = new Completion(++submittedSteps);
-        outstanding.addLast(new SubmittedStep(completion, sampled, rowCount, result));
-        return completion;
-    }
-
-    private void requireNotOutstanding(SampledTokens sampled) {
-        for (SubmittedStep step : outstanding) {
-            if (step.sampled().tokens() == sampled.tokens()) {
-                throw new IllegalStateException("step %d drew into the same tensor and has not been awaited"
-                        .formatted(step.completion().stepNumber()));
-            }
-        }
+        return outstanding.add(sampled, rowCount, result);
     }
 
     @Override
     public void await(Completion completion, StepOutput output) {
         device.enter();
-        SubmittedStep step = outstanding.peekFirst();
-        if (step == null || !step.completion().equals(completion)) {
-            throw new IllegalStateException(
-                    "step %d is not the oldest outstanding one".formatted(completion.stepNumber()));
-        }
-        if (step.rowCount() > output.capacity()) {
-            throw new IllegalArgumentException(
-                    "step brings %d tokens, the output takes %d".formatted(step.rowCount(), output.capacity()));
-        }
-        outstanding.removeFirst();
-        output.filled(0);
+        var step = outstanding.take(completion, output);
         try {
             step.result().arrived().synchronize();
-            hand(step, output);
+            output.fill(step.result().tokens(), step.result().logprobs(), step.rowCount());
         } finally {
             results.giveBack(step.result());
         }
-    }
-
-    private static void hand(SubmittedStep step, StepOutput output) {
-        MemorySegment tokens = step.result().tokens();
-        for (int row = 0; row < step.rowCount(); row++) {
-            if (tokens.getAtIndex(ValueLayout.JAVA_INT, row) == SampledTokens.NO_TOKEN) {
-                throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
-            }
-        }
-        MemorySegment.copy(tokens, 0, output.tokens(), 0, (long) step.rowCount() * Integer.BYTES);
-        MemorySegment.copy(step.result().logprobs(), 0, output.logprobs(), 0, (long) step.rowCount() * Float.BYTES);
-        output.filled(step.rowCount());
     }
 
     // ---- operations, recorded
