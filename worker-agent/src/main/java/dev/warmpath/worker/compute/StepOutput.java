@@ -7,7 +7,7 @@ import java.util.Objects;
 
 /**
  * What came back from a step: the drawn tokens in the order of the sampled sequences. Made once, filled by each
- * {@code await}; native memory, so that a device can copy into it, freed with this object.
+ * {@code await}; native memory, freed with this object.
  */
 public final class StepOutput {
 
