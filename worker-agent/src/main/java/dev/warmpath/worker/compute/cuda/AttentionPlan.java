@@ -3,7 +3,6 @@ package dev.warmpath.worker.compute.cuda;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.util.Arrays;
 
 /**
  * Who computes what in the attention of one step: the same for every layer, so it is arranged once on the host and
@@ -46,6 +45,7 @@ final class AttentionPlan {
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
 
     private final int waveBlocks;
+    private final LargestFirst order = new LargestFirst();
     private MemorySegment decode = segment(HEADER_INTS);
     private MemorySegment tiles = segment(TILE_INTS);
     /** [decodes]: blocks of each sequence that decodes; and which sequence that is. */
@@ -54,8 +54,6 @@ final class AttentionPlan {
     /** [tiles], in the order of their rows: the sequence of each, and its first row. */
     private int[] tileSequences = new int[16];
     private int[] tileRows = new int[16];
-    /** Sort keys: the larger something is, the smaller its key; its index in the low half. */
-    private long[] order = new long[16];
     private int decodeCount;
     private int workCount;
     private int reduceCount;
@@ -127,13 +125,12 @@ final class AttentionPlan {
     }
 
     private void reserve(int sequenceCount, int tokenCount, int kvHeads) {
-        int mostTiles = tokenCount / TILE_ROWS + sequenceCount;
+        int mostTiles = mostTiles(tokenCount, sequenceCount);
         if (blockCounts.length < sequenceCount) {
             blockCounts = new int[2 * sequenceCount];
             sequences = new int[2 * sequenceCount];
         }
-        if (order.length < mostTiles) {
-            order = new long[2 * mostTiles];
+        if (tileSequences.length < mostTiles) {
             tileSequences = new int[2 * mostTiles];
             tileRows = new int[2 * mostTiles];
         }
@@ -143,6 +140,10 @@ final class AttentionPlan {
         if (tiles.byteSize() < (long) mostTiles * TILE_INTS * Integer.BYTES) {
             tiles = segment(2L * mostTiles * TILE_INTS);
         }
+    }
+
+    private static int mostTiles(int tokenCount, int sequenceCount) {
+        return tokenCount / TILE_ROWS + sequenceCount;
     }
 
     private static MemorySegment segment(long ints) {
@@ -207,16 +208,17 @@ final class AttentionPlan {
     // ---- items and tiles
 
     private void arrangeDecodes(int[] queryStarts, int[] contextLengths, int piece) {
+        order.restart(decodeCount);
         for (int i = 0; i < decodeCount; i++) {
-            order[i] = sortKey(Math.ceilDiv(blockCounts[i], pieces(blockCounts[i], piece)), i);
+            order.add(Math.ceilDiv(blockCounts[i], pieces(blockCounts[i], piece)));
         }
-        Arrays.sort(order, 0, decodeCount);
+        order.sort();
         workCount = 0;
         reduceCount = 0;
         partialCount = 0;
         int firstReduce = HEADER_INTS + WORK_INTS * pieces(piece);
         for (int i = 0; i < decodeCount; i++) {
-            int index = (int) order[i];
+            int index = order.index(i);
             int sequence = sequences[index];
             int row = queryStarts[sequence];
             int count = pieces(blockCounts[index], piece);
@@ -242,6 +244,7 @@ final class AttentionPlan {
     }
 
     private void arrangeTiles(int[] queryStarts, int[] contextLengths, int sequenceCount) {
+        order.restart(mostTiles(queryStarts[sequenceCount], sequenceCount));
         int count = 0;
         for (int sequence = 0; sequence < sequenceCount; sequence++) {
             int start = queryStarts[sequence];
@@ -249,24 +252,20 @@ final class AttentionPlan {
             int firstPosition = contextLengths[sequence] - (end - start);
             for (int row = start; row < end && end - start > 1; row += TILE_ROWS) {
                 int lastRow = Math.min(end, row + TILE_ROWS) - 1;
-                order[count] = sortKey(firstPosition + lastRow - start, count);
+                order.add(firstPosition + lastRow - start);
                 tileSequences[count] = sequence;
                 tileRows[count++] = row;
             }
         }
-        Arrays.sort(order, 0, count);
+        order.sort();
         for (int tile = 0; tile < count; tile++) {
-            int sequence = tileSequences[(int) order[tile]];
-            int row = tileRows[(int) order[tile]];
+            int sequence = tileSequences[order.index(tile)];
+            int row = tileRows[order.index(tile)];
             int firstPosition = contextLengths[sequence] - (queryStarts[sequence + 1] - row);
             put(tiles, TILE_INTS * tile, sequence, row, firstPosition,
                     Math.min(TILE_ROWS, queryStarts[sequence + 1] - row));
         }
         tileCount = count;
-    }
-
-    private static long sortKey(int size, int index) {
-        return (long) (Integer.MAX_VALUE - size) << Integer.SIZE | index;
     }
 
     private static void put(MemorySegment target, int index, int a, int b, int c, int d) {

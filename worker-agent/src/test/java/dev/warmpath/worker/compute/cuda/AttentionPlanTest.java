@@ -236,25 +236,23 @@ class AttentionPlanTest {
                 .withMessage("a step of 8193 sequences, takes 8192");
     }
 
+    /**
+     * All rounds do the same. What the virtual machine allocates for itself, when it links, makes one of them louder,
+     * never quieter; nothing is warmed up, so that silence does not come from a compiler that removes objects.
+     */
     @Test
     void arranging_a_step_again_allocates_nothing() {
         int[] lengths = ragged();
         int[] starts = starts(64, 1);
         int[] promptStarts = starts(64, 100);
-        for (int i = 0; i < 20_000; i++) {
+        var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long quietestBytes = Long.MAX_VALUE;
+        for (int round = 0; round < 10; round++) {
+            long before = threads.getCurrentThreadAllocatedBytes();
             plan.arrange(starts, lengths, 64, 8);
             plan.arrange(promptStarts, lengths, 64, 8);
+            quietestBytes = Math.min(quietestBytes, threads.getCurrentThreadAllocatedBytes() - before);
         }
-        var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        int silentRounds = 0;
-        for (int round = 0; round < 10; round++) {                // the compiler may still be at work in one of them
-            long before = threads.getCurrentThreadAllocatedBytes();
-            for (int i = 0; i < 100; i++) {
-                plan.arrange(starts, lengths, 64, 8);
-                plan.arrange(promptStarts, lengths, 64, 8);
-            }
-            silentRounds += threads.getCurrentThreadAllocatedBytes() == before ? 1 : 0;
-        }
-        assertThat(silentRounds).isPositive();
+        assertThat(quietestBytes).isZero();
     }
 }
