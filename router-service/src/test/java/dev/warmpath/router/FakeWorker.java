@@ -95,11 +95,11 @@ public final class FakeWorker implements AutoCloseable {
         return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids)).concatWith(Flux.never()));
     }
 
-    /** Draws the first of these tokens, pauses, draws the others and ends well. */
-    public static Script pausing(Duration pause, int... ids) {
+    /** Draws the first of these tokens, waits for {@code goOn} to end, draws the others and ends well. */
+    public static Script pausing(Mono<?> goOn, int... ids) {
         List<String> lines = tokenLines(ids);
         return (request, response) -> send(response, Flux.just(lines.getFirst())
-                .concatWith(Flux.fromIterable(lines.subList(1, lines.size())).delaySubscription(pause))
+                .concatWith(Flux.fromIterable(lines.subList(1, lines.size())).delaySubscription(goOn))
                 .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, ids.length))));
     }
 

@@ -25,6 +25,7 @@ import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -46,15 +47,16 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The whole router on free ports, a model of 64 tokens of context with blocks of 4, and fake workers that join it.
- * After each test the workers leave, and no permit and no booking may be left.
+ * After each test the workers leave, and no permit and no booking may be left. Leases and deadlines are longer than any
+ * test, so that a machine that is held up fails none; a test of a deadline sets that one.
  */
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
     "management.server.port=0",
-    "warmpath.fleet.lease-duration=10m",
+    "warmpath.fleet.lease-duration=1h",
     "warmpath.openai.heartbeat=400ms",
     "warmpath.admission.max-in-flight=4",
-    "warmpath.dispatch.first-token-timeout=1500ms",
-    "warmpath.dispatch.inter-token-timeout=1s",
+    "warmpath.dispatch.first-token-timeout=1h",
+    "warmpath.dispatch.inter-token-timeout=1h",
 })
 public abstract class RunningRouter {
 
@@ -68,7 +70,8 @@ public abstract class RunningRouter {
     protected static final String REVISION = PARTS.revision();
     protected static final ModelTokenizer TOKENIZER = new ModelTokenizer(new ModelFiles(
             resource("byte-level.json"), resource("tokenizer_config.json"), null, null));
-    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    /** Longer than any machine takes, and shorter than the deadlines: an answer in time is nobody's deadline. */
+    private static final Duration PATIENCE = Duration.ofMinutes(10);
     private static final HttpClient HTTP = HttpClient.newHttpClient();
     protected static final JsonMapper JSON = JsonMapper.builder().build();
 
@@ -178,6 +181,34 @@ public abstract class RunningRouter {
 
     protected static JsonNode json(HttpResponse<String> response) {
         return JSON.readTree(response.body());
+    }
+
+    /** A completion request over a plain socket: a library would hide how the connection ends. */
+    protected Socket rawClient(String body) throws IOException {
+        String json = body.replace('\'', '"');
+        var socket = new Socket("127.0.0.1", port);
+        socket.getOutputStream().write(("POST /v1/completions HTTP/1.1\r\nhost: localhost\r\n"
+                + "content-type: application/json\r\ncontent-length: " + json.length() + "\r\n\r\n" + json)
+                .getBytes(StandardCharsets.US_ASCII));
+        return socket;
+    }
+
+    /** All that comes until the router ends the connection. */
+    protected String rawCompletion(String body) throws IOException {
+        try (Socket socket = rawClient(body)) {
+            return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    /** A stream that began well and was cut: its last event is this error, and nobody takes it for complete. */
+    protected static void assertBroken(String rawStream, String code) {
+        assertThat(rawStream).startsWith("HTTP/1.1 200 OK").doesNotContain("[DONE]");
+        assertThat(JSON.readTree(events(rawStream).getLast()).path("error").path("code").asString()).isEqualTo(code);
+        assertThat(rawStream).as("no last chunk").doesNotEndWith("0\r\n\r\n");
+    }
+
+    protected static String text(JsonNode completion) {
+        return completion.path("choices").path(0).path("text").asString("");
     }
 
     /** The texts after {@code data: }, in order. */
