@@ -1,49 +1,148 @@
 package dev.warmpath.router.admission;
 
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.Limit;
+import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.stereotype.Component;
 
-/** Counts the completions under way and refuses one too many at once: the queues are the workers', not ours. */
+/**
+ * The door: a request gets a place and the memory that its body may take before a byte of that body is read, and one
+ * too many of either is refused at once. The queues are the workers', not ours.
+ *
+ * <p>Large bodies together take three quarters of the memory at most, so that they never shut out small ones.
+ */
 @Component
 public final class AdmissionControl {
 
-    private final int maxInFlight;
-    private final AtomicInteger inFlight = new AtomicInteger();
+    /** A body that takes more than this part of the budget is a large one. */
+    private static final int LARGE_PART = 64;
 
-    AdmissionControl(AdmissionProperties properties) {
-        this.maxInFlight = properties.maxInFlight();
+    private final IntSupplier maxInFlight;
+    private final long budgetBytes;
+    private final RouterMetrics metrics;
+    private int inFlight;
+    private long heldBytes;
+
+    @Autowired
+    AdmissionControl(AdmissionProperties properties, RouterMetrics metrics) {
+        this(properties::maxInFlight, (long) (Runtime.getRuntime().maxMemory() * properties.bodyHeapShare()), metrics);
+    }
+
+    /**
+     * @param maxInFlight asked for each request
+     * @param budgetBytes heap that the bodies of all requests in flight may take together
+     */
+    public AdmissionControl(IntSupplier maxInFlight, long budgetBytes, RouterMetrics metrics) {
+        this.maxInFlight = maxInFlight;
+        this.budgetBytes = budgetBytes;
+        this.metrics = metrics;
+        metrics.watchAdmission(this::inFlight, this::heldBytes);
     }
 
     /**
      * Takes a place, to be given back by closing the permit.
      *
-     * @throws OverloadedException if {@code maxInFlight} are taken
+     * @param bytes heap that the request's body may take, as far as that is known
+     * @throws OverloadedException if all places are taken, or too much of the memory
      */
-    public Permit enter() {
-        int before = inFlight.getAndUpdate(taken -> Math.min(taken + 1, maxInFlight));
-        if (before == maxInFlight) {
-            throw new OverloadedException(maxInFlight + " requests are in flight, which is this router's limit");
+    public synchronized Permit enter(long bytes) {
+        int limit = maxInFlight.getAsInt();
+        if (inFlight >= limit) {
+            metrics.refusedAtTheDoor(Limit.PLACES);
+            throw new OverloadedException(limit + " requests are in flight, which is this router's limit");
         }
-        return new Permit();
+        take(0, bytes);
+        inFlight++;
+        return new Permit(new Place(bytes));
     }
 
-    /** Permits that are out. */
-    public int inFlight() {
-        return inFlight.get();
+    /** Places that are taken. */
+    public synchronized int inFlight() {
+        return inFlight;
     }
 
-    /** One place among those in flight. Closing it again has no effect. */
+    /** Heap that the bodies in flight may take. */
+    public synchronized long heldBytes() {
+        return heldBytes;
+    }
+
+    /** What a single request may take in an idle router. */
+    public long largestBytes() {
+        return budgetBytes / 4 * 3;
+    }
+
+    private void take(long held, long wanted) {
+        long limit = wanted > budgetBytes / LARGE_PART ? largestBytes() : budgetBytes;
+        if (wanted > held && heldBytes - held + wanted > limit) {
+            metrics.refusedAtTheDoor(Limit.BYTES);
+            throw new OverloadedException("the bodies of requests in flight take " + heldBytes + " of " + limit
+                    + " bytes, this one needs " + (wanted - held) + " more");
+        }
+        heldBytes += wanted - held;
+    }
+
+    /** What a request has taken, until its last permit is closed. */
+    private static final class Place {
+        private long bytes;
+        private int permits = 1;
+
+        Place(long bytes) {
+            this.bytes = bytes;
+        }
+    }
+
+    /**
+     * A place among those in flight, and its share of the memory. A computation for the request has a permit of its own
+     * ({@link #share}), so that a client who leaves does not make room that is still in use.
+     */
     public final class Permit implements AutoCloseable {
 
-        private final AtomicBoolean closed = new AtomicBoolean();
+        private final Place place;
+        private boolean closed;
 
-        private Permit() {}
+        private Permit(Place place) {
+            this.place = place;
+        }
 
+        /** One more permit for the same place; null if it was given back, so that nobody waits for what comes. */
+        public @Nullable Permit share() {
+            synchronized (AdmissionControl.this) {
+                if (place.permits == 0) {
+                    return null;
+                }
+                place.permits++;
+                return new Permit(place);
+            }
+        }
+
+        /**
+         * Takes or gives back memory.
+         *
+         * @param bytes heap that the body takes from now on
+         * @throws OverloadedException if there is not so much; what was held is held
+         */
+        public void hold(long bytes) {
+            synchronized (AdmissionControl.this) {
+                if (place.permits > 0) {
+                    take(place.bytes, bytes);
+                    place.bytes = bytes;
+                }
+            }
+        }
+
+        /** Closing it again has no effect. */
         @Override
         public void close() {
-            if (closed.compareAndSet(false, true)) {
-                inFlight.decrementAndGet();
+            synchronized (AdmissionControl.this) {
+                if (!closed) {
+                    closed = true;
+                    if (--place.permits == 0) {
+                        inFlight--;
+                        heldBytes -= place.bytes;
+                    }
+                }
             }
         }
     }

@@ -2,7 +2,6 @@ package dev.warmpath.router.completion;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
-import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.dispatch.DispatchEvent;
@@ -26,51 +25,50 @@ import reactor.core.publisher.Mono;
 /**
  * The router's spine: the way of a request from words to words, in this order.
  * <pre>
- *   admit → tokenize → hash chain → match + route → dispatch → detokenize
- *   permit   int[]     block keys    worker, why     token ids   text
+ *   tokenize → hash chain → match + route → dispatch → detokenize
+ *    int[]     block keys    worker, why     token ids   text
  * </pre>
- * Everything before dispatch runs on the tokenizer's threads, everything after it where the worker's bytes arrive.
+ * The request comes with the permit that it was given before its body was read. Everything before dispatch runs on the tokenizer's threads, everything after it where the worker's bytes arrive.
  * Nothing is sent to a worker before the request is known to be one that it can answer.
  *
  * <p>Ends. Whoever subscribes may cancel at any time: the worker's connection is closed, its booking and the permit are
- * given back. The same happens, once, when the answer ends or fails.
+ * given back. The same happens, once, when the answer ends or fails. A computation that cannot be stopped keeps a share
+ * of the permit until it has ended.
  */
 @Component
 public final class CompletionFlow {
 
-    private final AdmissionControl admission;
     private final Fleet fleet;
     private final PromptTokenizer tokenizer;
     private final RequestRouter router;
     private final Dispatcher dispatcher;
     private final RouterMetrics metrics;
 
-    CompletionFlow(AdmissionControl admission, Fleet fleet, PromptTokenizer tokenizer, RequestRouter router,
-            Dispatcher dispatcher, RouterMetrics metrics) {
-        this.admission = admission;
+    CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, RequestRouter router, Dispatcher dispatcher,
+            RouterMetrics metrics) {
         this.fleet = fleet;
         this.tokenizer = tokenizer;
         this.router = router;
         this.dispatcher = dispatcher;
         this.metrics = metrics;
-        metrics.watchInFlight(admission::inFlight);
     }
 
     /**
      * Runs a request.
      *
+     * @param permit the request's, taken before its body was read; closed when the answer ends, is cancelled or fails
      * @return events as told by {@link CompletionEvent}. Fails with {@link BadRequestException} or
      *         {@link dev.warmpath.router.admission.OverloadedException} before the first of them, with
      *         {@link DispatchException} at any time
      */
-    public Flux<CompletionEvent> complete(CompletionRequest request) {
-        return Flux.using(admission::enter, _ -> answer(request), Permit::close)
+    public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
+        return Flux.using(() -> permit, _ -> answer(request, permit), Permit::close)
                 .transform(new CompletionMeter(metrics, request)::measure);
     }
 
-    private Flux<CompletionEvent> answer(CompletionRequest request) {
+    private Flux<CompletionEvent> answer(CompletionRequest request, Permit permit) {
         ServedModel model = servedModel(request.model());
-        return tokenizer.tokenize(model, request.prompt())
+        return tokenizer.tokenize(model, request.prompt(), permit)
                 .map(tokens -> hash(model, tokens))
                 .flatMapMany(prompt -> detokenize(request, prompt, dispatch(request, prompt)));
     }
@@ -99,10 +97,11 @@ public final class CompletionFlow {
     }
 
     /** What {@link #complete} would do with this request now, up to the choice of a worker. */
-    public Mono<RouteExplanation> explain(CompletionRequest request) {
+    public Mono<RouteExplanation> explain(CompletionRequest request, Permit permit) {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model());
-            return tokenizer.tokenize(model, request.prompt()).map(tokens -> explain(request, hash(model, tokens)));
+            return tokenizer.tokenize(model, request.prompt(), permit)
+                    .map(tokens -> explain(request, hash(model, tokens)));
         });
     }
 

@@ -7,10 +7,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
 
 /**
- * The pool that tokenizes and routes, off the event loops.
+ * The pool that reads large bodies, tokenizes and routes, off the event loops.
  *
  * @param tokenizerThreads  0 = one per processor
- * @param tokenizerQueue    requests that may wait for one of them; one too many is refused as overload
+ * @param tokenizerQueue    computations that may wait for one of them; one too many is refused as overload
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.completion", ignoreUnknownFields = false)

@@ -1,5 +1,6 @@
 package dev.warmpath.router.completion;
 
+import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.fleet.ServedModel;
@@ -9,60 +10,35 @@ import dev.warmpath.router.tokenization.ModelTokenizer;
 import dev.warmpath.router.tokenization.TokenizationException;
 import dev.warmpath.router.tokenization.template.TemplateException;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import org.springframework.beans.factory.DisposableBean;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Scheduler;
-import reactor.core.scheduler.Schedulers;
 
-/** Turns prompts into token ids and back on its own bounded threads: the longest computation of the router by far. */
+/** Turns prompts into token ids and back: the longest computation of the router by far. */
 @Component
-public final class PromptTokenizer implements DisposableBean {
+public final class PromptTokenizer {
 
+    private final ComputationPool pool;
     private final RouterMetrics metrics;
-    private final ThreadPoolExecutor threads;
-    private final Scheduler pool;
 
-    PromptTokenizer(CompletionProperties properties, RouterMetrics metrics) {
+    PromptTokenizer(ComputationPool pool, RouterMetrics metrics) {
+        this.pool = pool;
         this.metrics = metrics;
-        int threadCount = properties.tokenizerThreads() > 0
-                ? properties.tokenizerThreads()
-                : Runtime.getRuntime().availableProcessors();
-        this.threads = new ThreadPoolExecutor(threadCount, threadCount, 0, TimeUnit.SECONDS,
-                new LinkedBlockingQueue<>(properties.tokenizerQueue()),
-                Thread.ofPlatform().daemon().name("tokenizer-", 0).factory());
-        this.pool = Schedulers.fromExecutorService(threads, "tokenizer");
     }
 
     /**
-     * The prompt's ids; what follows runs on this pool, too.
+     * The prompt's ids; what follows runs on the pool, too.
      *
+     * @param permit the request's; kept until the computation has ended
      * @return at least one id, all of the model's vocabulary. Fails with {@link BadRequestException}, and with
      *         {@link OverloadedException} if the pool's queue is full
      */
-    public Mono<int[]> tokenize(ServedModel model, Prompt prompt) {
-        return onPool(() -> metrics.timed(Stage.TOKENIZE, () -> encode(model, prompt)));
+    public Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit) {
+        return pool.run(permit, () -> metrics.timed(Stage.TOKENIZE, () -> encode(model, prompt)));
     }
 
     /** The text of these ids, special tokens included, as vLLM's detokenize gives it. */
-    public Mono<String> detokenize(ServedModel model, int[] ids) {
-        return onPool(() -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
-    }
-
-    @Override
-    public void destroy() {
-        pool.dispose();
-        threads.shutdown();
-    }
-
-    private <T> Mono<T> onPool(Callable<T> work) {
-        return Mono.fromCallable(work).subscribeOn(pool).onErrorMap(RejectedExecutionException.class,
-                e -> new OverloadedException(threads.getQueue().size() + " prompts wait to be tokenized already"));
+    public Mono<String> detokenize(ServedModel model, int[] ids, Permit permit) {
+        return pool.run(permit, () -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
     }
 
     private static int[] encode(ServedModel model, Prompt prompt) {

@@ -2,8 +2,12 @@ package dev.warmpath.router.metrics;
 
 /** Every meter of the router, in the order a request meets them. Prometheus turns the dots into underscores. */
 public enum RouterMeter {
-    /** Gauge. */
-    REQUESTS_IN_FLIGHT("warmpath.in.flight.requests", "Completions under way", "requests"),
+    /** Gauges. */
+    REQUESTS_IN_FLIGHT("warmpath.in.flight.requests", "Requests under way", "requests"),
+    BODY_BYTES("warmpath.body.bytes", "Heap that the bodies of requests under way may take", "bytes"),
+    /** Counter by limit. */
+    ADMISSION_REFUSALS(
+            "warmpath.admission.refusals", "Requests refused before their body was read, by what ran out", "requests"),
     /** Counter by endpoint and outcome. */
     REQUESTS("warmpath.requests", "Completions that ended, by how they ended", "requests"),
     /** Timer by stage. */

@@ -30,6 +30,9 @@ public final class RouterMetrics {
         for (ReloadSource source : ReloadSource.values()) {
             count(RouterMeter.INDEX_RELOADS, 0, "source", tag(source));
         }
+        for (Limit limit : Limit.values()) {
+            count(RouterMeter.ADMISSION_REFUSALS, 0, "limit", tag(limit));
+        }
     }
 
     /** How a completion ended; the tag's value is the name in lower case. */
@@ -41,8 +44,16 @@ public final class RouterMetrics {
     /** Where a copy of a worker's set came from; the tag's value is the name in lower case. */
     public enum ReloadSource { CHECKPOINT, WORKER, STREAM }
 
-    public void watchInFlight(Supplier<Number> inFlight) {
+    /** What the door can run out of; the tag's value is the name in lower case. */
+    public enum Limit { PLACES, BYTES }
+
+    public void watchAdmission(Supplier<Number> inFlight, Supplier<Number> bodyBytes) {
         watch(RouterMeter.REQUESTS_IN_FLIGHT, inFlight);
+        watch(RouterMeter.BODY_BYTES, bodyBytes);
+    }
+
+    public void refusedAtTheDoor(Limit limit) {
+        count(RouterMeter.ADMISSION_REFUSALS, 1, "limit", tag(limit));
     }
 
     /** @param value asked whenever somebody reads the gauge; in the meter's unit */

@@ -1,5 +1,6 @@
 package dev.warmpath.router.openai;
 
+import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.CompletionRequest;
 import java.time.InstantSource;
@@ -31,18 +32,19 @@ final class AnswerWriter {
         this.json = json;
     }
 
-    Mono<Void> writeWhole(ServerWebExchange exchange, CompletionRequest request, AnswerFormat format) {
+    Mono<Void> writeWhole(
+            ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format) {
         ServerHttpResponse response = exchange.getResponse();
         var decision = DecisionHeaders.of(response, properties.decisionHeaders());
-        return flow.complete(request)
+        return flow.complete(request, permit)
                 .doOnNext(decision::note)
                 .collect(WholeAnswer::new, WholeAnswer::add)
                 .map(answer -> answer.body(format, headOf(request, format)))
                 .flatMap(body -> writeJson(response, body));
     }
 
-    Mono<Void> writeStream(
-            ServerWebExchange exchange, CompletionRequest request, AnswerFormat format, boolean includeUsage) {
+    Mono<Void> writeStream(ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format,
+            boolean includeUsage) {
         ServerHttpResponse response = exchange.getResponse();
         HttpHeaders headers = response.getHeaders();
         headers.setContentType(MediaType.TEXT_EVENT_STREAM);
@@ -50,7 +52,7 @@ final class AnswerWriter {
         headers.set("x-accel-buffering", "no");
         var decision = DecisionHeaders.of(response, properties.decisionHeaders());
         var answer = new SseAnswer(json, format, headOf(request, format), includeUsage);
-        Flux<byte[]> events = flow.complete(request).doOnNext(decision::note).handle(answer::accept);
+        Flux<byte[]> events = flow.complete(request, permit).doOnNext(decision::note).handle(answer::accept);
         return response.writeAndFlushWith(new OpenStream(properties.heartbeat(), answer::error).of(events)
                 .map(bytes -> Mono.just(response.bufferFactory().wrap(bytes))));
     }

@@ -1,5 +1,6 @@
 package dev.warmpath.router.openai;
 
+import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.CompletionRequest;
 import java.util.random.RandomGenerator;
@@ -30,36 +31,36 @@ final class CompletionsController {
 
     @PostMapping("/v1/chat/completions")
     Mono<Void> chat(ServerWebExchange exchange) {
-        return bodies.read(exchange).flatMap(body -> {
+        return bodies.read(exchange, (body, permit) -> {
             var request = ChatRequest.read(body, seeds);
-            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), CHAT);
+            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, CHAT);
         });
     }
 
     @PostMapping("/v1/completions")
     Mono<Void> text(ServerWebExchange exchange) {
-        return bodies.read(exchange).flatMap(body -> {
+        return bodies.read(exchange, (body, permit) -> {
             var request = TextRequest.read(body, seeds);
-            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), TEXT);
+            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, TEXT);
         });
     }
 
     /** Takes the body of either of the others; messages make it a chat. */
     @PostMapping("/v1/route")
     Mono<RouteAnswer> route(ServerWebExchange exchange) {
-        return bodies.read(exchange)
-                .map(body -> body.has("messages")
-                        ? ChatRequest.read(body, seeds).toCompletion(id(exchange))
-                        : TextRequest.read(body, seeds).toCompletion(id(exchange)))
-                .flatMap(flow::explain)
-                .map(RouteAnswer::of);
+        return bodies.read(exchange, (body, permit) -> {
+            var request = body.has("messages")
+                    ? ChatRequest.read(body, seeds).toCompletion(id(exchange))
+                    : TextRequest.read(body, seeds).toCompletion(id(exchange));
+            return flow.explain(request, permit).map(RouteAnswer::of);
+        });
     }
 
-    private Mono<Void> answer(
-            ServerWebExchange exchange, GenerationFields generation, CompletionRequest request, AnswerFormat format) {
+    private Mono<Void> answer(ServerWebExchange exchange, GenerationFields generation, CompletionRequest request,
+            Permit permit, AnswerFormat format) {
         return generation.stream()
-                ? answers.writeStream(exchange, request, format, generation.includeUsage())
-                : answers.writeWhole(exchange, request, format);
+                ? answers.writeStream(exchange, request, permit, format, generation.includeUsage())
+                : answers.writeWhole(exchange, request, permit, format);
     }
 
     private static String id(ServerWebExchange exchange) {

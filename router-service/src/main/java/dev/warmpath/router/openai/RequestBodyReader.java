@@ -1,74 +1,99 @@
 package dev.warmpath.router.openai;
 
+import dev.warmpath.router.admission.AdmissionControl;
+import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.completion.ComputationPool;
 import java.io.IOException;
-import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.util.function.BiFunction;
 import org.springframework.core.io.buffer.DataBuffer;
-import org.springframework.core.io.buffer.DataBufferLimitException;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.stereotype.Component;
+import org.springframework.util.FastByteArrayOutputStream;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
-import tools.jackson.core.JacksonException;
-import tools.jackson.core.StreamReadConstraints;
-import tools.jackson.core.json.JsonFactory;
-import tools.jackson.databind.DeserializationFeature;
-import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
-/** Reads a request's body as JSON: bounded in length and depth, each name once, nothing after the end. */
+/**
+ * Reads a request's body as JSON. First a place and the memory for it, then the body: gathered on the heap, since what
+ * clients have not sent whole must not fill the network's buffers, and parsed off the event loops if it is long.
+ */
 @Component
 final class RequestBodyReader {
 
-    private static final int MAX_DEPTH = 64;
-    private static final int MAX_NAME_CHARS = 1_024;
-    private static final int MAX_NUMBER_CHARS = 64;
+    /** A millisecond or two of parsing at worst. */
+    private static final int LONGEST_ON_EVENT_LOOP = 64 << 10;
 
-    private final int maxBodyBytes;
-    private final JsonMapper json;
+    private final BodyLimits limits;
+    private final AdmissionControl admission;
+    private final ComputationPool pool;
 
-    RequestBodyReader(OpenAiProperties properties) {
-        this.maxBodyBytes = (int) properties.maxBody().toBytes();
-        var limits = StreamReadConstraints.builder()
-                .maxNestingDepth(MAX_DEPTH)
-                .maxNameLength(MAX_NAME_CHARS)
-                .maxNumberLength(MAX_NUMBER_CHARS)
-                .maxStringLength(maxBodyBytes)
-                .build();
-        this.json = JsonMapper.builder(JsonFactory.builder().streamReadConstraints(limits).build())
-                .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
-                .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-                .build();
+    RequestBodyReader(BodyLimits limits, AdmissionControl admission, ComputationPool pool) {
+        this.limits = limits;
+        this.admission = admission;
+        this.pool = pool;
     }
 
-    Mono<RequestFields> read(ServerWebExchange exchange) {
+    /**
+     * @param use what is done with the request; it has the permit until it has ended
+     * @return fails with {@link BadRequestException} or
+     *         {@link dev.warmpath.router.admission.OverloadedException} before that
+     */
+    <T> Mono<T> read(ServerWebExchange exchange, BiFunction<RequestFields, Permit, Mono<T>> use) {
         ServerHttpRequest request = exchange.getRequest();
         refuseOtherThanPlainJson(request.getHeaders());
-        if (request.getHeaders().getContentLength() > maxBodyBytes) {
-            return Mono.error(tooLarge());
+        BodyLimits.Limit limit = limits.now();
+        long declaredBytes = Math.max(0, request.getHeaders().getContentLength());
+        if (declaredBytes > limit.bodyBytes()) {
+            return Mono.error(limit.tooLarge());
         }
-        return DataBufferUtils.join(request.getBody(), maxBodyBytes)
-                .onErrorMap(DataBufferLimitException.class, e -> tooLarge())
-                .switchIfEmpty(Mono.error(() -> invalidJson("the body is empty")))
-                .map(this::parse);
+        return Mono.using(
+                () -> admission.enter(limit.heapBytes(declaredBytes)),
+                permit -> gather(request, declaredBytes, limit, permit)
+                        .flatMap(body -> parse(body, limit, permit))
+                        .flatMap(fields -> use.apply(fields, permit)),
+                Permit::close);
     }
 
-    private RequestFields parse(DataBuffer body) {
-        try (InputStream bytes = body.asInputStream(true)) {
-            JsonNode tree = json.readTree(bytes);
-            return RequestFields.ofBody(tree);
-        } catch (JacksonException e) {
-            var at = e.getLocation();
-            throw invalidJson("the body is not JSON that can be read: " + e.getOriginalMessage()
-                    + (at == null ? "" : " (line " + at.getLineNr() + ", column " + at.getColumnNr() + ")"));
+    private static Mono<FastByteArrayOutputStream> gather(
+            ServerHttpRequest request, long declaredBytes, BodyLimits.Limit limit, Permit permit) {
+        return request.getBody().collect(FastByteArrayOutputStream::new, (body, buffer) -> {
+            try {
+                int bytes = body.size() + buffer.readableByteCount();
+                if (bytes > limit.bodyBytes()) {
+                    throw limit.tooLarge();
+                }
+                if (bytes > declaredBytes) {
+                    permit.hold(limit.heapBytes(bytes));
+                }
+                append(body, buffer);
+            } finally {
+                DataBufferUtils.release(buffer);
+            }
+        });
+    }
+
+    private static void append(FastByteArrayOutputStream body, DataBuffer buffer) {
+        byte[] bytes = new byte[buffer.readableByteCount()];
+        buffer.read(bytes);
+        try {
+            body.write(bytes);
         } catch (IOException e) {
-            throw new IllegalStateException("a body in memory could not be read", e);
+            throw new UncheckedIOException("memory cannot be written", e);
         }
+    }
+
+    private Mono<RequestFields> parse(FastByteArrayOutputStream body, BodyLimits.Limit limit, Permit permit) {
+        int bytes = body.size();
+        Mono<RequestFields> fields = bytes <= LONGEST_ON_EVENT_LOOP
+                ? Mono.fromCallable(() -> limit.parse(body.getInputStream()))
+                : pool.run(permit, () -> limit.parse(body.getInputStream()));
+        return fields.doOnNext(_ -> permit.hold(limit.parsedHeapBytes(bytes)));
     }
 
     private static void refuseOtherThanPlainJson(HttpHeaders headers) {
@@ -88,16 +113,7 @@ final class RequestBodyReader {
                 + ", it must be application/json");
     }
 
-    private BadRequestException tooLarge() {
-        return new BadRequestException(Fault.BODY_TOO_LARGE, null,
-                "the body is longer than " + maxBodyBytes + " bytes");
-    }
-
     private static BadRequestException unsupported(String message) {
         return new BadRequestException(Fault.UNSUPPORTED_MEDIA_TYPE, null, message);
-    }
-
-    private static BadRequestException invalidJson(String message) {
-        return new BadRequestException(Fault.INVALID_JSON, null, message);
     }
 }

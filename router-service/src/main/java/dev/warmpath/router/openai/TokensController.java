@@ -32,28 +32,28 @@ final class TokensController {
     /** Takes a prompt, or the messages of a chat: the ids that a completion would begin with. */
     @PostMapping("/tokenize")
     Mono<Tokenized> tokenize(ServerWebExchange exchange) {
-        return bodies.read(exchange).flatMap(body -> {
+        return bodies.read(exchange, (body, permit) -> {
             String model = body.requiredText("model");
             Prompt prompt = body.has("messages")
                     ? ChatRequest.readPrompt(body)
                     : TextRequest.readPrompt(body, body.flag("add_special_tokens", true));
             body.refuseUnread(UnservedFields.OF_TOKENIZE);
             ServedModel served = flow.servedModel(model);
-            return tokenizer.tokenize(served, prompt)
+            return tokenizer.tokenize(served, prompt, permit)
                     .map(ids -> new Tokenized(ids.length, served.description().contextLength(), ids));
         });
     }
 
     @PostMapping("/detokenize")
     Mono<Detokenized> detokenize(ServerWebExchange exchange) {
-        return bodies.read(exchange).flatMap(body -> {
+        return bodies.read(exchange, (body, permit) -> {
             String model = body.requiredText("model");
             int @Nullable [] ids = body.integers("tokens", 0, Integer.MAX_VALUE, Integer.MAX_VALUE);
             body.refuseUnread(UnservedFields.NOTHING);
             if (ids == null) {
                 throw body.missing("tokens");
             }
-            return tokenizer.detokenize(flow.servedModel(model), ids).map(Detokenized::new);
+            return tokenizer.detokenize(flow.servedModel(model), ids, permit).map(Detokenized::new);
         });
     }
 }

@@ -126,6 +126,11 @@ public final class ModelTokenizer {
         return Math.ceilDiv(text.length(), maxTokenBytes);         // a UTF-16 unit is a byte or more
     }
 
+    /** Most bytes of UTF-8 that one token can stand for, or {@link #UNBOUNDED}. */
+    public int maxTokenBytes() {
+        return maxTokenBytes;
+    }
+
     /** Text between two added tokens depends on nothing around it: this is the place for a cache of segments. */
     private int[] encodeSegment(String segment, boolean first) {
         return (first ? firstSegment : laterSegment).encode(segment, false);

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.admission.AdmissionControl;
+import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.tokenization.ModelFiles;
@@ -17,6 +19,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 class PromptTokenizerTest {
@@ -24,8 +27,10 @@ class PromptTokenizerTest {
     private static final Path MODEL = Path.of("../models/warmpath-tiny");
     private static final RevisionParts PARTS = new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16);
 
+    private final RouterMetrics metrics = new RouterMetrics(new SimpleMeterRegistry());
+    private final AdmissionControl admission = new AdmissionControl(() -> 100, 1_000, metrics);
     private final PromptTokenizer prompts = new PromptTokenizer(
-            new CompletionProperties(1, 1), new RouterMetrics(new SimpleMeterRegistry()));
+            new ComputationPool(new CompletionProperties(1, 1)), metrics);
 
     /** The longest token has 15 bytes: 16 tokens cannot hold 241 characters. */
     @Test
@@ -35,13 +40,19 @@ class PromptTokenizerTest {
         var model = new ServedModel(new ModelDescription("tiny", PARTS.revision(), PARTS, 1_000, 16, 2048),
                 HashSettings.ofBlockSize(16), tokenizer);
 
-        assertThat(prompts.tokenize(model, new Prompt.Text("a".repeat(240), false)).block()).hasSizeGreaterThan(16);
+        assertThat(tokenize(model, new Prompt.Text("a".repeat(240), false))).hasSizeGreaterThan(16);
         assertHopeless(model, new Prompt.Text("a".repeat(241), false));
         assertHopeless(model, new Prompt.Chat(List.of(new ChatMessage("user", "a".repeat(241), Map.of())), true));
     }
 
+    private int[] tokenize(ServedModel model, Prompt prompt) {
+        try (Permit permit = admission.enter(0)) {
+            return Objects.requireNonNull(prompts.tokenize(model, prompt, permit).block());
+        }
+    }
+
     private void assertHopeless(ServedModel model, Prompt prompt) {
-        var refusal = catchThrowableOfType(BadRequestException.class, () -> prompts.tokenize(model, prompt).block());
+        var refusal = catchThrowableOfType(BadRequestException.class, () -> tokenize(model, prompt));
         assertThat(refusal.fault()).isEqualTo(BadRequestException.Fault.CONTEXT_LENGTH_EXCEEDED);
         assertThat(refusal.field()).isEqualTo(prompt.field());
         assertThat(refusal)

@@ -1,0 +1,62 @@
+package dev.warmpath.router.openai;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.router.RouterProcess;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A router of 512 MB of heap, as the launcher starts it, and bodies whose trees would take 30 times their bytes. */
+class HostileBodiesTest {
+
+    private static final int MEBIBYTES_16 = 16 << 20;
+
+    @Test
+    void bodies_of_millions_of_values_are_refused_while_others_are_answered() {
+        try (var router = new RouterProcess()) {
+            for (int round = 0; round < 2; round++) {
+                var answers = new ArrayList<CompletableFuture<HttpResponse<String>>>();
+                for (String path : List.of("/v1/chat/completions", "/v1/route", "/tokenize")) {
+                    answers.add(post(router, path, body("{\"model\":\"m\",\"messages\":[", "{},", "{}]}")));
+                    answers.add(post(router, path, body("{\"model\":\"m\",\"prompt\":[", "[],", "[]]}")));
+                }
+                CompletableFuture<Void> all = CompletableFuture.allOf(answers.toArray(CompletableFuture[]::new));
+                int healthy = 0;
+                while (!all.isDone()) {
+                    assertThat(RouterProcess.status(router.managementPort(), "/actuator/health/liveness"))
+                            .isEqualTo(200);
+                    assertThat(RouterProcess.status(router.port(), "/v1/models")).isEqualTo(200);
+                    healthy++;
+                }
+                assertThat(healthy).isPositive();
+                // refused for what is in them, or, where several came at once, for the memory that they would take
+                assertThat(answers.stream().map(answer -> answer.join().statusCode())).containsAnyOf(400)
+                        .allMatch(status -> status == 400 || status == 503);
+                assertThat(answers.stream().map(CompletableFuture::join).filter(answer -> answer.statusCode() == 400))
+                        .allMatch(answer -> answer.body().contains("131072 values, names and brackets"));
+            }
+            assertThat(router.isAlive()).isTrue();
+            assertThat(router.log()).noneMatch(line -> line.contains("ERROR") || line.contains("Exception"));
+        }
+    }
+
+    private static String body(String begin, String element, String end) {
+        int count = (MEBIBYTES_16 - begin.length() - end.length()) / element.length();
+        return begin + element.repeat(count) + end;
+    }
+
+    private static CompletableFuture<HttpResponse<String>> post(RouterProcess router, String path, String body) {
+        // a connection each
+        return HttpClient.newHttpClient().sendAsync(
+                HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + router.port() + path))
+                        .header("content-type", "application/json")
+                        .POST(HttpRequest.BodyPublishers.ofString(body)).build(),
+                HttpResponse.BodyHandlers.ofString());
+    }
+}
