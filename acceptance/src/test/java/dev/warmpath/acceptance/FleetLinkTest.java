@@ -14,6 +14,7 @@ import dev.warmpath.router.RouterApplication;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.WorkerKeys;
+import dev.warmpath.worker.routerlink.FleetGate;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.KvEventStream;
 import dev.warmpath.worker.routerlink.ModelFileServing;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
+import org.springframework.web.reactive.function.server.HandlerStrategies;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
@@ -65,7 +67,7 @@ class FleetLinkTest {
         Files.writeString(directory.resolve("tokenizer.json"), TOKENIZER);
         ModelFiles files = ModelFiles.read(directory, "tiny", HashSettings.ofBlockSize(16), 2_048, 3);
         var events = new KvEventPublisher("w", 7);
-        var stream = new KvEventStream(events, FleetToken.of("hush"));
+        var stream = new KvEventStream(events);
         DisposableServer server = worker(stream, files);
         try (ConfigurableApplicationContext router = router()) {
             RouterLink link = link(router, server, files, events);
@@ -101,9 +103,11 @@ class FleetLinkTest {
     }
 
     private static DisposableServer worker(KvEventStream stream, ModelFiles files) {
-        var routes = stream.routes().and(new ModelFileServing(files, FleetToken.of("hush")).routes());
+        var routes = stream.routes().and(new ModelFileServing(files).routes());
         return HttpServer.create().host("127.0.0.1").port(0)
-                .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes))).bindNow();
+                .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes,
+                        HandlerStrategies.builder().webFilter(new FleetGate(FleetToken.of("hush"))).build())))
+                .bindNow();
     }
 
     private static RouterLink link(ConfigurableApplicationContext router, DisposableServer server, ModelFiles files,

@@ -19,6 +19,7 @@ import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.StepSettings;
+import dev.warmpath.worker.routerlink.FleetGate;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.KvEventStream;
 import dev.warmpath.worker.routerlink.ModelFileServing;
@@ -171,13 +172,19 @@ class WorkerConfiguration {
     }
 
     @Bean
-    KvEventStream eventStream(KvEventPublisher publisher, FleetToken token) {
-        return new KvEventStream(publisher, token);
+    KvEventStream eventStream(KvEventPublisher publisher) {
+        return new KvEventStream(publisher);
+    }
+
+    /** Before all that is served on either port: the management port's context is a child of this one. */
+    @Bean
+    FleetGate fleetGate(FleetToken token) {
+        return new FleetGate(token);
     }
 
     @Bean
-    RouterFunction<ServerResponse> fleetRoutes(KvEventStream events, ModelFiles files, FleetToken token) {
-        return events.routes().and(new ModelFileServing(files, token).routes());
+    RouterFunction<ServerResponse> fleetRoutes(KvEventStream events, ModelFiles files) {
+        return events.routes().and(new ModelFileServing(files).routes());
     }
 
     @Bean

@@ -13,7 +13,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
-/** {@code POST /v1/generate}: one generation, its events as NDJSON. {@link FleetTokenFilter} stands before it. */
+/** {@code POST /v1/generate}: one generation, its events as NDJSON. Strangers do not come as far. */
 @RestController
 final class GenerateController {
 

@@ -1,7 +1,6 @@
 package dev.warmpath.worker.routerlink;
 
 import dev.warmpath.protocol.event.EventFrames;
-import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import java.util.concurrent.ArrayBlockingQueue;
 import org.springframework.context.SmartLifecycle;
@@ -30,24 +29,19 @@ public final class KvEventStream implements SmartLifecycle {
     static final int MAX_QUEUED_FRAMES = 1024;
 
     private final KvEventPublisher publisher;
-    private final FleetToken token;
     private final Sinks.Empty<Void> stopped = Sinks.empty();
     private volatile boolean running = true;
 
-    public KvEventStream(KvEventPublisher publisher, FleetToken token) {
+    public KvEventStream(KvEventPublisher publisher) {
         this.publisher = publisher;
-        this.token = token;
     }
 
-    /** The route to be served on the worker's port. */
+    /** The route to be served on the worker's port, behind {@link FleetGate}. */
     public RouterFunction<ServerResponse> routes() {
         return RouterFunctions.route().GET(Protocol.EVENTS_PATH, this::stream).build();
     }
 
     private Mono<ServerResponse> stream(ServerRequest request) {
-        if (!Problems.isFromFleet(request, token)) {
-            return Problems.unauthorized();
-        }
         if (!running) {
             return Problems.answer(HttpStatus.SERVICE_UNAVAILABLE, "this worker is going away");
         }

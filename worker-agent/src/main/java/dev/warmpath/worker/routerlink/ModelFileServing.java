@@ -1,6 +1,5 @@
 package dev.warmpath.worker.routerlink;
 
-import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import java.nio.file.Path;
 import org.springframework.core.io.FileSystemResource;
@@ -18,22 +17,17 @@ public final class ModelFileServing {
     private static final String DIGEST = "sha256";
 
     private final ModelFiles files;
-    private final FleetToken token;
 
-    public ModelFileServing(ModelFiles files, FleetToken token) {
+    public ModelFileServing(ModelFiles files) {
         this.files = files;
-        this.token = token;
     }
 
-    /** The route to be served on the worker's port. */
+    /** The route to be served on the worker's port, behind {@link FleetGate}. */
     public RouterFunction<ServerResponse> routes() {
         return RouterFunctions.route().GET(Protocol.FILES_PATH + "{" + DIGEST + "}", this::file).build();
     }
 
     private Mono<ServerResponse> file(ServerRequest request) {
-        if (!Problems.isFromFleet(request, token)) {
-            return Problems.unauthorized();
-        }
         Path path = files.path(request.pathVariable(DIGEST));
         if (path == null) {
             return Problems.answer(HttpStatus.NOT_FOUND, "no file of this worker's model has that digest");

@@ -1,26 +1,27 @@
 package dev.warmpath.worker.routerlink;
 
-import dev.warmpath.protocol.fleet.FleetToken;
-import org.springframework.http.HttpHeaders;
+import java.nio.charset.StandardCharsets;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.http.ProblemDetail;
-import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
 /** Refusals to routers, as RFC 9457 problems. */
 final class Problems {
 
+    private static final byte[] UNAUTHORIZED = """
+            {"title":"Unauthorized","status":401,"detail":"the fleet token is missing or wrong: is \
+            warmpath.fleet.token of the router the same as that of the worker?"}""".getBytes(StandardCharsets.UTF_8);
+
     private Problems() {}
 
-    static boolean isFromFleet(ServerRequest request, FleetToken token) {
-        return token.isProvedBy(request.headers().firstHeader(HttpHeaders.AUTHORIZATION));
-    }
-
-    static Mono<ServerResponse> unauthorized() {
-        return answer(HttpStatus.UNAUTHORIZED, "the fleet token is missing or wrong: is warmpath.fleet.token of the "
-                + "router the same as warmpath.routerlink.token of the worker?");
+    /** Written by hand: it is for requests that have not come as far as a handler. */
+    static Mono<Void> unauthorized(ServerHttpResponse response) {
+        response.setStatusCode(HttpStatus.UNAUTHORIZED);
+        response.getHeaders().setContentType(MediaType.APPLICATION_PROBLEM_JSON);
+        return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(UNAUTHORIZED)));
     }
 
     static Mono<ServerResponse> answer(HttpStatus status, String detail) {

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
+import org.springframework.web.reactive.function.server.HandlerStrategies;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
@@ -39,7 +40,7 @@ class KvEventStreamTest {
 
     @TempDir Path directory;
     private final KvEventPublisher publisher = new KvEventPublisher("w", 7);
-    private final KvEventStream stream = new KvEventStream(publisher, FleetToken.of("hush"));
+    private final KvEventStream stream = new KvEventStream(publisher);
     private final HttpClient http = HttpClient.newHttpClient();
     private ModelFiles files;
     private DisposableServer server;
@@ -49,9 +50,10 @@ class KvEventStreamTest {
         Files.writeString(directory.resolve("model.safetensors"), "weights");
         Files.writeString(directory.resolve("tokenizer.json"), "{\"a\":1}");
         files = ModelFiles.read(directory, "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
-        var routes = stream.routes().and(new ModelFileServing(files, FleetToken.of("hush")).routes());
+        var routes = stream.routes().and(new ModelFileServing(files).routes());
         server = HttpServer.create().host("127.0.0.1").port(0)
-                .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes)))
+                .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes,
+                        HandlerStrategies.builder().webFilter(new FleetGate(FleetToken.of("hush"))).build())))
                 .bindNow();
     }
 
