@@ -2,6 +2,7 @@ package dev.warmpath.worker;
 
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.WarmUp;
+import dev.warmpath.worker.generate.OpenStreams;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.routerlink.RedisAnnouncer;
 import dev.warmpath.worker.routerlink.RouterLink;
@@ -17,28 +18,38 @@ import org.springframework.stereotype.Component;
 /**
  * The last step of a start and the first of a stop. At the start it warms the engine up, then lets routers know; the
  * readiness probe turns positive when it returns, so a worker is never given a request that would wait for the
- * compiler. At the stop it says farewell before the server refuses new requests and waits for its last ones: by then
- * routers send theirs elsewhere.
+ * compiler.
+ *
+ * <p>At the stop it drains, while everything else still works: routers are told and send nothing new; what they had sent
+ * by then is taken; what was taken is finished, queued and prefilling requests too; the rest, after a bound, is ended
+ * aloud. Then it says farewell, and only then event stream and servers close.
  */
 @Component
 final class WorkerStart implements ApplicationRunner, SmartLifecycle {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerStart.class);
 
+    /** Requests that are on their way from routers which have heard arrive within it. */
+    private static final Duration SETTLE = Duration.ofMillis(500);
+
     private final Engine engine;
     private final ModelRunner runner;
     private final ComputeProperties compute;
     private final RouterLink routerLink;
     private final ObjectProvider<RedisAnnouncer> redisAnnouncer;
+    private final OpenStreams streams;
+    private final DrainProperties drain;
     private volatile boolean running;
 
     WorkerStart(Engine engine, ModelRunner runner, ComputeProperties compute, RouterLink routerLink,
-            ObjectProvider<RedisAnnouncer> redisAnnouncer) {
+            ObjectProvider<RedisAnnouncer> redisAnnouncer, OpenStreams streams, DrainProperties drain) {
         this.engine = engine;
         this.runner = runner;
         this.compute = compute;
         this.routerLink = routerLink;
         this.redisAnnouncer = redisAnnouncer;
+        this.streams = streams;
+        this.drain = drain;
     }
 
     @Override
@@ -59,8 +70,25 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
     @Override
     public void stop() {
         running = false;
+        if (routerLink.drain()) {
+            settle();
+        }
+        int left = streams.drain(drain.timeout());
+        if (left > 0) {
+            log.warn("{} requests have not ended in {}, they are ended now", left, drain.timeout());
+            engine.close();
+        }
         routerLink.close();
         redisAnnouncer.ifAvailable(RedisAnnouncer::close);
+    }
+
+    /** A router may have chosen this worker just before it heard. */
+    private static void settle() {
+        try {
+            Thread.sleep(SETTLE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override
@@ -68,7 +96,7 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
         return running;
     }
 
-    /** Stops together with the event stream, before the web server. */
+    /** Stops first: routers go on following this worker while it drains. */
     @Override
     public int getPhase() {
         return SmartLifecycle.DEFAULT_PHASE;

@@ -28,7 +28,7 @@ class DocumentedSettingsTest {
 
         assertThat(documented).isEqualTo(settings(WorkerProperties.class, ModelProperties.class,
                 RouterLinkProperties.class, RedisProperties.class, KvProperties.class, SchedulerProperties.class,
-                ComputeProperties.class));
+                ComputeProperties.class, DrainProperties.class));
     }
 
     /** {@code | worker `warmpath.kv.memory`, `.memory-utilization` | 128MB, 0.9 | …}. */

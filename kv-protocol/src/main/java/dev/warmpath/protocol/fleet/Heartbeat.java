@@ -1,5 +1,8 @@
 package dev.warmpath.protocol.fleet;
 
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
+
 /**
  * A worker's state, once a second. Keeps its lease alive and lets the router find a lost tail of the event stream.
  *
@@ -12,6 +15,10 @@ package dev.warmpath.protocol.fleet;
  * @param lastSequence         number of the last event batch
  * @param setSize              announced keys after that batch
  * @param setDigest            digest of them
+ * @param draining             true: it finishes what it has and takes nothing new; never taken back in this life.
+ *                             Whoever does not know this field goes on sending, and is refused with
+ *                             {@link dev.warmpath.protocol.generate.FailureReason#SHUTTING_DOWN}; one that leaves it
+ *                             out is not draining
  */
 public record Heartbeat(
         String workerId,
@@ -22,4 +29,13 @@ public record Heartbeat(
         long pendingPromptTokens,
         long lastSequence,
         int setSize,
-        long setDigest) {}
+        long setDigest,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) boolean draining) {
+
+    /** Of a worker that takes requests. */
+    public Heartbeat(String workerId, long epoch, int running, int waiting, int freeBlocks, long pendingPromptTokens,
+            long lastSequence, int setSize, long setDigest) {
+        this(workerId, epoch, running, waiting, freeBlocks, pendingPromptTokens, lastSequence, setSize, setDigest,
+                false);
+    }
+}

@@ -3,7 +3,11 @@ package dev.warmpath.protocol.fleet;
 /** Numbers and paths that both ends of the fleet's inner protocol must agree on. */
 public final class Protocol {
 
-    /** Compared at registration; a difference is refused with both values. */
+    /**
+     * Compared at registration; a difference is refused with both values. It changes with what an older reader would
+     * get wrong. A field that an older reader may ignore, and an absent one that reads as false, 0 or null, needs no
+     * new version: readers pass over fields that they do not know.
+     */
     public static final int VERSION = 1;
 
     /** On the router's management port. */

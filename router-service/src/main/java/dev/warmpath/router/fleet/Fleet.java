@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
  * The workers that are alive, and the models that they serve. Safe for use by several threads; no call blocks.
  *
  * <p>A worker joins by registering and stays while its lease runs, which every heartbeat extends. It takes requests
- * once its first snapshot is in the index and its revision's tokenizer is loaded. When it goes, its index entries go
- * with it, at once. Of two lives that claim one id the later wins while both leases run (F9).
+ * once its first snapshot is in the index and its revision's tokenizer is loaded, and none any more once it drains, by
+ * its own word or an operator's; what it has taken goes on. When it goes, its index entries go with it, at once. Of two lives that claim one id the later wins while both leases run (F9).
  */
 public final class Fleet {
 
@@ -91,7 +91,7 @@ public final class Fleet {
     }
 
     private static boolean isReadyFor(FleetWorker worker, ServedModel model) {
-        return worker.isIndexed() && worker.revision().equals(model.revision());
+        return worker.isIndexed() && !worker.isDraining() && worker.revision().equals(model.revision());
     }
 
     /**
@@ -174,6 +174,9 @@ public final class Fleet {
         if (worker.epoch() > heartbeat.epoch()) {
             return new HeartbeatOutcome.Refused(RefusalReason.OLDER_EPOCH,
                     olderEpoch(heartbeat.workerId(), heartbeat.epoch(), worker));
+        }
+        if (heartbeat.draining() && !worker.isDraining()) {
+            log.info("worker {} drains: it gets nothing new", worker);
         }
         worker.heard(heartbeat);
         worker.extendLease(leaseEnd());
@@ -359,13 +362,16 @@ public final class Fleet {
         return problem != null || revision == null ? problem : revision.problem();
     }
 
+    private static State state(FleetWorker worker, @Nullable Revision revision) {
+        boolean served = revision != null && revision.model() != null;
+        return worker.isDraining() ? State.DRAINING : served && worker.isIndexed() ? State.READY : State.JOINING;
+    }
+
     private WorkerView view(FleetWorker worker, long nowNanos) {
         Revision revision = revisions.get(worker.revision());
-        boolean served = revision != null && revision.model() != null;
         Heartbeat heartbeat = worker.heartbeat();
         return new WorkerView(worker.id(), worker.epoch(), worker.baseUrl().toString(), worker.model().name(),
-                worker.revision(), served && worker.isIndexed() ? State.READY : State.JOINING,
-                problem(worker, revision),
+                worker.revision(), state(worker, revision), problem(worker, revision),
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),

@@ -21,6 +21,8 @@ public final class FleetWorker {
     private volatile long leaseEndNanos;
     private volatile @Nullable String eventProblem;
     private volatile boolean indexed;
+    private volatile boolean saysItDrains;
+    private volatile boolean drainedByOperator;
     private volatile boolean gone;
     private volatile Lag lag = Lag.NONE;
     private volatile EventSource eventSource = EventSource.DIRECT;
@@ -142,6 +144,11 @@ public final class FleetWorker {
         return indexed;
     }
 
+    /** True while it gets nothing new: it has said that it goes, or an operator wants it so. What it has goes on. */
+    public boolean isDraining() {
+        return saysItDrains || drainedByOperator;
+    }
+
     /** True once it has been removed from the fleet; it never comes back. */
     public boolean isGone() {
         return gone;
@@ -158,6 +165,11 @@ public final class FleetWorker {
 
     void heard(Heartbeat latest) {
         heartbeat = latest;
+        saysItDrains |= latest.draining();                         // a late heartbeat of before does not take it back
+    }
+
+    void setDrainedByOperator(boolean drained) {
+        drainedByOperator = drained;
     }
 
     void setEventProblem(@Nullable String problem) {

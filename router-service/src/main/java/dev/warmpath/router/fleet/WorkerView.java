@@ -6,7 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A worker as operators see it.
  *
- * @param state          ready: takes requests; joining: its first snapshot or its model's tokenizer is missing
+ * @param state          ready: takes requests; joining: its first snapshot or its model's tokenizer is missing;
+ *                       draining: finishes what it has and gets nothing new. One that is gone is not in the list
  * @param problem        why its events do not come or its model is not served, or null
  * @param running        requests being computed, by the last heartbeat; null before the first
  * @param waiting        requests queued
@@ -37,6 +38,8 @@ public record WorkerView(
         @JsonProperty("joining")
         JOINING,
         @JsonProperty("ready")
-        READY
+        READY,
+        @JsonProperty("draining")
+        DRAINING
     }
 }

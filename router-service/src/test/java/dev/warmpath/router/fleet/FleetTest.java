@@ -15,6 +15,7 @@ import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.KeySetDigest;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
@@ -80,6 +81,24 @@ class FleetTest {
         assertThat(index.stats().entries()).isZero();
         assertThat(fleet.heartbeat(idle("w", 1))).isEqualTo(new HeartbeatOutcome.Refused(
                 RefusalReason.UNKNOWN_WORKER, "worker w epoch 1 is not registered here"));
+    }
+
+    @Test
+    void a_draining_worker_gets_nothing_new_keeps_its_lease_and_does_not_come_back_by_a_late_heartbeat() {
+        FleetWorker worker = ready(registration("w", 1));
+        FleetWorker other = ready(registration("other", 1));
+        ServedModel model = fleet.model("tiny");
+        nowMillis = 4_000;
+
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, /* draining */ true));
+        fleet.heartbeat(idle("w", 1));
+        assertThat(fleet.workers(model)).containsExactly(other);
+        assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.DRAINING);
+        nowMillis = 8_999;
+        assertThat(fleet.everyone()).containsExactly(worker);
+
+        ready(registration("w", 2));
+        assertThat(fleet.workers(model)).extracting(FleetWorker::epoch).containsExactly(2L);
     }
 
     @Test

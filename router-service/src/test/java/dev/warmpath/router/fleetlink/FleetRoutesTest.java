@@ -65,6 +65,25 @@ class FleetRoutesTest {
     }
 
     @Test
+    void a_heartbeat_may_say_less_or_more_than_this_router_knows() throws Exception {
+        try (var worker = new FakeWorker("w", 7)) {
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush");
+            String older = """
+                    {"workerId":"w","epoch":7,"running":2,"waiting":1,"freeBlocks":900,"pendingPromptTokens":50,
+                    "lastSequence":0,"setSize":0,"setDigest":0}""";
+            assertThat(postText(Protocol.HEARTBEATS_PATH, older, "Bearer hush").body()).isEmpty();
+            assertThat(fleet.everyone().getFirst().isDraining()).isFalse();
+
+            String newer = older.replace("}", ",\"draining\":true,\"mood\":\"weary\"}");
+            assertThat(postText(Protocol.HEARTBEATS_PATH, newer, "Bearer hush").statusCode()).isEqualTo(204);
+            assertThat(fleet.everyone().getFirst().isDraining()).isTrue();
+        }
+        while (!fleet.snapshot().isEmpty()) {
+            Thread.sleep(5);
+        }
+    }
+
+    @Test
     void a_farewell_removes_that_life_of_a_worker_and_no_other() throws Exception {
         try (var worker = new FakeWorker("w", 7)) {
             post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush");

@@ -21,19 +21,26 @@ final class GenerateController {
     private static final int SENDING_THREADS = 2;
 
     private final Engine engine;
+    private final OpenStreams streams;
     private final Scheduler sending = Schedulers.newParallel("generate", SENDING_THREADS, true);
 
-    GenerateController(Engine engine) {
+    GenerateController(Engine engine, OpenStreams streams) {
         this.engine = engine;
+        this.streams = streams;
     }
 
     @PostMapping(path = Protocol.GENERATE_PATH,
             consumes = MediaType.APPLICATION_JSON_VALUE, produces = MediaType.APPLICATION_NDJSON_VALUE)
     Flux<GenerateEvent> generate(@RequestBody GenerateRequest request) {
-        return Flux.defer(() -> {
+        return Flux.using(this::enter, _ -> {
             var stream = new TokenStream(sending.createWorker(), request.logprobs());
             Generation generation = engine.submit(request, stream);
             return stream.events(() -> engine.cancel(generation));
-        });
+        }, OpenStreams::leave);
+    }
+
+    private OpenStreams enter() {
+        streams.enter();
+        return streams;
     }
 }

@@ -97,9 +97,9 @@ public final class KvEventStream implements SmartLifecycle {
         return running;
     }
 
-    /** Stops before the web server waits for its open connections. */
+    /** Stops after the worker has drained, and before the web server waits for its open connections. */
     @Override
     public int getPhase() {
-        return SmartLifecycle.DEFAULT_PHASE;
+        return SmartLifecycle.DEFAULT_PHASE - 1;
     }
 }

@@ -2,7 +2,9 @@ package dev.warmpath.worker.routerlink;
 
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -13,6 +15,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,8 +26,8 @@ import tools.jackson.databind.json.JsonMapper;
  * Keeps this worker known to every router: one virtual thread per router address registers and sends heartbeats, one
  * more looks up the routers' names every five seconds and starts and ends those threads.
  *
- * <p>Closing says farewell to each router: one that follows the worker by the log in Redis has no stream whose end it
- * would see.
+ * <p>Draining tells them to send nothing new. Closing says farewell to each router: one that follows the worker by the
+ * log in Redis has no stream whose end it would see.
  */
 public final class RouterLink implements AutoCloseable {
 
@@ -40,6 +43,7 @@ public final class RouterLink implements AutoCloseable {
     private final Map<URI, Thread> greeters = new HashMap<>();
     private @Nullable Thread resolver;
     private boolean closed;
+    private volatile boolean draining;
 
     /** @param load asked once per heartbeat and router; must answer at once */
     public RouterLink(RouterLinkProperties properties, Registration registration, Supplier<WorkerLoad> load,
@@ -55,6 +59,42 @@ public final class RouterLink implements AutoCloseable {
     public synchronized void start() {
         if (resolver == null && !closed) {
             resolver = Thread.ofVirtual().name("routerlink-resolve").start(this::resolveAgainAndAgain);
+        }
+    }
+
+    /**
+     * Tells every router to send nothing new. From now on each heartbeat says so, and one goes out at once.
+     *
+     * @return once all routers have answered or two seconds are over: true if some router has heard it
+     */
+    public boolean drain() {
+        draining = true;
+        List<URI> routers;
+        synchronized (this) {
+            routers = List.copyOf(greeters.keySet());
+        }
+        var heard = new AtomicBoolean();
+        List<Thread> telling = routers.stream().map(router -> Thread.ofVirtual()
+                .name("routerlink-drain-" + router.getAuthority()).start(() -> tell(router, heard))).toList();
+        try {
+            for (Thread each : telling) {
+                each.join();                                       // the client's time-out bounds it
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return heard.get();
+    }
+
+    private void tell(URI router, AtomicBoolean heard) {
+        try {
+            if (client.post(router, Protocol.HEARTBEATS_PATH, heartbeat()) == null) {
+                heard.set(true);
+            }
+        } catch (IOException e) {
+            log.debug("router {} does not hear that this worker drains: {}", router, e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -142,6 +182,7 @@ public final class RouterLink implements AutoCloseable {
         WorkerLoad now = load.get();
         KvEventPublisher.State state = events.state();
         return new Heartbeat(registration.workerId(), registration.epoch(), now.running(), now.waiting(),
-                now.freeBlocks(), now.pendingPromptTokens(), state.lastSequence(), state.setSize(), state.setDigest());
+                now.freeBlocks(), now.pendingPromptTokens(), state.lastSequence(), state.setSize(), state.setDigest(),
+                draining);
     }
 }

@@ -134,6 +134,22 @@ class RouterLinkTest {
     }
 
     @Test
+    void a_worker_that_drains_has_said_so_when_it_knows_that_routers_have_heard_and_goes_on_saying_it()
+            throws InterruptedException {
+        assertThat(link.drain()).as("nobody is there to hear").isFalse();
+        link.start();
+        registrations.take();
+        heartbeats.take();
+        heartbeats.clear();
+
+        assertThat(link.drain()).isTrue();
+        assertThat(heartbeats).isNotEmpty().allMatch(Heartbeat::draining);
+        heartbeats.clear();
+        assertThat(heartbeats.take().draining()).isTrue();
+        assertThat(farewells).isEmpty();
+    }
+
+    @Test
     void a_closed_link_has_said_farewell_and_is_silent() throws InterruptedException {
         link.start();
         heartbeats.take();

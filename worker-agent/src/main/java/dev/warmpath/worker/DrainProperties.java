@@ -1,0 +1,19 @@
+package dev.warmpath.worker;
+
+import jakarta.validation.constraints.NotNull;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.validation.annotation.Validated;
+
+/**
+ * How a worker ends.
+ *
+ * @param timeout how long requests that it has taken may go on after it was told to stop; those left are ended as
+ *                {@link dev.warmpath.protocol.generate.FailureReason#SHUTTING_DOWN}
+ */
+@Validated
+@ConfigurationProperties("warmpath.drain")
+record DrainProperties(@DefaultValue("120s") @NotNull @DurationMin @DurationMax(hours = 1) Duration timeout) {}
