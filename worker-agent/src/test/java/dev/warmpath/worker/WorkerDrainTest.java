@@ -46,7 +46,7 @@ class WorkerDrainTest {
         until(() -> engine().snapshot().load().running() == 1 && engine().snapshot().load().waiting() == 3);
 
         Thread stopping = Thread.ofPlatform().start(worker::close);
-        until(() -> refusal(post(0)).contains("\"shutting_down\""));    // before, it is refused as wrong
+        until(() -> refusal(post(5_000)).contains("\"shutting_down\""));    // before, it is refused as too long
         assertThat(engine().snapshot().load().waiting()).as("refused while others still wait").isPositive();
 
         for (CompletableFuture<List<GenerateEvent>> each : taken) {
