@@ -178,7 +178,7 @@ public final class Fleet {
         if (heartbeat.draining() && !worker.isDraining()) {
             log.info("worker {} drains: it gets nothing new", worker);
         }
-        worker.heard(heartbeat);
+        worker.heard(heartbeat, nanoTime.getAsLong());
         worker.extendLease(leaseEnd());
         return new HeartbeatOutcome.Extended();
     }

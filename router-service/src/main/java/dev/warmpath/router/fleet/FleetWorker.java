@@ -4,33 +4,37 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.prefix.KvEventApplier;
+import dev.warmpath.router.prefix.Standing;
 import dev.warmpath.router.prefix.WorkerKeys;
 import java.net.URI;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One life of one worker, as registered here. A restarted worker is another object. Compared by identity; read by any
- * thread, changed by {@link Fleet} only, except for what its follower says about the copy.
+ * thread, changed by {@link Fleet} only, except for what its follower says about the copy. How far to rely on that is
+ * not said by the follower, who may be dead, but found in the heartbeats.
  */
 public final class FleetWorker {
 
     private final Registration registration;
     private final WorkerKeys keys;
     private final KvEventApplier events;
-    private volatile @Nullable Heartbeat heartbeat;
+    private volatile @Nullable Heard heard;
     private volatile long leaseEndNanos;
     private volatile @Nullable String eventProblem;
     private volatile boolean indexed;
     private volatile boolean saysItDrains;
     private volatile boolean drainedByOperator;
     private volatile boolean gone;
-    private volatile Lag lag = Lag.NONE;
     private volatile EventSource eventSource = EventSource.DIRECT;
 
-    /** @param batches how many are missing; 0 while the copy is in step, and then {@code sinceNanos} has no meaning */
-    private record Lag(long batches, long sinceNanos) {
-        static final Lag NONE = new Lag(0, 0);
-    }
+    /**
+     * The last heartbeat.
+     *
+     * @param sinceNanos when the first one came that the copy did not reach before the next; if the copy has reached
+     *                   all, when the last one came
+     */
+    private record Heard(Heartbeat latest, long sinceNanos) {}
 
     FleetWorker(Registration registration, WorkerKeys keys, KvEventApplier events, long leaseEndNanos) {
         this.registration = registration;
@@ -86,21 +90,14 @@ public final class FleetWorker {
         return events;
     }
 
-    /** The index's copy agrees with the worker's last heartbeat, or is ahead of it. Said by the follower only. */
-    public void markInStep() {
-        lag = Lag.NONE;
-    }
-
     /**
-     * The copy lacks batches that the worker has sent, or is empty and waits for a snapshot. Said by the follower only,
-     * as often as it likes: the first time after {@link #markInStep} counts.
+     * A snapshot has come: what the copy lacks counts from now on, the time of waiting for it is no lag.
      *
-     * @param nowNanos on the monotonic clock that {@link #outOfStepNanos} is asked with
-     * @param batches  how many are missing, at least 1
+     * @param nowNanos on the fleet's monotonic clock
      */
-    public void markBehind(long nowNanos, long batches) {
-        Lag before = lag;
-        lag = new Lag(Math.max(1, batches), before.batches() == 0 ? nowNanos : before.sinceNanos());
+    public synchronized void markLoaded(long nowNanos) {
+        Heard last = heard;
+        heard = last == null ? null : new Heard(last.latest(), nowNanos);
     }
 
     /** Said by the follower only. */
@@ -113,10 +110,13 @@ public final class FleetWorker {
         return eventSource;
     }
 
-    /** How long the copy has been behind; 0 while it is in step. */
+    /**
+     * How long the copy has been behind what the worker says in its heartbeats, or at odds with it; 0 while it is in
+     * step. Found by comparing: whoever keeps the copy need not be alive to say so.
+     */
     public long outOfStepNanos(long nowNanos) {
-        Lag now = lag;
-        return now.batches() == 0 ? 0 : Math.max(0, nowNanos - now.sinceNanos());
+        Heard last = heard;
+        return last == null || lacks(last.latest()) == 0 ? 0 : Math.max(0, nowNanos - last.sinceNanos());
     }
 
     /** How far to rely on the copy. */
@@ -124,14 +124,34 @@ public final class FleetWorker {
         return IndexGrade.of(outOfStepNanos(nowNanos));
     }
 
-    /** Batches that the copy lacks, as far as heartbeats tell; 0 while it is in step. */
+    /** Batches that the copy lacks, as far as heartbeats tell, 1 if it is at odds with them; 0 while it is in step. */
     public long behindBatches() {
-        return lag.batches();
+        Heard last = heard;
+        return last == null ? 0 : lacks(last.latest());
+    }
+
+    private long lacks(Heartbeat told) {
+        return switch (standing(told)) {
+            case Standing.InStep() -> 0;
+            case Standing.Behind(long batches) -> batches;
+            case Standing.Drift _ -> 1;
+        };
+    }
+
+    private Standing standing(Heartbeat told) {
+        return events.compare(told.lastSequence(), told.setSize(), told.setDigest());
+    }
+
+    /** How the copy stands to the last heartbeat, which finds what batches cannot: that the last ones are missing. */
+    public Standing standing() {
+        Heard last = heard;
+        return last == null ? new Standing.InStep() : standing(last.latest());
     }
 
     /** The last one, or null before the first. */
     public @Nullable Heartbeat heartbeat() {
-        return heartbeat;
+        Heard last = heard;
+        return last == null ? null : last.latest();
     }
 
     /** Why its events do not come, or null. */
@@ -163,8 +183,15 @@ public final class FleetWorker {
         leaseEndNanos = endNanos;
     }
 
-    void heard(Heartbeat latest) {
-        heartbeat = latest;
+    /**
+     * Said by the fleet for each heartbeat, in order.
+     *
+     * @param nowNanos on the fleet's monotonic clock
+     */
+    public synchronized void heard(Heartbeat latest, long nowNanos) {
+        Heard before = heard;
+        boolean reached = before == null || lacks(before.latest()) == 0;
+        heard = new Heard(latest, reached ? nowNanos : before.sinceNanos());
         saysItDrains |= latest.draining();                         // a late heartbeat of before does not take it back
     }
 

@@ -133,7 +133,6 @@ final class EventFollower implements WorkerLinks.Task {
         while (!worker.isGone() && !logTakesOver()) {
             String trouble = stream.read(ReloadSource.STREAM, this::logTakesOver);
             if (trouble != null && !worker.isGone()) {
-                copy.state();                                      // nothing comes: let it be known how old the copy is
                 log.info("event stream of worker {} ended: {}", worker, trouble);
             }
         }

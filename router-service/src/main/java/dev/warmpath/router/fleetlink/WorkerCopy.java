@@ -1,7 +1,6 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.event.KvEventBatch;
-import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -93,33 +92,20 @@ final class WorkerCopy {
         if (batch.snapshot()) {
             metrics.reloaded(source);
             fleet.indexed(worker);
-            worker.markInStep();                                   // the time of waiting for it is no lag
+            worker.markLoaded(nanoTime.getAsLong());
         }
     }
 
-    /** Compares with the last heartbeat, which finds what batches cannot: that the last ones are missing (F17). */
+    /** By the worker's last heartbeat (F17). */
     State state() {
-        long now = nanoTime.getAsLong();
-        Heartbeat heartbeat = worker.heartbeat();
         if (isEmpty()) {
-            worker.markBehind(now, 1);
             return State.UNSOUND;
         }
-        if (heartbeat == null) {
-            return State.SOUND;
-        }
-        return switch (worker.events().compare(
-                heartbeat.lastSequence(), heartbeat.setSize(), heartbeat.setDigest())) {
-            case Standing.InStep() -> {
-                worker.markInStep();
-                yield State.SOUND;
-            }
-            case Standing.Behind(long batches) -> {
-                worker.markBehind(now, batches);
-                yield worker.outOfStepNanos(now) > LONGEST_LAG.toNanos() ? State.LATE : State.SOUND;
-            }
+        return switch (worker.standing()) {
+            case Standing.InStep() -> State.SOUND;
+            case Standing.Behind _ -> worker.outOfStepNanos(nanoTime.getAsLong()) > LONGEST_LAG.toNanos()
+                    ? State.LATE : State.SOUND;
             case Standing.Drift drift -> {
-                worker.markBehind(now, 1);
                 tellOnce(drift);
                 yield State.UNSOUND;
             }

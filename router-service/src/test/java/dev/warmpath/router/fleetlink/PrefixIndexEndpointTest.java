@@ -2,6 +2,7 @@ package dev.warmpath.router.fleetlink;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RouterApplication;
 import dev.warmpath.router.RunningRouter;
@@ -23,7 +24,8 @@ class PrefixIndexEndpointTest extends RunningRouter {
         announce(join("w0"), PROMPT, 3);
         FakeWorker late = join("w1");
         announce(late, PROMPT, 2);
-        registered(late).markBehind(System.nanoTime() - Duration.ofSeconds(3).toNanos(), 7);
+        registered(late).heard(new Heartbeat("w1", 7, 0, 0, 100, 0, 7, 0, 0),
+                System.nanoTime() - Duration.ofSeconds(3).toNanos());
 
         JsonNode state = json(management("/actuator/prefixindex"));
 

@@ -3,19 +3,23 @@ package dev.warmpath.router.fleetlink;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.RegistrationOutcome.Accepted;
 import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.PrefixIndex;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -110,6 +114,40 @@ class WorkerLinksTest {
             fragile.follow(worker);
 
             await(() -> fake.streams.get() == 2 && worker.isIndexed());
+        }
+    }
+
+    /** Nobody is left to say that the copy ages; the heartbeats that go on coming do. */
+    @Test
+    void the_copy_of_a_follower_that_died_of_an_error_is_relied_on_less_and_less() throws InterruptedException {
+        FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
+        var metrics = new RouterMetrics(new SimpleMeterRegistry());
+        var copy = new WorkerCopy(fleet, worker, metrics, clock::get);
+        var stream = new WorkerStream(fleet, worker, copy, new WorkerHttp(FleetToken.NONE), () -> {
+            throw new StackOverflowError("asked for the time before the stream is opened again");
+        }, Backoff.ofLink(new Random(1)));
+        var log = new EventLog(false, clock::get);
+        Thread follower = Thread.ofVirtual().uncaughtExceptionHandler((_, _) -> { }).start(() -> {
+            copy.apply(fake.snapshot(), ReloadSource.STREAM);
+            try {
+                new EventFollower(fleet, worker, copy, log.open(worker), stream, clock::get).run();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        follower.join();
+        fleet.heartbeat(fake.heartbeat());
+        clock.addAndGet(TimeUnit.SECONDS.toNanos(4));
+        assertThat(worker.indexGrade(clock.get())).isEqualTo(IndexGrade.EXACT);
+        assertThat(worker.isIndexed()).isTrue();
+
+        for (int second = 0; second <= 31; second++) {
+            fake.store(second);
+            fleet.heartbeat(fake.heartbeat());
+            assertThat(worker.behindBatches()).isEqualTo(second + 1);
+            assertThat(worker.indexGrade(clock.get())).as("after %d s", second).isEqualTo(
+                    second <= 2 ? IndexGrade.EXACT : second <= 30 ? IndexGrade.HISTORY : IndexGrade.LOAD);
+            clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
         }
     }
 

@@ -2,6 +2,7 @@ package dev.warmpath.router.openai;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
@@ -309,7 +310,8 @@ class AnswersTest extends RunningRouter {
         int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
         FakeWorker stale = join("w0");
         announce(stale, prompt, 3);
-        registered(stale).markBehind(System.nanoTime() - Duration.ofSeconds(31).toNanos(), 7);
+        registered(stale).heard(new Heartbeat("w0", 7, 0, 0, 100, 0, 7, 0, 0),
+                System.nanoTime() - Duration.ofSeconds(31).toNanos());
 
         JsonNode explained = json(post("/v1/route", "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}"));
 

@@ -181,7 +181,7 @@ class RequestRouterTest {
     void a_worker_out_of_step_is_weighed_by_index_and_own_history_then_by_load_alone() {
         int[] before = randomTokens(100);
         compute(a, before);
-        a.markBehind(now, 1);
+        hear(a, 1);
         int[] after = randomTokens(100);
         finish(place(after, Set.of("b")));
 
@@ -199,7 +199,8 @@ class RequestRouterTest {
         assertThat(explain(after).matchedBlocks()).isZero();
         assertThat(terms("b").candidate().grade()).isEqualTo(IndexGrade.EXACT);
 
-        a.markInStep();
+        compute(a, randomTokens(16));
+        compute(a, randomTokens(16));
         assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.EXACT);
         assertThat(explain(before).matchedBlocks()).isEqualTo(6);
         assertThat(explain(after).matchedBlocks()).isZero();       // the worker does not announce it: it was evicted
@@ -215,8 +216,8 @@ class RequestRouterTest {
         first.inFlight().firstToken();
         compute(a, running);
         explain(running);
+        hear(a, 0);
         a.events().apply(new KvEventBatch("a", 1, 99, false, List.of(), 0, 0));
-        a.markBehind(now, 1);
         finish(second);
 
         assertThat(explain(running).matchedBlocks()).isEqualTo(6);
@@ -229,7 +230,7 @@ class RequestRouterTest {
     /** 1,000 blocks at the worker: two generations of 500 keys. */
     @Test
     void the_history_is_bounded_by_the_pool_and_the_oldest_prompts_go_first() {
-        a.markBehind(now, 1);
+        hear(a, 1);
         List<int[]> prompts = new ArrayList<>();
         for (int i = 0; i < 150; i++) {
             prompts.add(randomTokens(161));                        // 10 full blocks
@@ -245,7 +246,7 @@ class RequestRouterTest {
     /** Six generations' worth of one prompt, all known after the first time: the other one need not give way. */
     @Test
     void a_prompt_that_comes_again_and_again_takes_its_place_in_the_history_once() {
-        a.markBehind(now, 1);
+        hear(a, 1);
         int[] other = randomTokens(161);
         int[] popular = randomTokens(161);
         finish(place(other, Set.of("b")));
@@ -260,7 +261,7 @@ class RequestRouterTest {
 
     @Test
     void the_history_keeps_of_a_prompt_longer_than_a_generation_the_blocks_that_fit() {
-        a.markBehind(now, 1);
+        hear(a, 1);
         int[] longer = randomTokens(16 * 700 + 1);
         finish(place(longer, Set.of("b")));
         now += 2_000_000_001L;
@@ -426,6 +427,13 @@ class RequestRouterTest {
         keys.apply(change);
         worker.events().apply(new KvEventBatch(worker.id(), 1, worker.events().position().sequence() + 1, false,
                 List.of(change), keys.size(), keys.digest()));
+    }
+
+    /** A heartbeat of an idle worker. @param missing batches that it has published and that have not come */
+    private void hear(FleetWorker worker, int missing) {
+        KeySet keys = Objects.requireNonNull(announced.get(worker));
+        fleet.heartbeat(new Heartbeat(worker.id(), 1, 0, 0, 1_000, 0, worker.events().position().sequence() + missing,
+                keys.size(), keys.digest()));
     }
 
     private static KvEventBatch snapshot(FleetWorker worker) {
