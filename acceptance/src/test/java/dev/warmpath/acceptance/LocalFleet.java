@@ -172,7 +172,8 @@ final class LocalFleet implements AutoCloseable {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmFlags);
-        command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-jar", jar.toString(),
+        command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-XX:+ExitOnOutOfMemoryError"));
+        command.addAll(List.of("-jar", jar.toString(),
                 "--server.port=" + processPort, "--management.server.port=" + (processPort + MANAGEMENT_OFFSET)));
         command.addAll(arguments);
         try {

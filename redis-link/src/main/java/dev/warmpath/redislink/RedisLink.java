@@ -1,6 +1,7 @@
 package dev.warmpath.redislink;
 
 import dev.warmpath.protocol.fleet.Backoff;
+import dev.warmpath.protocol.process.ProcessEnd;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
@@ -27,7 +28,9 @@ import io.lettuce.core.resource.Delay;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.random.RandomGenerator;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +56,8 @@ public final class RedisLink implements AutoCloseable {
     /** Moved slots and lost nodes make Lettuce look at once; this is for the rest. */
     private static final Duration TOPOLOGY_REFRESH = Duration.ofSeconds(30);
     private static final int LIBRARY_THREADS = 2;
+    /** Beyond the command timeout, for threads that only have to be scheduled. */
+    private static final Duration LIBRARY_FAREWELL = Duration.ofSeconds(1);
     private static final Pattern SYSTEM_CALL = Pattern.compile("^\\w+\\(\\.\\.\\) failed( with error\\(-?\\d+\\))?: ");
 
     private final RedisProperties properties;
@@ -167,6 +172,7 @@ public final class RedisLink implements AutoCloseable {
         return properties.describe();
     }
 
+    /** Waits a few command timeouts at most, whatever state connection and library are in. */
     @Override
     public void close() {
         synchronized (this) {
@@ -177,8 +183,18 @@ public final class RedisLink implements AutoCloseable {
             connection = null;
             problem = "closed";
         }
-        client.shutdown(Duration.ZERO, properties.commandTimeout());
-        resources.shutdown(0, properties.commandTimeout().toMillis(), TimeUnit.MILLISECONDS).awaitUninterruptibly();
+        // a library thread that is stuck or dead never reports its end, whatever timeout it was given: waited for here
+        long patienceMillis = LIBRARY_FAREWELL.plus(properties.commandTimeout()).toMillis();
+        try {
+            client.shutdownAsync(0, properties.commandTimeout().toMillis(), TimeUnit.MILLISECONDS)
+                    .get(patienceMillis, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException | ExecutionException e) {
+            log.warn("the connection to {} could not be closed: {}", describe(), e.toString());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        resources.shutdown(0, properties.commandTimeout().toMillis(), TimeUnit.MILLISECONDS)
+                .awaitUninterruptibly(patienceMillis);
     }
 
     private RedisConnection connected() {
@@ -217,7 +233,8 @@ public final class RedisLink implements AutoCloseable {
             }
             reconnecting = false;
             return true;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            ProcessEnd.rethrowIfFatal(e);
             String trouble = "Redis at " + describe() + " cannot be used, trying again: " + rootMessage(e);
             if (!trouble.equals(problem) && !Thread.currentThread().isInterrupted()) {
                 log.warn(trouble);

@@ -9,10 +9,14 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -144,6 +148,45 @@ class RedisLinkTest {
         await("a first try", () -> String.valueOf(link.problem()).contains("Connection refused"));
         link.close();
         assertThat(link.problem()).isEqualTo("closed");
+    }
+
+    @Test
+    void closing_does_not_wait_for_a_server_that_accepts_and_never_answers() throws IOException {
+        try (var silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            RedisLink link = RedisLink.open(properties("redis://127.0.0.1:" + silent.getLocalPort()));
+            await("a first try", () -> String.valueOf(link.problem()).contains("cannot be used"));
+            link.close();
+            assertThat(link.problem()).isEqualTo("closed");
+        }
+    }
+
+    @Test
+    void closing_does_not_wait_for_a_thread_of_the_library_that_never_comes_back(CapturedOutput output) {
+        var never = new CountDownLatch(1);
+        try (TestRedis redis = TestRedis.started()) {
+            RedisLink link = RedisLink.open(properties(redis.uri()));
+            await("connected", link::isConnected);
+            var hangs = new CountDownLatch(1);
+            link.async().get("a").thenRun(() -> {                           // on the event loop, which owns the connection
+                hangs.countDown();
+                awaitQuietly(never);
+            });
+            awaitQuietly(hangs);
+
+            link.close();
+            assertThat(link.problem()).isEqualTo("closed");
+            assertThat(output).contains("could not be closed");
+        } finally {
+            never.countDown();
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     /** Waits for longer than an ordinary command may take. */

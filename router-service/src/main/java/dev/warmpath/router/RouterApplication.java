@@ -1,8 +1,11 @@
 package dev.warmpath.router;
 
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleetlink.IndexCommand;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
@@ -13,6 +16,8 @@ import org.springframework.boot.logging.LoggingSystem;
 @ConfigurationPropertiesScan
 public class RouterApplication {
 
+    private static final Duration DEADLINE_UNTIL_SETTINGS_ARE_READ = Duration.ofSeconds(150);
+
     public static void main(String[] args) {
         if (args.length > 0 && args[0].equals(IndexCommand.NAME)) {
             // silent: what is printed is the report
@@ -20,6 +25,11 @@ public class RouterApplication {
             List<String> arguments = Arrays.asList(args).subList(1, args.length);
             System.exit(IndexCommand.run(arguments, System.out, System.err));
         }
-        SpringApplication.run(RouterApplication.class, args);
+        var deadline = new AtomicReference<>(DEADLINE_UNTIL_SETTINGS_ARE_READ);
+        ProcessEnd.guard(deadline::get);
+        var application = new SpringApplication(RouterApplication.class);
+        application.addInitializers(context ->
+                deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline()));
+        application.run(args);
     }
 }

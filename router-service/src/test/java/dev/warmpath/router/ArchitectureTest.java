@@ -79,7 +79,8 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule reactive_types_stay_at_the_edge = noClasses()
-            .that().resideOutsideOfPackages(
+            // the entry: who guards the server's event loops has its builder in hand
+            .that().resideOutsideOfPackages(ROOT,
                     inside("openai"), inside("completion"), inside("dispatch"), inside("fleetlink"))
             .should().dependOnClassesThat().resideInAPackage("reactor..")
             .because("Mono and Flux live in controllers, the streaming client and the spine, nowhere deeper");

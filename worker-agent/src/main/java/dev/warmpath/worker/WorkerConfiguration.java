@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.Epoch;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeException;
@@ -32,7 +33,6 @@ import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.security.SecureRandom;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,8 +51,6 @@ import tools.jackson.databind.json.JsonMapper;
 class WorkerConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);
-    /** More than the HTTP server's 30 s of grace and the engine's 10 together. */
-    private static final Duration DEATH_GRACE = Duration.ofSeconds(45);
 
     @Bean
     FleetToken fleetToken(RouterLinkProperties properties,
@@ -159,7 +157,12 @@ class WorkerConfiguration {
         var loop = new EngineLoop(scheduler, cache, runner, publisher::publish, System::nanoTime);
         var intake = new RequestIntake(
                 publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
-        return new Engine(loop, intake, System::nanoTime, new EngineDeath(DEATH_GRACE)).start();
+        return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::engineBroke).start();
+    }
+
+    /** An engine whose books are wrong, or whose device is lost, must not answer anybody. */
+    private static void engineBroke(Throwable cause) {
+        ProcessEnd.afterError("the engine broke, this worker ends", cause, ProcessEnd.GRACE_AFTER_ERROR);
     }
 
     @Bean

@@ -1,5 +1,6 @@
 package dev.warmpath.router.completion;
 
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.OverloadedException;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -69,6 +70,7 @@ public final class ComputationPool implements DisposableBean {
         try {
             return Signal.next(work.get());
         } catch (Throwable e) {                                  // an Error, too: the request must not wait for ever
+            ProcessEnd.rethrowIfFatal(e);
             return Signal.error(e);
         }
     }

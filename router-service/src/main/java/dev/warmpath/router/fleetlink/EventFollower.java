@@ -2,6 +2,7 @@ package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.EventSource;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
@@ -63,7 +64,8 @@ final class EventFollower implements WorkerLinks.Task {
             try {
                 followLog();
                 followDirectly();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                ProcessEnd.rethrowIfFatal(e);
                 log.error("following worker {} failed in the router", worker, e);
                 Thread.sleep(TURN);
             }

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.event.EventFormatException;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.KvEventCodec;
 import dev.warmpath.protocol.fleet.Backoff;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.protocol.redis.StreamId;
 import dev.warmpath.redislink.BlockingReads;
@@ -84,7 +85,8 @@ final class LogReader implements WorkerLinks.Task {
                 interrupted(e.getMessage());
             } catch (RedisException | CancellationException | EventFormatException e) {
                 interrupted(e.toString());                         // cancelled: under way when the connection broke
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                ProcessEnd.rethrowIfFatal(e);
                 log.error("reading events from Redis failed in the router", e);
                 interrupted(e.toString());
             }

@@ -2,6 +2,7 @@ package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.tokenization.ModelFiles;
@@ -64,9 +65,11 @@ final class ModelLoading implements WorkerLinks.Task {
         } catch (IOException e) {
             fleet.modelStuck(revision, "its files cannot be had from worker " + worker.id() + ": " + e);
             return false;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            ProcessEnd.rethrowIfFatal(e);
             // whatever tokenizer or template find wrong with the files: fetching them again does not help
-            fleet.modelStuck(revision, "its files make no tokenizer: " + e.getMessage());
+            fleet.modelStuck(revision, "its files make no tokenizer: "
+                    + (e instanceof Error ? e.toString() : e.getMessage()));
             fleet.loadingFailed(revision);
             return true;
         }

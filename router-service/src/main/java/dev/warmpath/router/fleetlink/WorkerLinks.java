@@ -2,6 +2,7 @@ package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
@@ -108,7 +109,8 @@ final class WorkerLinks implements AutoCloseable {
         while (!closed) {
             try {
                 chore.run();
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                ProcessEnd.rethrowIfFatal(e);
                 log.error("{} failed in the router", Thread.currentThread().getName(), e);
             }
             Thread.sleep(pause);

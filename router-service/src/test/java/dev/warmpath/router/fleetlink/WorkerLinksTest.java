@@ -21,7 +21,6 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -101,19 +100,23 @@ class WorkerLinksTest {
     }
 
     @Test
-    void a_bug_in_the_router_does_not_end_the_following_of_a_worker() {
-        var broken = new AtomicBoolean(true);
+    void neither_a_bug_nor_an_error_in_the_router_ends_the_following_of_a_worker() {
+        var failures = new AtomicInteger();
         try (var fragile = new WorkerLinks(fleet, index, new EventLog(false, clock::get),
                 new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), () -> {
-            if (fake.streams.get() == 1 && broken.getAndSet(false)) {
-                throw new IllegalStateException("a bug");
+            if (fake.streams.get() == failures.get() + 1) {
+                switch (failures.getAndIncrement()) {
+                    case 0 -> throw new IllegalStateException("a bug");
+                    case 1 -> throw new StackOverflowError("too deep");
+                    default -> {}
+                }
             }
             return clock.get();
         })) {
             FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
             fragile.follow(worker);
 
-            await(() -> fake.streams.get() == 2 && worker.isIndexed());
+            await(() -> fake.streams.get() == 3 && worker.isIndexed());
         }
     }
 
@@ -156,7 +159,7 @@ class WorkerLinksTest {
         var failures = new AtomicInteger();
         var fragile = new Fleet(index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, () -> {
             if (Thread.currentThread().getName().equals("fleet-leases") && failures.getAndIncrement() < 2) {
-                throw new IllegalStateException("a bug");
+                throw new LinkageError("a bug");
             }
             return clock.get();
         }, new ConnectProbe());

@@ -6,6 +6,7 @@ import dev.warmpath.protocol.event.KvEventCodec;
 import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.redislink.RedisProperties;
 import io.lettuce.core.RedisCommandTimeoutException;
@@ -147,6 +148,10 @@ public final class RedisAnnouncer implements AutoCloseable {
             return afterFailure(e);
         } catch (RedisException | CancellationException e) {       // a broken connection cancels what is under way
             return afterFailure(e);
+        } catch (RuntimeException | Error e) {
+            ProcessEnd.rethrowIfFatal(e);
+            log.error("announcing to Redis failed in the worker", e);
+            return afterFailure(e);
         }
     }
 
@@ -206,7 +211,7 @@ public final class RedisAnnouncer implements AutoCloseable {
         backoff.reset();
     }
 
-    private Duration afterFailure(RuntimeException e) {
+    private Duration afterFailure(Throwable e) {
         if (closed) {                                              // while a command was under way
             return Duration.ZERO;
         }

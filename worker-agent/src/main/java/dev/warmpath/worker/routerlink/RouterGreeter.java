@@ -6,6 +6,7 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.worker.routerlink.RouterClient.Refusal;
 import java.io.IOException;
 import java.net.URI;
@@ -67,6 +68,10 @@ final class RouterGreeter implements Runnable {
             return afterRefusal(refusal);
         } catch (IOException e) {
             logOnce("router " + router + " is not reachable, trying again: " + e);
+            return backoff.next();
+        } catch (RuntimeException | Error e) {
+            ProcessEnd.rethrowIfFatal(e);
+            log.error("staying in touch with router {} failed in the worker", router, e);
             return backoff.next();
         }
     }

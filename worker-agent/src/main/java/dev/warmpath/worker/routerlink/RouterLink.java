@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.process.ProcessEnd;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.URI;
@@ -124,17 +125,26 @@ public final class RouterLink implements AutoCloseable {
     private void resolveAgainAndAgain() {
         try {
             while (true) {
-                Set<URI> routers = new HashSet<>();
-                boolean complete = true;
-                for (URI url : properties.urls()) {
-                    complete &= resolveInto(routers, url);
+                try {
+                    resolve();
+                } catch (RuntimeException | Error e) {
+                    ProcessEnd.rethrowIfFatal(e);
+                    log.error("looking up routers failed in the worker", e);
                 }
-                greet(routers, complete);
                 Thread.sleep(RESOLVE_INTERVAL);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();                    // closed
         }
+    }
+
+    private void resolve() {
+        Set<URI> routers = new HashSet<>();
+        boolean complete = true;
+        for (URI url : properties.urls()) {
+            complete &= resolveInto(routers, url);
+        }
+        greet(routers, complete);
     }
 
     /**

@@ -27,6 +27,7 @@ import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -47,6 +48,7 @@ class RouterLinkTest {
     private volatile int registrationStatus = 204;
     private volatile int heartbeatStatus = 204;
     private volatile String problem = "";
+    private final AtomicInteger loadFailures = new AtomicInteger();
     private final HttpServer router = HttpServer.create(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
     private final KvEventPublisher events = new KvEventPublisher("w", 7);
@@ -56,7 +58,7 @@ class RouterLinkTest {
     private final RouterLink link = new RouterLink(
             new RouterLinkProperties(List.of(URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush",
                     Duration.ofMillis(10)),
-            registration, () -> new WorkerLoad(2, 1, 900, 50), events, json);
+            registration, this::load, events, json);
 
     RouterLinkTest() throws IOException {
         router.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
@@ -75,6 +77,13 @@ class RouterLinkTest {
             answer(exchange, 204);
         });
         router.start();
+    }
+
+    private WorkerLoad load() {
+        if (loadFailures.getAndDecrement() > 0) {
+            throw new StackOverflowError("too deep");
+        }
+        return new WorkerLoad(2, 1, 900, 50);
     }
 
     @AfterEach
@@ -109,6 +118,20 @@ class RouterLinkTest {
         heartbeats.clear();
         heartbeats.take();
         heartbeats.take();
+    }
+
+    @Test
+    void an_error_in_the_worker_ends_neither_the_heartbeats_nor_the_farewell() throws InterruptedException {
+        loadFailures.set(2);
+        link.start();
+        registrations.take();
+        registrations.take();
+        registrations.take();
+        heartbeats.take();
+        heartbeats.take();
+        assertThat(loadFailures.get()).isNegative();
+        link.close();
+        assertThat(farewells.take()).isEqualTo(new Farewell("w", 7));
     }
 
     @Test

@@ -1,0 +1,30 @@
+package dev.warmpath.worker;
+
+import java.time.Duration;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.core.env.Environment;
+
+/**
+ * The end of this process.
+ *
+ * @param deadline from the signal to the halt, whatever hangs then; longer than what the last requests have,
+ *                 {@code spring.lifecycle.timeout-per-shutdown-phase}
+ */
+@ConfigurationProperties(ShutdownProperties.PREFIX)
+record ShutdownProperties(@DefaultValue("150s") Duration deadline) {
+
+    static final String PREFIX = "warmpath.shutdown";
+
+    ShutdownProperties {
+        if (!deadline.isPositive()) {
+            throw new IllegalArgumentException(PREFIX + ".deadline is " + deadline + ", takes more than 0s");
+        }
+    }
+
+    /** Before there are beans: a start can hang as well. */
+    static ShutdownProperties of(Environment environment) {
+        return Binder.get(environment).bindOrCreate(PREFIX, ShutdownProperties.class);
+    }
+}
