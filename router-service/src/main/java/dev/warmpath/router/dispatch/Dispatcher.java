@@ -145,6 +145,7 @@ public final class Dispatcher {
             }
             switch (event) {
                 case GenerateEvent.Tokens tokens -> {
+                    fleet.heardFrom(worker);
                     if (!hasToken) {
                         hasToken = true;
                         placed.inFlight().firstToken();

@@ -37,6 +37,7 @@ public final class Fleet {
     private final PrefixIndex index;
     private final RegistrationCheck check;
     private final LongSupplier nanoTime;
+    private final LeaseClock leaseClock;
     private final WorkerProbe probe;
     private final long leaseNanos;
     private final int maxWorkers;
@@ -49,6 +50,7 @@ public final class Fleet {
         this.index = index;
         this.check = check;
         this.nanoTime = nanoTime;
+        this.leaseClock = new LeaseClock(nanoTime);
         this.probe = probe;
         this.leaseNanos = leaseDuration.toNanos();
         this.maxWorkers = maxWorkers;
@@ -109,6 +111,11 @@ public final class Fleet {
         });
     }
 
+    /** Says that something has come from this life of a worker just now: it lives. Takes no lock. */
+    public void heardFrom(FleetWorker worker) {
+        worker.extendLease(leaseEnd());
+    }
+
     /** All workers, ready or not, in order of joining. */
     public synchronized List<FleetWorker> everyone() {
         expireLeases();
@@ -118,7 +125,7 @@ public final class Fleet {
     /** The same, as operators see them. */
     public synchronized List<WorkerView> snapshot() {
         expireLeases();
-        long now = nanoTime.getAsLong();
+        long now = leaseClock.nanos();
         return workers.values().stream().map(worker -> view(worker, now)).toList();
     }
 
@@ -145,6 +152,14 @@ public final class Fleet {
     }
 
     // ---- what links to workers need
+
+    /**
+     * Says that heartbeats are being received now, by the thread that does it, several times a second. Once it has been
+     * said, leases run only while it is said.
+     */
+    public void receiving() {
+        leaseClock.turn();
+    }
 
     public synchronized RegistrationOutcome register(Registration registration) {
         expireLeases();
@@ -281,7 +296,7 @@ public final class Fleet {
 
     /** Removes every worker whose lease has ended. Every other call does so first; this one is for quiet times. */
     public synchronized void expireLeases() {
-        long now = nanoTime.getAsLong();
+        long now = leaseClock.nanos();
         for (FleetWorker worker : List.copyOf(workers.values())) {
             if (now - worker.leaseEndNanos() >= 0) {
                 remove(worker, "its lease of " + TimeUnit.NANOSECONDS.toMillis(leaseNanos) + " ms has ended");
@@ -354,7 +369,7 @@ public final class Fleet {
     }
 
     private long leaseEnd() {
-        return nanoTime.getAsLong() + leaseNanos;
+        return leaseClock.nanos() + leaseNanos;
     }
 
     private static @Nullable String problem(FleetWorker worker, @Nullable Revision revision) {
@@ -367,7 +382,7 @@ public final class Fleet {
         return worker.isDraining() ? State.DRAINING : served && worker.isIndexed() ? State.READY : State.JOINING;
     }
 
-    private WorkerView view(FleetWorker worker, long nowNanos) {
+    private WorkerView view(FleetWorker worker, long leaseNow) {
         Revision revision = revisions.get(worker.revision());
         Heartbeat heartbeat = worker.heartbeat();
         return new WorkerView(worker.id(), worker.epoch(), worker.baseUrl().toString(), worker.model().name(),
@@ -376,6 +391,6 @@ public final class Fleet {
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),
                 worker.blockCount(), worker.keys().size(), worker.events().position().sequence(),
-                TimeUnit.NANOSECONDS.toMillis(nowNanos - (worker.leaseEndNanos() - leaseNanos)));
+                TimeUnit.NANOSECONDS.toMillis(leaseNow - (worker.leaseEndNanos() - leaseNanos)));
     }
 }

@@ -174,7 +174,7 @@ public final class FleetWorker {
         return gone;
     }
 
-    /** When its lease ends, on the fleet's monotonic clock. */
+    /** When its lease ends, on the fleet's {@link LeaseClock}. */
     long leaseEndNanos() {
         return leaseEndNanos;
     }

@@ -102,6 +102,59 @@ class FleetTest {
     }
 
     @Test
+    void a_pause_of_the_router_ends_no_lease_and_the_silence_of_a_worker_does() {
+        FleetWorker worker = ready(registration("w", 1));
+        receiveUntil(3_000);
+        nowMillis = 60_000;                                        // stopped for 57 s: heartbeats wait in the sockets
+        assertThat(fleet.models()).hasSize(1);
+        assertThat(fleet.snapshot().getFirst().leaseAgeMillis()).isEqualTo(3_500);
+
+        receiveUntil(61_400);                                      // and none was there
+        assertThat(fleet.models()).hasSize(1);
+        receiveUntil(61_500);
+        assertThat(fleet.models()).isEmpty();
+        assertThat(worker.isGone()).isTrue();
+    }
+
+    @Test
+    void a_heartbeat_that_waited_in_the_socket_during_a_pause_gives_a_whole_lease() {
+        ready(registration("w", 1));
+        receiveUntil(1_000);
+        nowMillis = 20_000;
+        assertThat(fleet.heartbeat(idle("w", 1))).isEqualTo(new HeartbeatOutcome.Extended());
+        receiveUntil(24_900);
+        assertThat(fleet.models()).hasSize(1);
+        receiveUntil(25_000);
+        assertThat(fleet.models()).isEmpty();
+    }
+
+    @Test
+    void tokens_keep_a_worker_whose_heartbeats_do_not_come_through_and_only_that_life_of_it() {
+        FleetWorker worker = ready(registration("w", 1));
+        nowMillis = 4_999;
+        fleet.heardFrom(worker);
+        nowMillis = 9_998;
+        assertThat(fleet.models()).hasSize(1);
+
+        FleetWorker second = ready(registration("w", 2));
+        nowMillis = 14_000;
+        fleet.heardFrom(worker);
+        assertThat(fleet.models()).hasSize(1);
+        nowMillis = 14_998;
+        assertThat(fleet.models()).isEmpty();
+        assertThat(second.isGone()).isTrue();
+    }
+
+    /** Heartbeats could have been heard all the time. */
+    private void receiveUntil(long millis) {
+        while (nowMillis < millis) {
+            fleet.receiving();
+            nowMillis += 100;
+        }
+        fleet.receiving();
+    }
+
+    @Test
     void the_newest_revision_with_a_ready_worker_takes_new_requests() {
         ModelDescription newer = model("tiny", parts(SHA_B), 2_000);
         ready(registration("old", 1));

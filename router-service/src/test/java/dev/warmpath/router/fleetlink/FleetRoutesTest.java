@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleetlink;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.protocol.fleet.Farewell;
 import dev.warmpath.protocol.fleet.Heartbeat;
@@ -9,11 +10,15 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
 import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.metrics.RouterMetrics;
+import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -22,6 +27,8 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
+import org.springframework.http.client.ReactorResourceFactory;
+import reactor.netty.resources.LoopResources;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -40,6 +47,7 @@ class FleetRoutesTest {
     @Autowired Environment environment;
     @Autowired JsonMapper json;
     @Autowired Fleet fleet;
+    @Autowired ReactorResourceFactory publicPort;
     private final HttpClient http = HttpClient.newHttpClient();
 
     @Test
@@ -149,6 +157,43 @@ class FleetRoutesTest {
         assertProblem(send(register.copy().header("Content-Type", "application/json").header("Origin", "null")), 403,
                 "unauthorized", "the request comes from a web page: it has an Origin header");
         assertThat(fleet.snapshot()).isEmpty();
+    }
+
+    @Test
+    void heartbeats_are_heard_while_every_event_loop_of_the_public_port_is_busy() throws Exception {
+        var free = new CountDownLatch(1);
+        try (var worker = new FakeWorker("w", 7)) {
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush");
+            for (EventExecutor loop : publicPort.getLoopResources().onServer(LoopResources.DEFAULT_NATIVE)) {
+                var busy = new CountDownLatch(1);
+                loop.execute(() -> {
+                    busy.countDown();
+                    awaitQuietly(free);
+                });
+                busy.await();
+            }
+            HttpRequest request = HttpRequest.newBuilder(uri("local.server.port", "/"))
+                    .timeout(Duration.ofMillis(200)).build();
+            assertThatThrownBy(() -> http.send(request, HttpResponse.BodyHandlers.ofString()))
+                    .isInstanceOf(HttpTimeoutException.class);
+
+            assertThat(post(Protocol.HEARTBEATS_PATH, TestWorkers.idle("w", 7), "Bearer hush").statusCode())
+                    .isEqualTo(204);
+            assertThat(get("/actuator/workers").statusCode()).isEqualTo(200);
+        } finally {
+            free.countDown();
+        }
+        while (!fleet.snapshot().isEmpty()) {
+            Thread.sleep(5);
+        }
+    }
+
+    private static void awaitQuietly(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private HttpResponse<String> send(HttpRequest.Builder request) throws IOException, InterruptedException {
