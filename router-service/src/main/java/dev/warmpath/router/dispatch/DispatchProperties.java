@@ -10,7 +10,7 @@ import org.springframework.validation.annotation.Validated;
 /**
  * How long and how often workers are asked.
  *
- * @param maxAttempts             workers that one request may be sent to, the first included
+ * @param maxAttempts             workers that one request may be sent to, the first included; three sick ones fail nobody
  * @param connectTimeout          for a connection to a worker
  * @param firstTokenTimeout       a worker that has not sent a token for this long has failed the request
  * @param interTokenTimeout       likewise between two tokens; since nothing is read ahead of the client, one that reads
@@ -21,7 +21,7 @@ import org.springframework.validation.annotation.Validated;
 @Validated
 @ConfigurationProperties(value = "warmpath.dispatch", ignoreUnknownFields = false)
 record DispatchProperties(
-        @DefaultValue("3") @Positive int maxAttempts,
+        @DefaultValue("4") @Positive int maxAttempts,
         @DefaultValue("2s") @NotNull Duration connectTimeout,
         @DefaultValue("60s") @NotNull Duration firstTokenTimeout,
         @DefaultValue("30s") @NotNull Duration interTokenTimeout,

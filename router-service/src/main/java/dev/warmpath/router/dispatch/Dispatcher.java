@@ -16,7 +16,9 @@ import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RouteResult.Unplaced;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +30,9 @@ import reactor.core.publisher.SynchronousSink;
 /**
  * Sends a request to a worker, and to another one as long as no token has come: until then a client cannot tell. After
  * the first token a failure ends the stream, since another worker's continuation could not be told from a repetition.
+ *
+ * <p>Every attempt's end is told to the worker's health, see {@link AttemptWatch}; a failure without a token counts
+ * against the worker if another one could answer, or no other one was asked.
  *
  * <p>A booking at a worker lives exactly as long as the attempt there, whichever way that ends.
  */
@@ -58,7 +63,10 @@ public final class Dispatcher {
      *         worker stop
      */
     public Flux<DispatchEvent> dispatch(GenerateRequest request, Function<Set<String>, RouteResult> route) {
-        return Flux.defer(() -> new Attempts(request, route).next(new DispatchException(new NoWorker())));
+        return Flux.defer(() -> {
+            var attempts = new Attempts(request, route);
+            return attempts.next(new DispatchException(new NoWorker())).doFinally(_ -> attempts.over());
+        });
     }
 
     /** The workers that one request is sent to, one after the other. */
@@ -67,6 +75,8 @@ public final class Dispatcher {
         private final GenerateRequest request;
         private final Function<Set<String>, RouteResult> route;
         private final Set<String> triedWorkerIds = new HashSet<>();
+        private final List<AttemptWatch> watches = new CopyOnWriteArrayList<>();
+        private boolean answered;
 
         Attempts(GenerateRequest request, Function<Set<String>, RouteResult> route) {
             this.request = request;
@@ -85,9 +95,26 @@ public final class Dispatcher {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
             var attempt = new Attempt(placed, request);
-            return Flux.using(placed::inFlight, _ -> attempt.events(), InFlightRequest::close)
+            var watch = new AttemptWatch(placed, System::nanoTime);
+            watches.add(watch);
+            return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
+                    .doOnNext(this::see)
                     .onErrorResume(DispatchException.class, failed -> attempt.hasToken() ? Flux.error(failed)
                             : afterFailureWithoutToken(failed));
+        }
+
+        /** Somebody could do it, so those who failed it before are to blame. */
+        private void see(DispatchEvent event) {
+            if (!answered && event instanceof DispatchEvent.Tokens) {
+                answered = true;
+                watches.forEach(each -> each.decide(/* workersFault */ true));
+            }
+        }
+
+        /** A request that several workers failed, and nobody answered, may have broken them: none is to blame. */
+        void over() {
+            boolean onlyOne = watches.stream().filter(AttemptWatch::isSuspected).count() == 1;
+            watches.forEach(each -> each.decide(onlyOne));
         }
 
         private Flux<DispatchEvent> afterFailureWithoutToken(DispatchException failed) {

@@ -17,6 +17,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -144,6 +146,26 @@ public final class Fleet {
     public synchronized long ofGrade(IndexGrade grade) {
         long now = nanoTime.getAsLong();
         return workers.values().stream().filter(each -> each.isIndexed() && each.indexGrade(now) == grade).count();
+    }
+
+    /** Workers of that state of health, ready or not. */
+    public synchronized long ofHealth(HealthState state) {
+        long now = nanoTime.getAsLong();
+        return workers.values().stream().filter(worker -> worker.health().state(now) == state).count();
+    }
+
+    /**
+     * Holds the workers of each revision against each other, see {@link HealthComparison}. To be called a few times a
+     * second.
+     *
+     * @param slowFactor how many times the median of the others is slow, above 1
+     */
+    public void compareHealth(double slowFactor) {
+        long now = nanoTime.getAsLong();
+        everyone().stream()
+                .collect(Collectors.groupingBy(FleetWorker::revision,
+                        Collectors.mapping(FleetWorker::health, Collectors.toList())))
+                .values().forEach(revision -> HealthComparison.of(revision, slowFactor, now));
     }
 
     /** Workers whose batches come that way. */
@@ -309,7 +331,8 @@ public final class Fleet {
     private FleetWorker join(Registration registration) {
         WorkerKeys keys = index.add(registration.blockCount(), registration.prefixClosed());
         var events = new KvEventApplier(registration.workerId(), registration.epoch(), keys);
-        var worker = new FleetWorker(registration, keys, events, leaseEnd());
+        var health = new WorkerHealth(registration.workerId(), nanoTime.getAsLong(), RandomGenerator.getDefault());
+        var worker = new FleetWorker(registration, keys, events, health, leaseEnd());
         workers.put(worker.id(), worker);
         revisions.computeIfAbsent(worker.revision(), revision -> new Revision(registration.model()));
         log.info("worker {} joins with model {} revision {}", worker, worker.model().name(), worker.revision());
@@ -385,8 +408,11 @@ public final class Fleet {
     private WorkerView view(FleetWorker worker, long leaseNow) {
         Revision revision = revisions.get(worker.revision());
         Heartbeat heartbeat = worker.heartbeat();
+        WorkerHealth health = worker.health();
+        long now = nanoTime.getAsLong();
         return new WorkerView(worker.id(), worker.epoch(), worker.baseUrl().toString(), worker.model().name(),
                 worker.revision(), state(worker, revision), problem(worker, revision),
+                health.state(now), health.problem(), health.failureShare(now),
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),

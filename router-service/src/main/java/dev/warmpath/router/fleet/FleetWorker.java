@@ -19,6 +19,7 @@ public final class FleetWorker {
     private final Registration registration;
     private final WorkerKeys keys;
     private final KvEventApplier events;
+    private final WorkerHealth health;
     private volatile @Nullable Heard heard;
     private volatile long leaseEndNanos;
     private volatile @Nullable String eventProblem;
@@ -36,10 +37,12 @@ public final class FleetWorker {
      */
     private record Heard(Heartbeat latest, long sinceNanos) {}
 
-    FleetWorker(Registration registration, WorkerKeys keys, KvEventApplier events, long leaseEndNanos) {
+    FleetWorker(Registration registration, WorkerKeys keys, KvEventApplier events, WorkerHealth health,
+            long leaseEndNanos) {
         this.registration = registration;
         this.keys = keys;
         this.events = events;
+        this.health = health;
         this.leaseEndNanos = leaseEndNanos;
     }
 
@@ -83,6 +86,11 @@ public final class FleetWorker {
     /** What it announces, in the prefix index. */
     public WorkerKeys keys() {
         return keys;
+    }
+
+    /** What this router's attempts have shown of this life; another life begins with a clean sheet. */
+    public WorkerHealth health() {
+        return health;
     }
 
     /** Where its event batches go. One thread only, its follower. */

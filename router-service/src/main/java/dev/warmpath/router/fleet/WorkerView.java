@@ -9,6 +9,9 @@ import org.jspecify.annotations.Nullable;
  * @param state          ready: takes requests; joining: its first snapshot or its model's tokenizer is missing;
  *                       draining: finishes what it has and gets nothing new. One that is gone is not in the list
  * @param problem        why its events do not come or its model is not served, or null
+ * @param health         whether requests go there while it is ready
+ * @param healthProblem  what ejected it, or null
+ * @param failureShare   share of this router's last requests there that failed, 0 to 1, fading with time
  * @param running        requests being computed, by the last heartbeat; null before the first
  * @param waiting        requests queued
  * @param freeBlocks     blocks that no request holds
@@ -25,6 +28,9 @@ public record WorkerView(
         String revision,
         State state,
         @Nullable String problem,
+        HealthState health,
+        @Nullable String healthProblem,
+        double failureShare,
         @Nullable Integer running,
         @Nullable Integer waiting,
         @Nullable Integer freeBlocks,

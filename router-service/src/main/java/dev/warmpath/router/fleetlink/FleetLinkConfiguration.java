@@ -6,6 +6,8 @@ import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
+import dev.warmpath.router.fleet.HealthProperties;
+import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.RegistrationCheck;
 import dev.warmpath.router.metrics.RouterMeter;
@@ -56,7 +58,15 @@ class FleetLinkConfiguration {
         for (IndexGrade grade : IndexGrade.values()) {
             metrics.watch(RouterMeter.INDEX_WORKERS, () -> fleet.ofGrade(grade), "grade", grade.text());
         }
+        for (HealthState state : HealthState.values()) {
+            metrics.watch(RouterMeter.WORKERS, () -> fleet.ofHealth(state), "health", state.text());
+        }
         return fleet;
+    }
+
+    @Bean(destroyMethod = "close")
+    HealthLoop healthLoop(Fleet fleet, HealthProperties properties) {
+        return new HealthLoop(fleet, properties);
     }
 
     @Bean

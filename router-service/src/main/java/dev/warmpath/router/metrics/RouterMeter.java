@@ -16,6 +16,8 @@ public enum RouterMeter {
     ROUTE_DECISIONS("warmpath.route.decisions", "Workers chosen, by the reason for the choice", "decisions"),
     /** Counter by cause. */
     DISPATCH_RETRIES("warmpath.dispatch.retries", "Requests sent on to another worker, by what was wrong", "retries"),
+    /** Gauge by health. */
+    WORKERS("warmpath.workers", "Workers in the fleet, by what this router's requests there have shown", "workers"),
     /** Timer by model, as the client sees it. */
     TIME_TO_FIRST_TOKEN(
             "warmpath.time.to.first.token", "Arrival of a request to the first text of its answer", "seconds"),

@@ -43,13 +43,15 @@ record RouteAnswer(
     /**
      * One worker's terms, each a number of uncached prompt tokens: the time that computing so many takes.
      *
-     * @param grade how far the matched blocks can be relied on
-     * @param cost  sum of the terms below it, from {@code uncachedTokens} to {@code memoryTokens}; the smallest wins
+     * @param grade  how far the matched blocks can be relied on
+     * @param health healthy, or ejected or on_trial: then it is left out while a healthy one is there
+     * @param cost   sum of the terms below it, from {@code uncachedTokens} to {@code failureTokens}; the smallest wins
      */
     record Candidate(
             String worker,
             @JsonProperty("matched_blocks") int matchedBlocks,
             String grade,
+            String health,
             long cost,
             @JsonProperty("uncached_tokens") long uncachedTokens,
             @JsonProperty("delay_tokens") long delayTokens,
@@ -57,15 +59,17 @@ record RouteAnswer(
             @JsonProperty("request_tokens") long requestTokens,
             @JsonProperty("slot_tokens") long slotTokens,
             @JsonProperty("memory_tokens") long memoryTokens,
+            @JsonProperty("failure_tokens") long failureTokens,
             int requests,
             @JsonProperty("used_blocks") int usedBlocks,
             @JsonProperty("block_count") int blockCount) {
 
         static Candidate of(CandidateTerms terms) {
             var seen = terms.candidate();
-            return new Candidate(seen.workerId(), seen.matchedBlocks(), seen.grade().text(), terms.cost(),
-                    terms.uncachedTokens(), terms.delayTokens(), terms.pendingTokens(), terms.requestTokens(),
-                    terms.slotTokens(), terms.memoryTokens(), seen.requests(), seen.usedBlocks(), seen.blockCount());
+            return new Candidate(seen.workerId(), seen.matchedBlocks(), seen.grade().text(), seen.health().text(),
+                    terms.cost(), terms.uncachedTokens(), terms.delayTokens(), terms.pendingTokens(),
+                    terms.requestTokens(), terms.slotTokens(), terms.memoryTokens(), terms.failureTokens(),
+                    seen.requests(), seen.usedBlocks(), seen.blockCount());
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
 
 /**
@@ -15,6 +16,8 @@ import dev.warmpath.router.fleet.IndexGrade;
  * @param blockCount    blocks of its pool
  * @param lastChosen    number of this router's decision that chose it last; 0 = never
  * @param grade         how far the matched blocks can be relied on
+ * @param health        whether requests go there
+ * @param failureShare  share of this router's last requests there that failed, 0 to 1
  */
 public record Candidate(
         String workerId,
@@ -26,4 +29,6 @@ public record Candidate(
         int sharedBlocks,
         int blockCount,
         long lastChosen,
-        IndexGrade grade) {}
+        IndexGrade grade,
+        HealthState health,
+        double failureShare) {}

@@ -11,6 +11,7 @@ package dev.warmpath.router.routing;
  * @param requestTokens  for sharing every step with the requests that are running
  * @param slotTokens     for waiting until a sequence slot is free
  * @param memoryTokens   for waiting until enough blocks are free
+ * @param failureTokens  for the requests that failed there lately
  * @param cost           sum of the terms
  */
 public record CandidateTerms(
@@ -21,11 +22,18 @@ public record CandidateTerms(
         long requestTokens,
         long slotTokens,
         long memoryTokens,
+        long failureTokens,
         long cost) {
 
-    static CandidateTerms of(Candidate candidate, long uncached, long request, long slot, long memory) {
+    static CandidateTerms of(
+            Candidate candidate, long uncached, long request, long slot, long memory, long failure) {
         long pending = candidate.pendingTokens();
-        return new CandidateTerms(candidate, uncached, uncached, pending, request, slot, memory,
-                uncached + uncached + pending + request + slot + memory);
+        return new CandidateTerms(candidate, uncached, uncached, pending, request, slot, memory, failure,
+                uncached + uncached + pending + request + slot + memory + failure);
+    }
+
+    /** Uncached prompt tokens that the first token waits for: those before the request, and its own. */
+    public long workTokens() {
+        return uncachedTokens + pendingTokens + requestTokens + slotTokens + memoryTokens;
     }
 }

@@ -3,6 +3,7 @@ package dev.warmpath.router.routing;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
@@ -10,12 +11,14 @@ import dev.warmpath.router.prefix.PrefixMatch;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.NoWorkerReason;
 import dev.warmpath.router.routing.RouteDecision.Routed;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Places requests: asks the index and its own books about every ready worker, lets the policy choose, and books the
@@ -28,11 +31,18 @@ import java.util.function.LongSupplier;
  * <p>An index that has fallen behind a worker is relied on by degrees, see {@link IndexGrade}: first it counts together
  * with what this router has sent there since, then not at all.
  *
+ * <p>A worker that has been ejected, see {@link dev.warmpath.router.fleet.WorkerHealth}, gets one request in a hundred to
+ * show that it has recovered. It is the client of that request who pays for it, so the share is small, and all ejected
+ * workers together have one.
+ *
  * <p>Safe for use by several threads: one lock around the books, held for a few microseconds a decision. The prompt is
  * matched before, without it; what the index learns in between is missed by that one decision. Under the lock the index
  * is asked only whether prompts that were computed a moment ago have arrived, one key for each.
  */
 public final class RequestRouter {
+
+    private static final long DECISIONS_PER_TRIAL = 100;
+    private static final Duration LONGEST_WITHOUT_TRIAL = Duration.ofMinutes(1);
 
     private final Fleet fleet;
     private final PrefixIndex index;
@@ -40,6 +50,8 @@ public final class RequestRouter {
     private final LongSupplier nanoTime;
     private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
     private long decisions;
+    private long trialDecision = -DECISIONS_PER_TRIAL;
+    private long trialNanos;
 
     /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
     public RequestRouter(Fleet fleet, PrefixIndex index, RoutingPolicy policy, LongSupplier nanoTime) {
@@ -56,7 +68,7 @@ public final class RequestRouter {
             return new NoWorker(NoWorkerReason.NONE_READY);
         }
         Prompt prompt = Prompt.of(model, chain, promptTokens);
-        return decide(prompt, ready, index.match(chain, prompt.reusableBlocks()));
+        return explain(prompt, ready, index.match(chain, prompt.reusableBlocks()));
     }
 
     /**
@@ -75,7 +87,8 @@ public final class RequestRouter {
                     ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED));
         }
         Prompt prompt = Prompt.of(model, chain, promptTokens);
-        return place(prompt, workers, index.match(chain, prompt.reusableBlocks()));
+        boolean mayBeTrial = excludedWorkerIds.isEmpty();          // who failed once already is not tried upon
+        return place(prompt, workers, index.match(chain, prompt.reusableBlocks()), mayBeTrial);
     }
 
     private record Prompt(BlockHashChain chain, int tokens, int blockSize, int reusableBlocks) {
@@ -85,23 +98,60 @@ public final class RequestRouter {
         }
     }
 
-    private synchronized RouteResult place(Prompt prompt, List<FleetWorker> workers, PrefixMatch match) {
-        Routed routed = decide(prompt, workers, match);
+    private synchronized Routed explain(Prompt prompt, List<FleetWorker> workers, PrefixMatch match) {
+        return policy.choose(prompt.tokens(), prompt.blockSize(),
+                candidates(prompt, workers, match, nanoTime.getAsLong()));
+    }
+
+    private synchronized RouteResult place(
+            Prompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean mayBeTrial) {
+        long now = nanoTime.getAsLong();
+        decisions++;
+        List<Candidate> candidates = candidates(prompt, workers, match, now);
+        FleetWorker tried = mayBeTrial ? dueForTrial(workers, candidates, now) : null;
+        Routed routed = tried == null ? policy.choose(prompt.tokens(), prompt.blockSize(), candidates)
+                : policy.tryOut(prompt.tokens(), prompt.blockSize(), candidates, tried.id());
         FleetWorker worker = workers.stream().filter(each -> each.id().equals(routed.workerId())).findFirst()
                 .orElseThrow();
-        decisions++;
         WorkerLedger.Entry entry =
                 ledger(worker).book(prompt.chain(), prompt.tokens(), routed.cachedTokens(), decisions);
         return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
     }
 
-    private synchronized Routed decide(Prompt prompt, List<FleetWorker> workers, PrefixMatch match) {
-        long now = nanoTime.getAsLong();
+    /**
+     * The worker that has waited longest for its trial, if this request is to be one: one in a hundred, or one a minute
+     * where requests are rare, over all workers that need one. Null while everybody is healthy, or nobody is: then the
+     * requests go there anyway.
+     */
+    private @Nullable FleetWorker dueForTrial(List<FleetWorker> workers, List<Candidate> candidates, long now) {
+        boolean tooSoon = decisions - trialDecision < DECISIONS_PER_TRIAL
+                && now - trialNanos < LONGEST_WITHOUT_TRIAL.toNanos();
+        if (tooSoon || candidates.stream().noneMatch(each -> each.health() == HealthState.HEALTHY)) {
+            return null;
+        }
+        FleetWorker due = null;
+        long longest = -1;
+        for (FleetWorker worker : workers) {
+            long overdue = worker.health().trialOverdueNanos(now);
+            if (overdue > longest) {
+                longest = overdue;
+                due = worker;
+            }
+        }
+        if (due != null) {
+            due.health().beginTrial(now);
+            trialDecision = decisions;
+            trialNanos = now;
+        }
+        return due;
+    }
+
+    private List<Candidate> candidates(Prompt prompt, List<FleetWorker> workers, PrefixMatch match, long now) {
         List<Candidate> candidates = new ArrayList<>(workers.size());
         for (FleetWorker worker : workers) {
             candidates.add(candidate(prompt, worker, match.blocks(worker.keys()), now));
         }
-        return policy.choose(prompt.tokens(), prompt.blockSize(), candidates);
+        return candidates;
     }
 
     private Candidate candidate(Prompt prompt, FleetWorker worker, int indexedBlocks, long now) {
@@ -120,7 +170,9 @@ public final class RequestRouter {
                 ledger.sharedBlocks(prompt.chain(), prompt.reusableBlocks()),
                 worker.blockCount(),
                 ledger.lastChosen(),
-                grade);
+                grade,
+                worker.health().state(now),
+                worker.health().failureShare(now));
     }
 
     private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {

@@ -17,6 +17,12 @@ public sealed interface RouteDecision {
     record Routed(String workerId, int matchedBlocks, int cachedTokens, RouteReason reason,
             List<CandidateTerms> candidates) implements RouteDecision {
 
+        /** The terms of the chosen one. */
+        public CandidateTerms chosen() {
+            return candidates.stream().filter(each -> each.candidate().workerId().equals(workerId)).findFirst()
+                    .orElseThrow();
+        }
+
         /** The worst of the candidates': had the index known more of that one, it might have been chosen. */
         public IndexGrade indexGrade() {
             IndexGrade worst = IndexGrade.EXACT;

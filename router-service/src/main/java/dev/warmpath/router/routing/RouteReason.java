@@ -9,7 +9,9 @@ public enum RouteReason {
     /** Its queue is short enough to make up for what another one has cached, or nobody holds any of it. */
     LOAD("load"),
     /** Several were as good; it was its turn. */
-    TURN("turn");
+    TURN("turn"),
+    /** It was ejected for failures or slowness, and this request tries out whether it has recovered. */
+    TRIAL("trial");
 
     private final String text;
 

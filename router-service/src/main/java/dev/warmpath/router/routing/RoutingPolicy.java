@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,9 +15,13 @@ import java.util.List;
  *      + 2 per request running there                every step is shared with them
  *      + 512 per request beyond its sequence slots  one of them has to finish first
  *      + block size per block that is not free      likewise
+ *      + 2048 x the share of failures there lately  a failed try, and the way to another worker
  * </pre>
  * Without the wait of others, the second of two equal prompts would be as well off at an idle worker, computing once
  * more what the first one's worker is about to hold.
+ *
+ * <p>A worker that is ejected or on trial is left out while anybody else is there; when all are, their cost decides, so
+ * that the least bad ones serve: a fault of the whole fleet must not become a refusal of everything.
  *
  * <p>Costs that differ by one block at most are equal: a prompt's first block is often a header that all prompts share,
  * and following it would heap all of them on one worker. Among equals one that holds the whole prompt wins, then the
@@ -34,6 +39,8 @@ public final class RoutingPolicy {
     private static final long TOKENS_PER_REQUEST = 2;
     /** A short answer's worth of steps: how long a full worker takes to free a slot. */
     private static final long TOKENS_PER_MISSING_SLOT = 512;
+    /** One failure among successes sends a prompt of a few blocks elsewhere, and not one with a long prefix. */
+    private static final double TOKENS_PER_FAILURE = 2048;
 
     /**
      * @param promptTokens length of the prompt, at least 1
@@ -41,15 +48,34 @@ public final class RoutingPolicy {
      * @param candidates   at least one
      */
     public Routed choose(int promptTokens, int blockSize, List<Candidate> candidates) {
+        List<CandidateTerms> terms = allTerms(promptTokens, blockSize, candidates);
+        List<CandidateTerms> fit = terms.stream().filter(each -> each.candidate().health() == HealthState.HEALTHY)
+                .toList();
+        List<CandidateTerms> open = fit.isEmpty() ? terms : fit;
+        int tieBand = UNCACHED_WEIGHT * blockSize;
+        CandidateTerms best = best(open, tieBand, blockSize);
+        return routed(best, blockSize, reason(best, open, tieBand), terms);
+    }
+
+    /** The decision to try out one of the candidates, whatever it costs. */
+    public Routed tryOut(int promptTokens, int blockSize, List<Candidate> candidates, String workerId) {
+        List<CandidateTerms> terms = allTerms(promptTokens, blockSize, candidates);
+        CandidateTerms tried = terms.stream().filter(each -> each.candidate().workerId().equals(workerId)).findFirst()
+                .orElseThrow();
+        return routed(tried, blockSize, RouteReason.TRIAL, terms);
+    }
+
+    private static Routed routed(CandidateTerms chosen, int blockSize, RouteReason reason, List<CandidateTerms> all) {
+        int matched = chosen.candidate().matchedBlocks();
+        return new Routed(chosen.candidate().workerId(), matched, matched * blockSize, reason, List.copyOf(all));
+    }
+
+    private static List<CandidateTerms> allTerms(int promptTokens, int blockSize, List<Candidate> candidates) {
         List<CandidateTerms> terms = new ArrayList<>(candidates.size());
         for (Candidate candidate : candidates) {
             terms.add(terms(promptTokens, blockSize, candidate));
         }
-        int tieBand = UNCACHED_WEIGHT * blockSize;
-        CandidateTerms best = best(terms, tieBand, blockSize);
-        int matched = best.candidate().matchedBlocks();
-        return new Routed(best.candidate().workerId(), matched, matched * blockSize,
-                reason(best, terms, tieBand), List.copyOf(terms));
+        return terms;
     }
 
     private static CandidateTerms terms(int promptTokens, int blockSize, Candidate candidate) {
@@ -58,7 +84,8 @@ public final class RoutingPolicy {
         long neededBlocks = Math.ceilDiv(promptTokens, blockSize) - candidate.sharedBlocks();
         long missingBlocks = Math.max(0, candidate.usedBlocks() + neededBlocks - candidate.blockCount());
         return CandidateTerms.of(candidate, uncached, TOKENS_PER_REQUEST * candidate.requests(),
-                TOKENS_PER_MISSING_SLOT * missingSlots, blockSize * missingBlocks);
+                TOKENS_PER_MISSING_SLOT * missingSlots, blockSize * missingBlocks,
+                Math.round(TOKENS_PER_FAILURE * candidate.failureShare()));
     }
 
     private static CandidateTerms best(List<CandidateTerms> terms, int tieBand, int blockSize) {

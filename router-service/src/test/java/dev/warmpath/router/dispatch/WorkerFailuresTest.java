@@ -86,15 +86,15 @@ class WorkerFailuresTest extends RunningRouter {
     }
 
     @Test
-    void a_request_is_sent_to_three_workers_and_no_more() {
-        List<FakeWorker> workers = Stream.of("w0", "w1", "w2", "w3")
+    void a_request_is_sent_to_four_workers_and_no_more() {
+        List<FakeWorker> workers = Stream.of("w0", "w1", "w2", "w3", "w4")
                 .map(id -> join(id).doing(FakeWorker.answering(500, ""))).toList();
 
         HttpResponse<String> response = post("/v1/completions", WHOLE);
 
         assertThat(response.statusCode()).isEqualTo(502);
         assertThat(json(response).path("error").path("code").asString()).isEqualTo("engine_failure");
-        assertThat(workers.stream().mapToInt(worker -> worker.requests().size()).sum()).isEqualTo(3);
+        assertThat(workers.stream().mapToInt(worker -> worker.requests().size()).sum()).isEqualTo(4);
     }
 
     static Stream<Arguments> failures_that_nobody_can_make_good() {

@@ -48,6 +48,21 @@ class FleetTest {
             });
 
     @Test
+    void another_life_of_a_sick_worker_begins_with_a_clean_sheet() {
+        var first = ((RegistrationOutcome.Accepted) fleet.register(registration("a", 1))).worker();
+        for (int i = 0; i < 7; i++) {
+            first.health().failed("worker_lost", 0, 0);
+        }
+        assertThat(fleet.ofHealth(HealthState.EJECTED)).isOne();
+        assertThat(fleet.snapshot().getFirst().healthProblem()).isEqualTo(
+                "failed most of its last requests: worker_lost");
+
+        var second = ((RegistrationOutcome.Accepted) fleet.register(registration("a", 2))).worker();
+        assertThat(second.health().failureShare(0)).isZero();
+        assertThat(fleet.ofHealth(HealthState.HEALTHY)).isOne();
+    }
+
+    @Test
     void a_worker_takes_requests_once_it_is_indexed_and_its_model_is_loaded() {
         FleetWorker worker = join(registration("w", 1));
         assertThat(fleet.model("tiny")).isNull();

@@ -16,6 +16,7 @@ import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.fleet.ServedModel;
@@ -289,7 +290,77 @@ class RequestRouterTest {
         placed.inFlight().close();
         placed.inFlight().firstToken();
         assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 8, 0, 0, 1_000, 1,
-                IndexGrade.EXACT));
+                IndexGrade.EXACT, HealthState.HEALTHY, 0));
+    }
+
+    @Test
+    void an_ejected_worker_gets_one_request_in_a_hundred_until_three_of_them_went_well() {
+        eject(a);
+        now += Duration.ofSeconds(2).toNanos();
+        List<Integer> trials = new ArrayList<>();
+        for (int i = 0; i < 1_000; i++) {
+            Placed placed = place(randomTokens(100));
+            if (placed.worker() == a && trials.size() < 3) {
+                assertThat(placed.decision().reason()).isEqualTo(RouteReason.TRIAL);
+                trials.add(i);
+                a.health().answered(now, now);
+            }
+            finish(placed);
+        }
+        assertThat(trials).containsExactly(0, 100, 200);
+        assertThat(a.health().state(now)).isEqualTo(HealthState.HEALTHY);
+        assertThat(place(randomTokens(100)).decision().candidates()).hasSize(2);
+    }
+
+    @Test
+    void a_retry_is_no_trial_and_neither_is_an_explanation() {
+        eject(a);
+        now += Duration.ofSeconds(2).toNanos();
+        FleetWorker c = ready("c");
+        for (int i = 0; i < 200; i++) {
+            assertThat(explain(randomTokens(100)).reason()).isNotEqualTo(RouteReason.TRIAL);
+            Placed retry = (Placed) router.route(model, chain(randomTokens(100)), 100, Set.of("b"));
+            assertThat(retry.worker()).isSameAs(c);
+            retry.inFlight().close();
+        }
+        assertThat(place(randomTokens(100)).decision().reason()).isEqualTo(RouteReason.TRIAL);
+    }
+
+    /** A request a second: the hundredth would come late. */
+    @Test
+    void where_requests_are_rare_there_is_a_trial_a_minute() {
+        eject(a);
+        int trials = 0;
+        for (int i = 0; i < 600; i++) {
+            now += Duration.ofSeconds(1).toNanos();
+            Placed placed = place(randomTokens(100));
+            if (placed.worker() == a) {
+                trials++;
+                a.health().failed("worker_lost", now, now);
+            }
+            placed.inFlight().close();
+        }
+        assertThat(trials).isEqualTo(10);
+    }
+
+    @Test
+    void where_everybody_is_ejected_requests_are_placed_all_the_same() {
+        eject(a);
+        eject(b);
+        Map<String, Integer> counts = new HashMap<>();
+        for (int i = 0; i < 100; i++) {
+            Placed placed = place(randomTokens(100));
+            counts.merge(placed.worker().id(), 1, Integer::sum);
+            placed.inFlight().close();
+        }
+        assertThat(counts).containsEntry("a", 50).containsEntry("b", 50);
+    }
+
+    private void eject(FleetWorker worker) {
+        for (int i = 0; i < 7; i++) {
+            worker.health().failed("worker_lost", now, now);
+        }
+        assertThat(worker.health().state(now)).isEqualTo(HealthState.EJECTED);
     }
 
     @Test

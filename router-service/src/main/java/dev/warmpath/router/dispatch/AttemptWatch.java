@@ -1,0 +1,137 @@
+package dev.warmpath.router.dispatch;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
+import dev.warmpath.router.dispatch.DispatchFailure.Refused;
+import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
+import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
+import dev.warmpath.router.fleet.WorkerHealth;
+import dev.warmpath.router.routing.RouteResult.Placed;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import reactor.core.publisher.Flux;
+
+/**
+ * Tells a worker's health how one attempt there goes: how soon tokens come, and how it ends. A failure without a token
+ * may be the request's own doing; it stays a suspicion until somebody {@link #decide decides}.
+ */
+final class AttemptWatch {
+
+    /** Tokens of one measurement: a step's burst, or a pause of the client, is spread over them. */
+    private static final int TOKENS_PER_MEASUREMENT = 16;
+    /** A client that leaves after so much silence tells nothing: neither that the worker was well, nor that it hung. */
+    private static final long LONGEST_PAUSE_NANOS = 2_000_000_000L;
+
+    private final WorkerHealth health;
+    private final long workTokens;
+    private final LongSupplier nanoTime;
+    private final AtomicBoolean ended = new AtomicBoolean();
+    private long startedNanos;
+    private volatile long lastTokenNanos;
+    private volatile boolean hasToken;
+    private long measuredSinceNanos;
+    private int measuredTokens;
+    private boolean decided;
+    private @Nullable String suspicion;
+
+    AttemptWatch(Placed placed, LongSupplier nanoTime) {
+        this.health = placed.worker().health();
+        this.workTokens = placed.decision().chosen().workTokens();
+        this.nanoTime = nanoTime;
+    }
+
+    Flux<DispatchEvent> over(Flux<DispatchEvent> events) {
+        startedNanos = nanoTime.getAsLong();
+        return events.doOnNext(this::see)
+                .doOnComplete(() -> end(() -> health.answered(startedNanos, nanoTime.getAsLong())))
+                .doOnError(DispatchException.class, e -> end(() -> failed(e.failure())))
+                .doOnCancel(() -> end(this::left));
+    }
+
+    private void see(DispatchEvent event) {
+        if (event instanceof DispatchEvent.Tokens tokens) {
+            long now = nanoTime.getAsLong();
+            if (!hasToken) {
+                hasToken = true;
+                health.firstToken(workTokens, now - startedNanos);
+                measuredSinceNanos = now;
+            } else {
+                measuredTokens += tokens.ids().length;
+            }
+            lastTokenNanos = now;
+            if (measuredTokens >= TOKENS_PER_MEASUREMENT) {
+                health.tokens((now - measuredSinceNanos) / measuredTokens);
+                measuredSinceNanos = now;
+                measuredTokens = 0;
+            }
+        }
+    }
+
+    private void failed(DispatchFailure failure) {
+        long now = nanoTime.getAsLong();
+        if (failure instanceof Refused refused && refused.reason() == FailureReason.QUEUE_FULL) {
+            health.refused(startedNanos, now);
+        } else if (!isWorkersFault(failure)) {
+            health.undecided(startedNanos);
+        } else if (hasToken) {
+            health.failed(failure.cause(), startedNanos, now);
+        } else {
+            suspect(failure.cause());
+        }
+    }
+
+    private static boolean isWorkersFault(DispatchFailure failure) {
+        return switch (failure) {
+            case NoWorker _ -> false;
+            case WorkerLost _, WorkerSilent _ -> true;
+            case Refused refused -> switch (refused.reason()) {
+                case INVALID_REQUEST, UNSUPPORTED, QUEUE_FULL, DEADLINE_EXCEEDED -> false;
+                // of the first two, one worker has no more than a moment's worth before it is replaced or removed
+                case WRONG_EPOCH, SHUTTING_DOWN, ENGINE_FAILURE -> true;
+            };
+        };
+    }
+
+    private void left() {
+        long now = nanoTime.getAsLong();
+        if (hasToken && now - lastTokenNanos < LONGEST_PAUSE_NANOS) {
+            health.answered(startedNanos, now);
+        } else {
+            health.undecided(startedNanos);
+        }
+    }
+
+    private synchronized void suspect(String cause) {
+        if (decided) {                                             // the client has left meanwhile
+            health.undecided(startedNanos);
+        } else {
+            suspicion = cause;
+            health.suspect();
+        }
+    }
+
+    synchronized boolean isSuspected() {
+        return suspicion != null;
+    }
+
+    /** Ends the suspicion, if there is one: it was the worker, or it may have been the request. No more come. */
+    synchronized void decide(boolean workersFault) {
+        decided = true;
+        if (suspicion != null) {
+            health.unsuspect();
+            if (workersFault) {
+                health.failed(suspicion, startedNanos, nanoTime.getAsLong());
+            } else {
+                health.undecided(startedNanos);
+            }
+            suspicion = null;
+        }
+    }
+
+    private void end(Runnable report) {
+        if (ended.compareAndSet(false, true)) {
+            report.run();
+        }
+    }
+}

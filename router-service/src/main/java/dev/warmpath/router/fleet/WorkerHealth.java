@@ -1,0 +1,277 @@
+package dev.warmpath.router.fleet;
+
+import dev.warmpath.protocol.fleet.Backoff;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What this router's own attempts have shown of one life of a worker, and whether new requests go there. Heartbeats do
+ * not count: a broken worker that breathes is the commonest fault of a fleet, and the one that looks idlest.
+ *
+ * <pre>
+ *             fails half as often again as the best, or far slower than the others
+ *   HEALTHY ──────────────────────────────────────────────────────────────▶ EJECTED ◀───┐
+ *      ▲                                                                        │ pause   │ the trial failed or was
+ *      │ three trials in a row went well                                        ▼ over    │ slow: a longer pause
+ *      └────────────────────────────────────────────────────────────────── ON_TRIAL ────┘
+ * </pre>
+ *
+ * <p><b>Failures</b> are an average over attempts, the last ten for most of it, that fades with a half-life of 30 s: it
+ * makes a worker dearer in routing from the first failure on, and ejects it after the seventh in a row. What fails the
+ * whole fleet alike (a prompt that breaks every engine) ejects nobody: the best worker's average is the measure.
+ *
+ * <p><b>Suspicions</b> are failures of requests that have not been answered elsewhere yet: they cost at once, and count
+ * as failures only when somebody else could do it.
+ *
+ * <p><b>Trials</b> are requests of clients, one at a time, as {@link dev.warmpath.router.routing.RequestRouter} finds it
+ * bearable. Where no healthy worker is left, requests come without being trials; their outcomes count as if they were.
+ *
+ * <p>Safe for use by several threads: its lock is held for a few instructions, and while sixteen numbers are sorted.
+ * All times are on one monotonic clock that the callers pass in.
+ */
+public final class WorkerHealth {
+
+    private static final Logger log = LoggerFactory.getLogger(WorkerHealth.class);
+    /** How much one outcome counts in an average. */
+    private static final double WEIGHT = 0.1;
+    private static final double FAILURE_HALF_LIFE_NANOS = 30e9;
+    /** A full queue is load: it shrinks within seconds, and ejects nobody. */
+    private static final double REFUSAL_HALF_LIFE_NANOS = 3e9;
+    /** A worker is ejected when it fails by so much more than the best one of its revision. */
+    private static final double WORSE_THAN_THE_BEST = 0.5;
+    private static final int GOOD_TRIALS = 3;
+    private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
+    /** Who was well for so long begins again with the shortest pause. */
+    private static final long GOOD_WHILE_NANOS = TimeUnit.MINUTES.toNanos(1);
+    /** A trial that was never begun, or takes longer, does not hold up the next. */
+    private static final long LONGEST_TRIAL_NANOS = TimeUnit.MINUTES.toNanos(1);
+    /** What a first token waits for even if nothing is to be computed, in prompt tokens. */
+    private static final long LEAST_WORK_TOKENS = 128;
+    /** Nobody is slow below these, however fast the others are. */
+    private static final long NOTICEABLE_FIRST_TOKEN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long NOTICEABLE_STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private final String workerId;
+    private final Backoff pauses;
+    private final RecentSamples firstTokens = new RecentSamples();
+    private final RecentSamples paces = new RecentSamples();
+    private final RecentSamples steps = new RecentSamples();
+    private final FadingShare failures = new FadingShare(WEIGHT, FAILURE_HALF_LIFE_NANOS);
+    private final FadingShare refusals = new FadingShare(WEIGHT, REFUSAL_HALF_LIFE_NANOS);
+    private int suspicions;
+    /** Of the revision's workers the one that fails least: what can be expected of this one. */
+    private double leastFaultShare;
+    private long longestPaceNanos = Long.MAX_VALUE;
+    private long longestStepNanos = Long.MAX_VALUE;
+    private @Nullable String problem;
+    private long ejectedNanos;
+    private long pauseEndNanos;
+    private long healthySinceNanos;
+    private int goodTrials;
+    private boolean trialRuns;
+    private long trialNanos;
+
+    /** @param random jitters the pauses, so that routers do not try in step */
+    WorkerHealth(String workerId, long nowNanos, RandomGenerator random) {
+        this.workerId = workerId;
+        this.pauses = new Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, random);
+        this.healthySinceNanos = nowNanos;
+    }
+
+    // ---- what decisions ask
+
+    public synchronized HealthState state(long nowNanos) {
+        if (problem == null) {
+            return HealthState.HEALTHY;
+        }
+        return nowNanos - pauseEndNanos < 0 ? HealthState.EJECTED : HealthState.ON_TRIAL;
+    }
+
+    /** Share of the last attempts that failed or were refused for lack of room, suspicions included: 0 to 1. */
+    public synchronized double failureShare(long nowNanos) {
+        return Math.min(1, failures.at(nowNanos) + refusals.at(nowNanos) + WEIGHT * suspicions);
+    }
+
+    /** Since when a trial is due: nanoseconds, at least 0; negative while none is. */
+    public synchronized long trialOverdueNanos(long nowNanos) {
+        boolean runs = trialRuns && nowNanos - trialNanos < LONGEST_TRIAL_NANOS;
+        return problem == null || runs ? -1 : nowNanos - pauseEndNanos;
+    }
+
+    /** The next attempt at this worker is a trial: no other one may begin before it has ended. */
+    public synchronized void beginTrial(long nowNanos) {
+        trialRuns = true;
+        trialNanos = nowNanos;
+    }
+
+    /** Why it is ejected, or null. */
+    public synchronized @Nullable String problem() {
+        return problem;
+    }
+
+    // ---- what attempts tell
+
+    /**
+     * A first token has come.
+     *
+     * @param workTokens   uncached prompt tokens that it had to wait for, those of others included
+     * @param elapsedNanos since the request was sent
+     */
+    public synchronized void firstToken(long workTokens, long elapsedNanos) {
+        firstTokens.add(elapsedNanos);
+        paces.add(elapsedNanos / (LEAST_WORK_TOKENS + workTokens));
+    }
+
+    /** @param nanosPerToken between tokens of one answer, over some of them */
+    public synchronized void tokens(long nanosPerToken) {
+        steps.add(nanosPerToken);
+    }
+
+    /**
+     * An attempt has ended as it should, or was ended by the client after tokens had come.
+     *
+     * @param startedNanos when it began
+     */
+    public synchronized void answered(long startedNanos, long nowNanos) {
+        failures.add(false, nowNanos);
+        refusals.add(false, nowNanos);
+        if (isTrial(startedNanos)) {
+            trialRuns = false;
+            pauseEndNanos = nowNanos;
+            goodTrials++;
+            String slowness = slowness(firstTokens.last(), paces.last(), steps.last());
+            if (slowness != null) {
+                eject(nowNanos, "was slow when it was tried again: it " + slowness);
+            } else if (goodTrials == GOOD_TRIALS) {
+                recover(nowNanos);
+            }
+        }
+    }
+
+    /** An attempt has failed, and it was the worker's fault. */
+    public synchronized void failed(String cause, long startedNanos, long nowNanos) {
+        if (isTrial(startedNanos)) {
+            eject(nowNanos, "failed when it was tried again: " + cause);
+        } else if (problem == null) {
+            failures.add(true, nowNanos);
+            if (failures.at(nowNanos) >= WORSE_THAN_THE_BEST + leastFaultShare) {
+                eject(nowNanos, "failed most of its last requests: " + cause);
+            }
+        }
+    }
+
+    /** An attempt was refused for lack of room. */
+    public synchronized void refused(long startedNanos, long nowNanos) {
+        refusals.add(true, nowNanos);
+        undecided(startedNanos);
+    }
+
+    /** An attempt has ended in a way that tells nothing of the worker. */
+    public synchronized void undecided(long startedNanos) {
+        trialRuns &= !isTrial(startedNanos);
+    }
+
+    /** An attempt has failed; whether it was the worker's fault is told later, once, after {@link #unsuspect}. */
+    public synchronized void suspect() {
+        suspicions++;
+    }
+
+    /** The one suspicion is dropped: it has been decided on. */
+    public synchronized void unsuspect() {
+        suspicions--;
+    }
+
+    // ---- what the comparison with others asks and tells, see HealthComparison
+
+    /** As {@link #failureShare}, without suspicions and full queues. */
+    synchronized double faultShare(long nowNanos) {
+        return failures.at(nowNanos);
+    }
+
+    synchronized void expectFaultShare(double least) {
+        leastFaultShare = least;
+    }
+
+    /** Typical time to a first token by the prompt token that it waited for; negative while unknown. */
+    synchronized long paceNanos() {
+        return paces.median();
+    }
+
+    /** Typical time between two tokens of an answer; negative while unknown. */
+    synchronized long stepNanos() {
+        return steps.median();
+    }
+
+    synchronized void expectSpeed(long longestPaceNanos, long longestStepNanos) {
+        this.longestPaceNanos = longestPaceNanos;
+        this.longestStepNanos = longestStepNanos;
+    }
+
+    /** Whether it takes requests and has typically been slower than expected. */
+    synchronized boolean isSlow() {
+        return problem == null && slowness(firstTokens.median(), paces.median(), steps.median()) != null;
+    }
+
+    synchronized void ejectIfSlow(long nowNanos) {
+        String slowness = slowness(firstTokens.median(), paces.median(), steps.median());
+        if (problem == null && slowness != null) {
+            eject(nowNanos, slowness);
+        }
+    }
+
+    synchronized boolean isEjected() {
+        return problem != null;
+    }
+
+    // ---- details
+
+    /** Attempts of before the ejection tell nothing new. */
+    private boolean isTrial(long startedNanos) {
+        return problem != null && startedNanos - ejectedNanos >= 0;
+    }
+
+    private @Nullable String slowness(long firstToken, long pace, long step) {
+        if (firstToken > NOTICEABLE_FIRST_TOKEN_NANOS && pace > longestPaceNanos) {
+            return "took " + TimeUnit.NANOSECONDS.toMillis(firstToken) + " ms to a first token, many times what others "
+                    + "take for as much work";
+        }
+        if (step > Math.max(NOTICEABLE_STEP_NANOS, longestStepNanos)) {
+            return "took " + TimeUnit.NANOSECONDS.toMillis(step) + " ms a token, many times what others take";
+        }
+        return null;
+    }
+
+    private void eject(long nowNanos, String why) {
+        if (problem == null) {
+            log.warn("worker {} takes no requests for now: it {}", workerId, why);
+            if (nowNanos - healthySinceNanos > GOOD_WHILE_NANOS) {
+                pauses.reset();
+            }
+        }
+        problem = why;
+        ejectedNanos = nowNanos;
+        pauseEndNanos = nowNanos + pauses.next().toNanos();
+        goodTrials = 0;
+        trialRuns = false;
+        clearSpeed();
+    }
+
+    private void recover(long nowNanos) {
+        log.info("worker {} takes requests again: {} trials went well", workerId, GOOD_TRIALS);
+        problem = null;
+        healthySinceNanos = nowNanos;
+        failures.clear();
+        clearSpeed();
+    }
+
+    private void clearSpeed() {
+        firstTokens.clear();
+        paces.clear();
+        steps.clear();
+    }
+}
