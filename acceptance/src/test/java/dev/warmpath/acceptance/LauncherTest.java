@@ -16,13 +16,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code ./warmpath} as a person runs it, with pids and logs in a folder of the test's own. */
 class LauncherTest {
 
-    private static final long TIMEOUT_SECONDS = 150;
+    /** For a launcher that hangs: it watches for progress itself, and gives up where there is none. */
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     @TempDir
     Path state;
@@ -71,7 +73,7 @@ class LauncherTest {
         } finally {
             assertThat(warmpath("down").status()).isZero();
         }
-        Await.until(Duration.ofSeconds(5), "no process is left",
+        Await.until(TIMEOUT, "no process is left",
                 () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
         assertThat(warmpath("status").text()).contains("no fleet is running");
     }
@@ -138,13 +140,13 @@ class LauncherTest {
     void a_signal_to_a_foreground_up_leaves_no_process() throws IOException, InterruptedException {
         Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
-            Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "three processes are starting", () -> pids().size() == 3);
+            Await.until(TIMEOUT, "three processes are starting", () -> pids().size() == 3);
             List<Long> started = pids();
 
             up.destroy();                                   // SIGTERM
 
-            assertThat(up.waitFor(60, TimeUnit.SECONDS)).isTrue();
-            Await.until(Duration.ofSeconds(5), "whoever inherits them has buried them",
+            assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            Await.until(TIMEOUT, "whoever inherits them has buried them",
                     () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
         } finally {
             warmpath("down");
@@ -152,15 +154,38 @@ class LauncherTest {
     }
 
     @Test
+    @Tag("full")                                    // half a minute: a frozen process is waited for until it is killed
+    void a_start_in_which_nothing_moves_is_given_up_and_named() throws IOException, InterruptedException {
+        Process up = builder(state.resolve("foreground"), Map.of("WARMPATH_STALL_SECONDS", "3"), "up", "--workers", "1",
+                "--port", Integer.toString(LocalFleet.freePortRange(1, 1))).start();
+        try {
+            Await.until(TIMEOUT, "two processes are starting", () -> pids().size() == 2);
+            long worker = pids().get(1);
+            signal(worker, "-STOP");
+
+            assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(up.exitValue()).isEqualTo(1);
+            assertThat(read("foreground")).contains("not ready, and without any progress for 3 s: worker-1");
+            assertThat(warmpath("status").text()).contains("no fleet is running");
+        } finally {
+            warmpath("down");
+        }
+    }
+
+    private static void signal(long pid, String signal) throws IOException, InterruptedException {
+        assertThat(new ProcessBuilder("kill", signal, Long.toString(pid)).start().waitFor()).isZero();
+    }
+
+    @Test
     void down_ends_a_foreground_up_quietly() throws IOException, InterruptedException {
         Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
-            Await.until(Duration.ofSeconds(TIMEOUT_SECONDS), "up watches its fleet",
+            Await.until(TIMEOUT, "up watches its fleet",
                     () -> read("foreground").contains("Ctrl-C stops everything."));
         } finally {
             assertThat(warmpath("down").status()).isZero();
         }
-        assertThat(up.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
         assertThat(up.exitValue()).isZero();
         assertThat(read("foreground")).endsWith("Ctrl-C stops everything.\nstopped\n");
     }
@@ -188,17 +213,17 @@ class LauncherTest {
     }
 
     private Process foreground(int port) throws IOException {
-        return builder(state.resolve("foreground"), "up", "--port", Integer.toString(port)).start();
+        return builder(state.resolve("foreground"), Map.of(), "up", "--port", Integer.toString(port)).start();
     }
 
     private Said warmpath(String... arguments) throws IOException, InterruptedException {
         Path output = state.resolve("said");
-        Process process = builder(output, arguments).start();
-        assertThat(process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)).as("the launcher returns").isTrue();
+        Process process = builder(output, Map.of(), arguments).start();
+        assertThat(process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).as("the launcher returns").isTrue();
         return new Said(process.exitValue(), Files.readString(output));
     }
 
-    private ProcessBuilder builder(Path output, String... arguments) {
+    private ProcessBuilder builder(Path output, Map<String, String> environment, String... arguments) {
         List<String> command = new ArrayList<>(List.of(LocalFleet.ROOT.resolve("warmpath").toString()));
         command.addAll(List.of(arguments));
         var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
@@ -206,6 +231,7 @@ class LauncherTest {
         builder.environment().merge("PATH", state.resolve("bin").toString(), (old, own) -> own + ":" + old);
         builder.environment().remove("WARMPATH_REDIS_URI");
         builder.environment().put("WARMPATH_CUDA_DRIVER", "/nowhere/libcuda.so.1");      // no GPU, on any machine
+        builder.environment().putAll(environment);
         return builder;
     }
 }
