@@ -27,10 +27,17 @@ final class ConversationLoad {
     private final int clientCount;
     private final Duration thinkTime;
     private final SplittableRandom random;
+    private final Runnable beforeTurn;
 
     /** @param thinkTime between an answer and the client's next turn; as much again, at random */
     ConversationLoad(List<Gateway> routers, int clientCount, Duration thinkTime, long seed) {
+        this(routers, clientCount, thinkTime, seed, () -> {});
+    }
+
+    /** @param beforeTurn what a client does, or waits for, each time before it asks */
+    ConversationLoad(List<Gateway> routers, int clientCount, Duration thinkTime, long seed, Runnable beforeTurn) {
         this.routers = routers;
+        this.beforeTurn = beforeTurn;
         this.clientCount = clientCount;
         this.thinkTime = thinkTime;
         this.random = new SplittableRandom(seed);
@@ -83,6 +90,7 @@ final class ConversationLoad {
         int router = own.nextInt(routers.size());
         for (int turn = firstTurn; turn < TURNS; turn++) {
             sleep(thinkTime.plusNanos(own.nextLong(thinkTime.toNanos() + 1)));
+            beforeTurn.run();
             int number = sent.getAndIncrement();
             if (number >= requestCount) {
                 return;

@@ -31,7 +31,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -43,10 +42,7 @@ import reactor.netty.http.server.HttpServer;
 import tools.jackson.databind.json.JsonMapper;
 
 /** A whole router and a worker's side of the fleet, a token between them: registration, files, events, departure. */
-@Timeout(60)
 class FleetLinkTest {
-
-    private static final Duration PATIENCE = Duration.ofSeconds(50);
 
     /** The smallest tokenizer that is one: byte-level BPE over three letters. */
     private static final String TOKENIZER = """
@@ -74,7 +70,7 @@ class FleetLinkTest {
             Fleet fleet = router.getBean(Fleet.class);
             PrefixIndex index = router.getBean(PrefixIndex.class);
             link.start();
-            Await.until(PATIENCE, "the model is served, or the reason is known", () -> fleet.model("tiny") != null
+            Await.until("the model is served, or the reason is known", () -> fleet.model("tiny") != null
                     || fleet.snapshot().stream().anyMatch(seen -> seen.problem() != null));
             assertThat(fleet.snapshot()).allSatisfy(seen -> assertThat(seen.problem()).isNull());
 
@@ -83,14 +79,14 @@ class FleetLinkTest {
                     HashSettings.ofBlockSize(16), ExtraKeys.NONE, new Random(1).ints(160, 0, 3).toArray());
             events.publish(List.of(new BlockChange.Stored(Medium.DEVICE,
                     IntStream.range(0, 7).mapToLong(chain::key).toArray())));
-            Await.until(PATIENCE, "stored blocks match", () -> index.match(chain, 9).blocks(keys) == 7);
+            Await.until("stored blocks match", () -> index.match(chain, 9).blocks(keys) == 7);
             events.publish(List.of(new BlockChange.Removed(Medium.DEVICE, new long[] {chain.key(6), chain.key(5)})));
-            Await.until(PATIENCE, "removed blocks do not", () -> index.match(chain, 9).blocks(keys) == 5);
+            Await.until("removed blocks do not", () -> index.match(chain, 9).blocks(keys) == 5);
 
             link.close();
             server.disposeNow();                                   // nobody listens any more, and
             stream.stop();                                         // what was open ends
-            Await.until(PATIENCE, "the worker is gone", () -> fleet.snapshot().isEmpty());
+            Await.until("the worker is gone", () -> fleet.snapshot().isEmpty());
             assertThat(index.match(chain, 9).blocks(keys)).isZero();
         } finally {
             server.disposeNow();

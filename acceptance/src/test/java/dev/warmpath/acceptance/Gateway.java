@@ -13,7 +13,6 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -26,8 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
 final class Gateway {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
-    private static final HttpClient CLIENT = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
+    private static final HttpClient CLIENT = HttpClient.newBuilder().connectTimeout(Await.PATIENCE).build();
 
     private final URI base;
     private final URI management;
@@ -197,11 +195,11 @@ final class Gateway {
     }
 
     private static HttpRequest get(URI base, String path) {
-        return HttpRequest.newBuilder(base.resolve(path)).timeout(TIMEOUT).build();
+        return HttpRequest.newBuilder(base.resolve(path)).timeout(Await.PATIENCE).build();
     }
 
     private static HttpRequest json(URI base, String path, Map<String, ?> body) {
-        return HttpRequest.newBuilder(base.resolve(path)).timeout(TIMEOUT).header("content-type", "application/json")
+        return HttpRequest.newBuilder(base.resolve(path)).timeout(Await.PATIENCE).header("content-type", "application/json")
                 .POST(BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body))).build();
     }
 

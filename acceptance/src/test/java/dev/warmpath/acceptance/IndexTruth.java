@@ -1,7 +1,6 @@
 package dev.warmpath.acceptance;
 
 import dev.warmpath.acceptance.Gateway.AnnouncedSet;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 
@@ -11,9 +10,9 @@ final class IndexTruth {
     private IndexTruth() {}
 
     /** Waits, with no traffic, until each router has of each worker exactly what the worker says that it holds. */
-    static void awaitEqual(Duration timeout, List<Gateway> routers, int workerCount) {
+    static void awaitEqual(List<Gateway> routers, int workerCount) {
         try {
-            Await.until(timeout, "every index equals the workers' sets",
+            Await.until("every index equals the workers' sets",
                     () -> routers.stream().allMatch(router -> isEqual(router, workerCount)));
         } catch (AssertionError e) {
             var difference = new StringBuilder(e.getMessage());

@@ -73,7 +73,7 @@ class LauncherTest {
         } finally {
             assertThat(warmpath("down").status()).isZero();
         }
-        Await.until(TIMEOUT, "no process is left",
+        Await.until("no process is left",
                 () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
         assertThat(warmpath("status").text()).contains("no fleet is running");
     }
@@ -140,13 +140,13 @@ class LauncherTest {
     void a_signal_to_a_foreground_up_leaves_no_process() throws IOException, InterruptedException {
         Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
-            Await.until(TIMEOUT, "three processes are starting", () -> pids().size() == 3);
+            Await.until("three processes are starting", () -> pids().size() == 3);
             List<Long> started = pids();
 
             up.destroy();                                   // SIGTERM
 
             assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
-            Await.until(TIMEOUT, "whoever inherits them has buried them",
+            Await.until("whoever inherits them has buried them",
                     () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
         } finally {
             warmpath("down");
@@ -159,7 +159,7 @@ class LauncherTest {
         Process up = builder(state.resolve("foreground"), Map.of("WARMPATH_STALL_SECONDS", "3"), "up", "--workers", "1",
                 "--port", Integer.toString(LocalFleet.freePortRange(1, 1))).start();
         try {
-            Await.until(TIMEOUT, "two processes are starting", () -> pids().size() == 2);
+            Await.until("two processes are starting", () -> pids().size() == 2);
             long worker = pids().get(1);
             signal(worker, "-STOP");
 
@@ -180,7 +180,7 @@ class LauncherTest {
     void down_ends_a_foreground_up_quietly() throws IOException, InterruptedException {
         Process up = foreground(LocalFleet.freePortRange(1, 2));
         try {
-            Await.until(TIMEOUT, "up watches its fleet",
+            Await.until("up watches its fleet",
                     () -> read("foreground").contains("Ctrl-C stops everything."));
         } finally {
             assertThat(warmpath("down").status()).isZero();

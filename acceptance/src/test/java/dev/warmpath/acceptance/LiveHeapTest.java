@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -31,7 +30,7 @@ class LiveHeapTest {
             long workerBefore = liveBytes(fleet.workerProcess(1));
 
             run(fleet.gateway(), threads, REQUESTS - WARM_UP_REQUESTS, 2);
-            Await.until(Duration.ofSeconds(5), "no block is in use",
+            Await.until("no block is in use",
                     () -> Gateway.meter(fleet.workerManagement(1), "warmpath_kv_blocks_used") == 0);
             long routerGrowth = liveBytes(fleet.routerProcess()) - routerBefore;
             long workerGrowth = liveBytes(fleet.workerProcess(1)) - workerBefore;

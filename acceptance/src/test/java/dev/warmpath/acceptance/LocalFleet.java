@@ -2,15 +2,17 @@ package dev.warmpath.acceptance;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -24,6 +26,8 @@ import java.util.stream.Stream;
 final class LocalFleet implements AutoCloseable {
 
     static final String MODEL = "warmpath-tiny";
+    /** A router's setting for tests that are not about leases: none ends because the machine is held up. */
+    static final String LONG_LEASE = "--warmpath.fleet.lease-duration=1h";
     static final int BLOCK_SIZE = 16;
 
     static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -31,7 +35,8 @@ final class LocalFleet implements AutoCloseable {
     private static final int MANAGEMENT_OFFSET = 1000;
     private static final int ROUTER_OFFSET = 100;
     private static final int REDIS_OFFSET = 900;
-    private static final Duration START_TIMEOUT = Duration.ofSeconds(120);
+
+    private static final Queue<DatagramSocket> RESERVED = new ConcurrentLinkedQueue<>();
 
     private final int port;
     private final List<String> routerSettings;
@@ -61,7 +66,7 @@ final class LocalFleet implements AutoCloseable {
             for (int i = 1; i <= workerCount; i++) {
                 workers.add(startWorker(i));
             }
-            Await.until(START_TIMEOUT, "all workers are ready", () -> {
+            Await.until("all workers are ready", () -> {
                 requireAlive();
                 return gateways().stream().allMatch(router -> router.readyWorkers().size() == workerCount);
             });
@@ -97,11 +102,11 @@ final class LocalFleet implements AutoCloseable {
 
     /** Ends a worker at once, as a crash would. @param number 1 for the first */
     void kill(int number) throws InterruptedException {
-        workers.get(number - 1).destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+        workers.get(number - 1).destroyForcibly().waitFor();
     }
 
     void killRouter(int number) throws InterruptedException {
-        routers.get(number - 1).destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+        routers.get(number - 1).destroyForcibly().waitFor();
     }
 
     void restartRouter(int number) {
@@ -201,12 +206,15 @@ final class LocalFleet implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + port);
     }
 
-    /** @return P such that the ports of all routers and workers are free, those for management and an own Redis too */
+    /**
+     * Reserves ports for as long as this process lives: other tests on this machine get different ones.
+     * @return P such that the ports of all routers and workers are free, those for management and an own Redis too
+     */
     static int freePortRange(int routerCount, int workerCount) {
         var random = new SplittableRandom();
         for (int attempt = 0; attempt < 100; attempt++) {
             int base = random.nextInt(20_000, 30_000);
-            if (areFree(base, routerCount, workerCount)) {
+            if (reserve(ports(base, routerCount, workerCount))) {
                 return base;
             }
         }
@@ -214,11 +222,12 @@ final class LocalFleet implements AutoCloseable {
                 "no free ports for " + routerCount + " routers and " + workerCount + " workers");
     }
 
-    private static boolean areFree(int base, int routerCount, int workerCount) {
-        return isFree(base + REDIS_OFFSET) && IntStream.concat(
-                        IntStream.range(0, routerCount).map(i -> base + ROUTER_OFFSET * i),
+    private static List<Integer> ports(int base, int routerCount, int workerCount) {
+        List<Integer> ports = new ArrayList<>(List.of(base + REDIS_OFFSET));
+        IntStream.concat(IntStream.range(0, routerCount).map(i -> base + ROUTER_OFFSET * i),
                         IntStream.rangeClosed(base + 1, base + workerCount))
-                .allMatch(port -> isFree(port) && isFree(port + MANAGEMENT_OFFSET));
+                .forEach(port -> ports.addAll(List.of(port, port + MANAGEMENT_OFFSET)));
+        return ports;
     }
 
     /**
@@ -229,11 +238,18 @@ final class LocalFleet implements AutoCloseable {
         return freePortRange(1, 0);
     }
 
-    private static boolean isFree(int port) {
-        try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
-            return socket.isBound();
-        } catch (IOException e) {
-            return false;
+    /** All or none. The TCP port is for the process to come, so its namesake among the UDP ports is what is held. */
+    private static boolean reserve(List<Integer> ports) {
+        List<DatagramSocket> held = new ArrayList<>();
+        for (int port : ports) {
+            try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                held.add(new DatagramSocket(port, InetAddress.getLoopbackAddress()));
+            } catch (IOException e) {
+                held.forEach(DatagramSocket::close);
+                return false;
+            }
         }
+        RESERVED.addAll(held);
+        return true;
     }
 }

@@ -11,14 +11,12 @@ import java.nio.charset.StandardCharsets;
 /** A connection to Redis, or to whatever stands before it, for commands that a person would type. */
 final class RedisConnection implements AutoCloseable {
 
-    private static final int TIMEOUT_MILLIS = 5_000;
-
     private final Socket socket;
     private final BufferedReader answers;
 
     RedisConnection(int port) throws IOException {
         this.socket = new Socket(InetAddress.getLoopbackAddress(), port);
-        socket.setSoTimeout(TIMEOUT_MILLIS);
+        socket.setSoTimeout((int) Await.PATIENCE.toMillis());
         this.answers = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
     }
 

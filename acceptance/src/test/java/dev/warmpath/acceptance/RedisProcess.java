@@ -5,10 +5,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.embedded.core.ExecutableProvider;
@@ -20,7 +18,6 @@ import redis.embedded.core.ExecutableProvider;
 final class RedisProcess implements AutoCloseable {
 
     private static final Path HOME = Path.of("target", "redis").toAbsolutePath();
-    private static final Duration START_TIMEOUT = Duration.ofSeconds(10);
     private static @Nullable Path bundled;
 
     private final Path binary;
@@ -73,15 +70,22 @@ final class RedisProcess implements AutoCloseable {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Await.until(START_TIMEOUT, "Redis answers on port " + port, () -> isPong(port));
+        Await.until("Redis answers on port " + port, () -> isPong(port) || hasEnded());
+        if (hasEnded()) {
+            throw new IllegalStateException(command + " has ended; its log: " + HOME.resolve(port + ".log"));
+        }
         return this;
+    }
+
+    private boolean hasEnded() {
+        return process == null || !process.isAlive();
     }
 
     /** Ends it at once, as a crash would. */
     void kill() {
         if (process != null) {
             try {
-                process.destroyForcibly().waitFor(10, TimeUnit.SECONDS);
+                process.destroyForcibly().waitFor();
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();
             }

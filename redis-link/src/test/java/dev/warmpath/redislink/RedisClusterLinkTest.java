@@ -18,13 +18,11 @@ import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import redis.embedded.RedisServer;
 import redis.embedded.RedisShardedCluster;
 import redis.embedded.core.RedisServerBuilder;
 
 /** The same link to three shards. */
-@Timeout(60)
 class RedisClusterLinkTest {
 
     private static RedisShardedCluster cluster;
@@ -49,7 +47,7 @@ class RedisClusterLinkTest {
     void every_stream_is_written_and_read_wherever_its_shard_is() {
         List<Integer> ports = cluster.serverPorts();
         var properties = new RedisProperties("redis://127.0.0.1:" + ports.get(0) + ",127.0.0.1:" + ports.get(1), true,
-                null, null, null, Duration.ofSeconds(1), Duration.ofSeconds(1), 10_000);
+                null, null, null, RedisLinkTest.LONG, RedisLinkTest.LONG, 10_000);
         try (RedisLink link = RedisLink.open(properties)) {
             await("connected", link::isConnected);
             assertThat(link.isCluster()).isTrue();
@@ -75,7 +73,7 @@ class RedisClusterLinkTest {
             }
         }
         var properties = new RedisProperties("redis://127.0.0.1:" + cluster.serverPorts().getFirst(), true, "anna",
-                "hush", null, Duration.ofSeconds(1), Duration.ofSeconds(1), 10_000);
+                "hush", null, RedisLinkTest.LONG, RedisLinkTest.LONG, 10_000);
         try (RedisLink link = RedisLink.open(properties)) {
             await("connected", link::isConnected);
             await("all shards answering", () -> allAnswer(link));

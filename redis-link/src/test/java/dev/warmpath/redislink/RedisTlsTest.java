@@ -8,16 +8,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
-import java.time.Duration;
 import java.util.Base64;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A real server that speaks TLS, with a certificate of its own making for 127.0.0.1. */
-@Timeout(60)
 class RedisTlsTest {
 
     private static final String PASSWORD = "changeit";
@@ -52,8 +49,8 @@ class RedisTlsTest {
     }
 
     private static RedisProperties properties(int port, @Nullable Path authority) {
-        return new RedisProperties("rediss://127.0.0.1:" + port, false, null, null, authority, Duration.ofSeconds(2),
-                Duration.ofSeconds(2), 10_000);
+        return new RedisProperties("rediss://127.0.0.1:" + port, false, null, null, authority, RedisLinkTest.LONG,
+                RedisLinkTest.LONG, 10_000);
     }
 
     private void write(String name, String kind, byte[] content) throws IOException {

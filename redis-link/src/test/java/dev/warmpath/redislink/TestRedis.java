@@ -8,11 +8,13 @@ import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.DatagramSocket;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import redis.embedded.RedisServer;
 import redis.embedded.core.RedisServerBuilder;
@@ -20,7 +22,10 @@ import redis.embedded.core.RedisServerBuilder;
 /** A real Redis 6.2 on loopback, without persistence, that a test may stop, kill, freeze and start again. */
 public final class TestRedis implements AutoCloseable {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(15);
+    /** Longer than any machine takes. */
+    private static final Duration PATIENCE = Duration.ofMinutes(10);
+
+    private static final Queue<DatagramSocket> RESERVED = new ConcurrentLinkedQueue<>();
 
     private final int port;
     private final String[] settings;
@@ -63,8 +68,10 @@ public final class TestRedis implements AutoCloseable {
         return port;
     }
 
+    /** Held from now on, by its namesake among the UDP ports, so that no other test on this machine takes it. */
     private static boolean isFree(int port) {
         try (var _ = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+            RESERVED.add(new DatagramSocket(port, InetAddress.getLoopbackAddress()));
             return true;
         } catch (IOException _) {
             return false;
@@ -76,7 +83,7 @@ public final class TestRedis implements AutoCloseable {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - deadline > 0) {
-                throw new AssertionError("after " + PATIENCE.toSeconds() + " s still not: " + what);
+                throw new AssertionError("after " + PATIENCE.toMinutes() + " minutes still not: " + what);
             }
             sleep(10);
         }
@@ -159,8 +166,7 @@ public final class TestRedis implements AutoCloseable {
 
     private void signal(String signal) {
         try {
-            new ProcessBuilder("kill", signal, Long.toString(pid)).redirectErrorStream(true).start()
-                    .waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            new ProcessBuilder("kill", signal, Long.toString(pid)).redirectErrorStream(true).start().waitFor();
         } catch (IOException | InterruptedException e) {
             throw new IllegalStateException(e);
         }

@@ -17,7 +17,8 @@ class FirstTokenDeadlineTest extends RunningRouter {
     void the_only_worker_s_silence_is_an_ordinary_error(String stream) {
         join("w0").doing(FakeWorker.hangingAfter());
 
-        HttpResponse<String> response = post("/v1/completions", "{'model':'tiny','prompt':[10],'stream':" + stream + "}");
+        HttpResponse<String> response = post("/v1/completions",
+                "{'model':'tiny','prompt':[10],'stream':" + stream + "}");
 
         assertThat(response.statusCode()).as(response.body()).isEqualTo(504);
         assertThat(json(response).path("error").path("code").asString()).isEqualTo("deadline_exceeded");

@@ -43,7 +43,7 @@ class PrefixIndexEndpointTest extends RunningRouter {
         JsonNode second = state.path("workers").path(1);
         assertThat(second.path("grade").asString()).isEqualTo("history");
         assertThat(second.path("behindBatches").asLong()).isEqualTo(7);
-        assertThat(second.path("behindMillis").asLong()).isBetween(3_000L, 20_000L);
+        assertThat(second.path("behindMillis").asLong()).isGreaterThanOrEqualTo(3_000L);
         assertThat(management("/actuator/prometheus").body()).contains("warmpath_index_workers{grade=\"exact\"} 1.0",
                 "warmpath_index_workers{grade=\"history\"} 1.0", "warmpath_index_workers{grade=\"load\"} 0.0");
     }

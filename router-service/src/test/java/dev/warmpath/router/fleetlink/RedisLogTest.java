@@ -15,10 +15,8 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** The router's side of a real Redis, with workers whose every write and HTTP answer the test decides. */
-@Timeout(60)
 class RedisLogTest {
 
     private static final FleetToken TOKEN = FleetToken.of("hush");

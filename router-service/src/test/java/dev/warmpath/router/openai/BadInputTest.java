@@ -211,7 +211,6 @@ class BadInputTest extends RunningRouter {
     private String rawPost(String lengthHeader, byte[] body) throws IOException {
         URI uri = uri("/v1/completions");
         try (var socket = new Socket(uri.getHost(), uri.getPort())) {
-            socket.setSoTimeout(20_000);
             var out = socket.getOutputStream();
             out.write(("POST /v1/completions HTTP/1.1\r\nhost: router\r\ncontent-type: application/json\r\n"
                     + lengthHeader + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));

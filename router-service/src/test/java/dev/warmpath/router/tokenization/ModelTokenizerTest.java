@@ -20,7 +20,6 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
 class ModelTokenizerTest {
     private static final int BEGIN = BYTE_LEVEL.encode("<|begin|>", false)[0];
@@ -124,13 +123,12 @@ class ModelTokenizerTest {
         }
     }
 
-    /** Half a second; a scan of the ids for each marker takes minutes. */
+    /** Seconds; a scan of the ids for each marker takes longer than any test may. */
     @Test
-    @Timeout(20)
-    void a_hundred_thousand_markers_typed_into_a_message_are_ordinary_text_in_linear_time() {
-        String typed = "<|end|>".repeat(100_000);
+    void hundreds_of_thousands_of_markers_typed_into_a_message_are_ordinary_text_in_linear_time() {
+        String typed = "<|end|>".repeat(400_000);
         int[] ids = BYTE_LEVEL.encode(RenderedPrompt.fromClient(typed));
-        assertThat(ids.length).isGreaterThan(200_000);
+        assertThat(ids.length).isGreaterThan(800_000);
         assertThat(Arrays.stream(ids).filter(id -> id == END).count()).isZero();
         assertThat(BYTE_LEVEL.decode(ids)).isEqualTo(typed);
     }

@@ -38,7 +38,7 @@ import tools.jackson.databind.json.JsonMapper;
 class GenerateEndpointTest {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
     @Autowired
     Engine engine;

@@ -37,7 +37,7 @@ import org.springframework.web.reactive.function.client.WebClient;
 })
 class MetricsEndpointTest {
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final Duration TIMEOUT = Duration.ofMinutes(10);
     private static final String MODEL_LABELS = "{engine=\"0\",model_name=\"warmpath-tiny\"}";
 
     @Autowired

@@ -34,7 +34,6 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -42,7 +41,6 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** What lies in a real Redis is read as a router reads it: checkpoint, then the entries behind it. */
 @ExtendWith(OutputCaptureExtension.class)
-@Timeout(60)
 class RedisAnnouncerTest {
 
     private static final int BLOCKS = 100_000;

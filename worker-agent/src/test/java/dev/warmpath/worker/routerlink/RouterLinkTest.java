@@ -30,11 +30,9 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import tools.jackson.databind.json.JsonMapper;
 
 /** A real link against a router that answers as each test wants. */
-@Timeout(30)
 class RouterLinkTest {
 
     private static final String UNKNOWN = "{\"status\":404,\"reason\":\"unknown_worker\",\"detail\":\"who?\"}";
