@@ -1,6 +1,8 @@
 package dev.warmpath.router.fleet;
 
 import jakarta.validation.constraints.DecimalMin;
+import java.time.Duration;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
@@ -8,9 +10,12 @@ import org.springframework.validation.annotation.Validated;
 /**
  * When a worker that breathes is taken for sick.
  *
- * @param slowFactor a worker that takes so many times what the median of its revision takes is ejected; more than the
- *                   fastest device of a mixed fleet is faster than the slowest
+ * @param slowFactor       a worker that takes so many times what the median of its revision takes is ejected; more than
+ *                         the fastest device of a mixed fleet is faster than the slowest
+ * @param unreachableAfter a worker that answers no request of this router for so long is sent none
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.health", ignoreUnknownFields = false)
-public record HealthProperties(@DefaultValue("5") @DecimalMin("1.5") double slowFactor) {}
+public record HealthProperties(
+        @DefaultValue("5") @DecimalMin("1.5") double slowFactor,
+        @DefaultValue("3s") @DurationMin(millis = 100) Duration unreachableAfter) {}

@@ -13,7 +13,10 @@ public enum HealthState {
     EJECTED,
     /** One at a time may, to see whether it has recovered. */
     @JsonProperty("on_trial")
-    ON_TRIAL;
+    ON_TRIAL,
+    /** They do not: it answers nothing that this router asks, though its heartbeats may come. */
+    @JsonProperty("unreachable")
+    UNREACHABLE;
 
     /** As meters and answers call it. */
     public String text() {

@@ -30,6 +30,9 @@ import org.slf4j.LoggerFactory;
  * <p><b>Trials</b> are requests of clients, one at a time, as {@link dev.warmpath.router.routing.RequestRouter} finds it
  * bearable. Where no healthy worker is left, requests come without being trials; their outcomes count as if they were.
  *
+ * <p><b>Probes</b> come from a thread of their own, each second or so: who leaves two in a row unanswered is UNREACHABLE,
+ * whatever else is known, until one is answered.
+ *
  * <p>Safe for use by several threads: its lock is held for a few instructions, and while sixteen numbers are sorted.
  * All times are on one monotonic clock that the callers pass in.
  */
@@ -44,6 +47,7 @@ public final class WorkerHealth {
     /** A worker is ejected when it fails by so much more than the best one of its revision. */
     private static final double WORSE_THAN_THE_BEST = 0.5;
     private static final int GOOD_TRIALS = 3;
+    private static final int UNANSWERED_IS_UNREACHABLE = 2;
     private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
     /** Who was well for so long begins again with the shortest pause. */
@@ -68,7 +72,10 @@ public final class WorkerHealth {
     private double leastFaultShare;
     private long longestPaceNanos = Long.MAX_VALUE;
     private long longestStepNanos = Long.MAX_VALUE;
-    private @Nullable String problem;
+    /** Why, or null while it is not ejected. */
+    private @Nullable String ejection;
+    private int unansweredProbes;
+    private String lastTrouble = "";
     private long ejectedNanos;
     private long pauseEndNanos;
     private long healthySinceNanos;
@@ -86,7 +93,10 @@ public final class WorkerHealth {
     // ---- what decisions ask
 
     public synchronized HealthState state(long nowNanos) {
-        if (problem == null) {
+        if (unansweredProbes >= UNANSWERED_IS_UNREACHABLE) {
+            return HealthState.UNREACHABLE;
+        }
+        if (ejection == null) {
             return HealthState.HEALTHY;
         }
         return nowNanos - pauseEndNanos < 0 ? HealthState.EJECTED : HealthState.ON_TRIAL;
@@ -100,7 +110,8 @@ public final class WorkerHealth {
     /** Since when a trial is due: nanoseconds, at least 0; negative while none is. */
     public synchronized long trialOverdueNanos(long nowNanos) {
         boolean runs = trialRuns && nowNanos - trialNanos < LONGEST_TRIAL_NANOS;
-        return problem == null || runs ? -1 : nowNanos - pauseEndNanos;
+        boolean none = ejection == null || runs || unansweredProbes >= UNANSWERED_IS_UNREACHABLE;
+        return none ? -1 : nowNanos - pauseEndNanos;
     }
 
     /** The next attempt at this worker is a trial: no other one may begin before it has ended. */
@@ -109,9 +120,29 @@ public final class WorkerHealth {
         trialNanos = nowNanos;
     }
 
-    /** Why it is ejected, or null. */
+    /** Why it gets no requests, or null. */
     public synchronized @Nullable String problem() {
-        return problem;
+        return unansweredProbes >= UNANSWERED_IS_UNREACHABLE
+                ? "has left " + unansweredProbes + " probes in a row unanswered: " + lastTrouble : ejection;
+    }
+
+    // ---- what probes tell
+
+    /** It has answered, whatever: requests can reach it. */
+    public synchronized void probeAnswered() {
+        if (unansweredProbes >= UNANSWERED_IS_UNREACHABLE) {
+            log.info("worker {} is reachable again", workerId);
+        }
+        unansweredProbes = 0;
+    }
+
+    /** It has not, within the time for it. */
+    public synchronized void probeUnanswered(String trouble) {
+        unansweredProbes++;
+        lastTrouble = trouble;
+        if (unansweredProbes == UNANSWERED_IS_UNREACHABLE) {
+            log.warn("worker {} takes no requests for now: it {}", workerId, problem());
+        }
     }
 
     // ---- what attempts tell
@@ -157,7 +188,7 @@ public final class WorkerHealth {
     public synchronized void failed(String cause, long startedNanos, long nowNanos) {
         if (isTrial(startedNanos)) {
             eject(nowNanos, "failed when it was tried again: " + cause);
-        } else if (problem == null) {
+        } else if (ejection == null) {
             failures.add(true, nowNanos);
             if (failures.at(nowNanos) >= WORSE_THAN_THE_BEST + leastFaultShare) {
                 eject(nowNanos, "failed most of its last requests: " + cause);
@@ -214,25 +245,25 @@ public final class WorkerHealth {
 
     /** Whether it takes requests and has typically been slower than expected. */
     synchronized boolean isSlow() {
-        return problem == null && slowness(firstTokens.median(), paces.median(), steps.median()) != null;
+        return ejection == null && slowness(firstTokens.median(), paces.median(), steps.median()) != null;
     }
 
     synchronized void ejectIfSlow(long nowNanos) {
         String slowness = slowness(firstTokens.median(), paces.median(), steps.median());
-        if (problem == null && slowness != null) {
+        if (ejection == null && slowness != null) {
             eject(nowNanos, slowness);
         }
     }
 
     synchronized boolean isEjected() {
-        return problem != null;
+        return ejection != null;
     }
 
     // ---- details
 
     /** Attempts of before the ejection tell nothing new. */
     private boolean isTrial(long startedNanos) {
-        return problem != null && startedNanos - ejectedNanos >= 0;
+        return ejection != null && startedNanos - ejectedNanos >= 0;
     }
 
     private @Nullable String slowness(long firstToken, long pace, long step) {
@@ -247,13 +278,13 @@ public final class WorkerHealth {
     }
 
     private void eject(long nowNanos, String why) {
-        if (problem == null) {
+        if (ejection == null) {
             log.warn("worker {} takes no requests for now: it {}", workerId, why);
             if (nowNanos - healthySinceNanos > GOOD_WHILE_NANOS) {
                 pauses.reset();
             }
         }
-        problem = why;
+        ejection = why;
         ejectedNanos = nowNanos;
         pauseEndNanos = nowNanos + pauses.next().toNanos();
         goodTrials = 0;
@@ -263,7 +294,7 @@ public final class WorkerHealth {
 
     private void recover(long nowNanos) {
         log.info("worker {} takes requests again: {} trials went well", workerId, GOOD_TRIALS);
-        problem = null;
+        ejection = null;
         healthySinceNanos = nowNanos;
         failures.clear();
         clearSpeed();

@@ -64,11 +64,6 @@ class FleetLinkConfiguration {
         return fleet;
     }
 
-    @Bean(destroyMethod = "close")
-    HealthLoop healthLoop(Fleet fleet, HealthProperties properties) {
-        return new HealthLoop(fleet, properties);
-    }
-
     @Bean
     PrefixIndexEndpoint prefixIndexEndpoint(Fleet fleet, PrefixIndex index) {
         return new PrefixIndexEndpoint(fleet, index, System::nanoTime);
@@ -87,8 +82,9 @@ class FleetLinkConfiguration {
 
     @Bean(destroyMethod = "close")
     WorkerLinks workerLinks(Fleet fleet, PrefixIndex index, EventLog events, FleetToken token, JsonMapper json,
-            RouterMetrics metrics, ObjectProvider<RedisLink> redis) {
+            RouterMetrics metrics, HealthProperties health, ObjectProvider<RedisLink> redis) {
         var links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
+        links.watchHealth(health);
         redis.ifAvailable(link -> {
             links.readLog(link, token, json);
             metrics.watch(RouterMeter.REDIS_CONNECTED, events::freshShare);

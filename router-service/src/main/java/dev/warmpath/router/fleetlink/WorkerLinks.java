@@ -6,6 +6,7 @@ import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.HealthProperties;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
 import java.time.Duration;
@@ -14,20 +15,22 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The threads behind the fleet: a follower per worker, a loader per revision until it is loaded, readers of the log in
- * Redis if there is one, and two that look after leases and swept-out index entries when nobody asks. All virtual; all
- * end when the router does.
+ * Redis if there is one, a prober per worker, and those that look after leases, health and swept-out index entries when
+ * nobody asks. All virtual; all end when the router does.
  */
 final class WorkerLinks implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerLinks.class);
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
+    private static final Duration HEALTH_INTERVAL = Duration.ofMillis(250);
     /** What they hold, connections to Redis above all, is closed by them, or after them. */
     private static final Duration LONGEST_GOODBYE = Duration.ofMillis(200);
 
@@ -38,6 +41,7 @@ final class WorkerLinks implements AutoCloseable {
     private final RouterMetrics metrics;
     private final LongSupplier nanoTime;
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
+    private volatile @Nullable HealthProperties health;
     private volatile boolean closed;
 
     WorkerLinks(Fleet fleet, PrefixIndex index, EventLog events, WorkerHttp http, RouterMetrics metrics,
@@ -63,6 +67,12 @@ final class WorkerLinks implements AutoCloseable {
         }
     }
 
+    /** Begins to compare the health of workers, and to ask those that are followed from now on whether they answer. */
+    void watchHealth(HealthProperties properties) {
+        health = properties;
+        start("fleet-health", () -> repeat(() -> fleet.compareHealth(properties.slowFactor()), HEALTH_INTERVAL));
+    }
+
     /** Begins to learn what a new worker holds and, if nobody does yet, to load its model. */
     void follow(FleetWorker worker) {
         var random = RandomGenerator.getDefault();
@@ -77,6 +87,10 @@ final class WorkerLinks implements AutoCloseable {
                 events.close(worker, inbox);
             }
         });
+        HealthProperties watched = health;
+        if (watched != null) {
+            start("fleet-reach-" + worker.id(), new ReachabilityProbe(worker, watched.unreachableAfter(), random));
+        }
         if (fleet.claimLoading(worker.revision())) {
             start("fleet-model-" + worker.revision(), new ModelLoading(fleet, worker.revision(), http, random));
         }

@@ -44,7 +44,7 @@ record RouteAnswer(
      * One worker's terms, each a number of uncached prompt tokens: the time that computing so many takes.
      *
      * @param grade  how far the matched blocks can be relied on
-     * @param health healthy, or ejected or on_trial: then it is left out while a healthy one is there
+     * @param health healthy, or ejected, on_trial or unreachable: then it is left out while a healthy one is there
      * @param cost   sum of the terms below it, from {@code uncachedTokens} to {@code failureTokens}; the smallest wins
      */
     record Candidate(

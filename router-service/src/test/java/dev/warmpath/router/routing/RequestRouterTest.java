@@ -356,6 +356,21 @@ class RequestRouterTest {
         assertThat(counts).containsEntry("a", 50).containsEntry("b", 50);
     }
 
+    @Test
+    void an_unreachable_worker_gets_nothing_and_all_again_once_it_answers() {
+        eject(a);
+        now += Duration.ofSeconds(2).toNanos();
+        a.health().probeUnanswered("Read timed out");
+        a.health().probeUnanswered("Read timed out");
+        for (int i = 0; i < 200; i++) {
+            Placed placed = place(randomTokens(100));
+            assertThat(placed.worker()).isSameAs(b);
+            placed.inFlight().close();
+        }
+        a.health().probeAnswered();
+        assertThat(place(randomTokens(100)).decision().reason()).isEqualTo(RouteReason.TRIAL);
+    }
+
     private void eject(FleetWorker worker) {
         for (int i = 0; i < 7; i++) {
             worker.health().failed("worker_lost", now, now);

@@ -1,0 +1,155 @@
+package dev.warmpath.router.fleetlink;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.HealthState;
+import dev.warmpath.router.fleet.RegistrationOutcome.Accepted;
+import dev.warmpath.router.fleet.TestWorkers;
+import dev.warmpath.router.prefix.PrefixIndex;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A worker whose heartbeats come, behind a network that can lose all it answers; the bound is 300 ms. */
+class ReachabilityProbeTest {
+
+    private static final Duration BOUND = Duration.ofMillis(300);
+    private final ServerSocket server = new ServerSocket(0, 64, InetAddress.getLoopbackAddress());
+    private final AtomicInteger connections = new AtomicInteger();
+    private final AtomicInteger open = new AtomicInteger();
+    private final AtomicInteger mostOpen = new AtomicInteger();
+    private final AtomicInteger requests = new AtomicInteger();
+    private volatile String lastRequest = "";
+    private volatile boolean losesAnswers;
+    private final Fleet fleet = new Fleet(new PrefixIndex(), TestWorkers.CHECK, Duration.ofMinutes(10), 10,
+            System::nanoTime, new ConnectProbe());
+    private final FleetWorker worker;
+
+    ReachabilityProbeTest() throws IOException {
+        Thread.ofVirtual().start(this::accept);
+        var registration = new Registration(Protocol.VERSION, "w", 7,
+                URI.create("http://127.0.0.1:" + server.getLocalPort()), TestWorkers.MODEL, 1_000, 8, true);
+        worker = ((Accepted) fleet.register(registration)).worker();
+        Thread.ofVirtual().start(this::probe);
+    }
+
+    /** Alone, so that every connection is a probe's. */
+    private void probe() {
+        try {
+            new ReachabilityProbe(worker, BOUND, new Random(3)).run();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    @AfterEach
+    void close() throws IOException {
+        fleet.remove(worker, "the test is over");
+        server.close();
+    }
+
+    @Test
+    void a_worker_that_answers_is_asked_over_one_connection_and_is_shown_no_secret() {
+        await(() -> requests.get() >= 10);
+        assertThat(state()).isEqualTo(HealthState.HEALTHY);
+        assertThat(connections).hasValue(1);
+        assertThat(lastRequest).startsWith("HEAD /internal/v1/files/ HTTP/1.1").doesNotContainIgnoringCase("authoriz");
+    }
+
+    @Test
+    void a_worker_whose_answers_are_lost_gets_no_requests_though_its_heartbeats_come_until_they_arrive_again() {
+        await(() -> requests.get() >= 2);
+        losesAnswers = true;
+        await(() -> state() == HealthState.UNREACHABLE);
+        assertThat(worker.health().problem()).startsWith("has left ").contains("Read timed out");
+        fleet.heartbeat(TestWorkers.idle("w", 7));
+        assertThat(fleet.ofHealth(HealthState.UNREACHABLE)).isOne();
+        assertThat(fleet.snapshot().getFirst().health()).isEqualTo(HealthState.UNREACHABLE);
+
+        losesAnswers = false;
+        await(() -> state() == HealthState.HEALTHY);
+    }
+
+    @Test
+    void probes_of_a_silent_worker_do_not_pile_up() {
+        losesAnswers = true;
+        await(() -> requests.get() >= 10);
+        assertThat(mostOpen.get()).as("the one that waits, and one whose end has not arrived yet").isLessThan(3);
+    }
+
+    @Test
+    void one_lost_answer_is_not_enough() {
+        for (int i = 0; i < 5; i++) {
+            worker.health().probeUnanswered("lost");
+            worker.health().probeAnswered();
+        }
+        assertThat(state()).isEqualTo(HealthState.HEALTHY);
+    }
+
+    private HealthState state() {
+        return worker.health().state(System.nanoTime());
+    }
+
+    private void accept() {
+        while (!server.isClosed()) {
+            try {
+                Socket socket = server.accept();
+                connections.incrementAndGet();
+                Thread.ofVirtual().start(() -> serve(socket));
+            } catch (IOException e) {
+                return;
+            }
+        }
+    }
+
+    private void serve(Socket socket) {
+        mostOpen.accumulateAndGet(open.incrementAndGet(), Math::max);
+        try (socket; var in = new BufferedReader(
+                new InputStreamReader(socket.getInputStream(), StandardCharsets.ISO_8859_1))) {
+            var head = new StringBuilder();
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                head.append(line).append('\n');
+                if (line.isEmpty()) {
+                    lastRequest = head.toString();
+                    head.setLength(0);
+                    requests.incrementAndGet();
+                    if (!losesAnswers) {
+                        socket.getOutputStream().write("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+                                .getBytes(StandardCharsets.ISO_8859_1));
+                    }
+                }
+            }
+        } catch (IOException e) {
+            // the prober has gone
+        } finally {
+            open.decrementAndGet();
+        }
+    }
+
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + Duration.ofMinutes(10).toNanos();
+        while (!condition.getAsBoolean()) {
+            assertThat(System.nanoTime()).isLessThan(deadline);
+            try {
+                Thread.sleep(5);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+    }
+}
