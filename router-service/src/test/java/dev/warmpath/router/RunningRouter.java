@@ -151,6 +151,10 @@ public abstract class RunningRouter {
         return URI.create("http://127.0.0.1:" + port + path);
     }
 
+    protected int managementPort() {
+        return managementPort;
+    }
+
     protected HttpResponse<String> management(String path) {
         return send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + managementPort + path))
                 .timeout(PATIENCE).build());

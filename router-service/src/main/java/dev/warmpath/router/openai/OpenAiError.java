@@ -55,6 +55,12 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
         };
     }
 
+    /** The body of a 408, as JSON: it is written where there is no mapper. @param message needs no escaping */
+    static String timeout(String message) {
+        return "{\"error\":{\"message\":\"" + message + "\",\"type\":\"" + INVALID_REQUEST
+                + "\",\"param\":null,\"code\":\"request_timeout\"}}";
+    }
+
     private static OpenAiError of(BadRequestException bad) {
         Fault fault = bad.fault();
         int status = switch (fault) {

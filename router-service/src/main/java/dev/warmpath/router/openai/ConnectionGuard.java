@@ -1,0 +1,230 @@
+package dev.warmpath.router.openai;
+
+import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOutboundBuffer;
+import io.netty.channel.ChannelPromise;
+import io.netty.handler.codec.http.DefaultFullHttpResponse;
+import io.netty.handler.codec.http.HttpContent;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpRequest;
+import io.netty.handler.codec.http.HttpResponse;
+import io.netty.handler.codec.http.HttpResponseStatus;
+import io.netty.handler.codec.http.HttpVersion;
+import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Holds one connection to its deadlines. It stands behind the HTTP codec, which hands it whole headers and pieces of
+ * bodies; that bytes came and no headers were complete is told by a read that ends without any message.
+ * <pre>
+ *   IDLE ──first byte──▶ HEADERS ──headers──▶ BODY ──its end──▶ ANSWER ──its end──▶ IDLE
+ *   header deadline on a new connection;      silence, and      writing stands still
+ *   between requests the server's idle-timeout   least rate
+ * </pre>
+ * A request that was begun and not answered gets a 408; in every other case the connection is closed. One thread: the
+ * connection's event loop.
+ */
+final class ConnectionGuard extends ChannelDuplexHandler {
+
+    private enum Phase { IDLE, HEADERS, BODY, ANSWER, CLOSING }
+
+    private static final int CHECKS_PER_TIMEOUT = 8;
+
+    private final ConnectionProperties limits;
+    private final OpenConnections connections;
+    private @Nullable ChannelHandlerContext context;
+    private @Nullable ScheduledFuture<?> checks;
+
+    private Phase phase = Phase.IDLE;
+    private long phaseNanos = System.nanoTime();
+    private boolean isNew = true;
+    private boolean readAMessage;
+    private boolean nextHasBegun;
+
+    private long bodyNanos;
+    private long bodyBytes;
+
+    /** Answers that are due or on their way: more than one if the client does not wait for them. */
+    private int answersDue;
+    private boolean answerHasBegun;
+    private @Nullable Object written;
+    private long writtenBytes;
+    private long writtenNanos;
+
+    ConnectionGuard(ConnectionProperties limits, OpenConnections connections) {
+        this.limits = limits;
+        this.connections = connections;
+    }
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext ctx) {
+        context = ctx;
+        long shortest = Math.min(limits.headerTimeout().toNanos(),
+                Math.min(limits.bodyIdleTimeout().toNanos(), limits.writeIdleTimeout().toNanos()));
+        long pause = shortest / CHECKS_PER_TIMEOUT;
+        checks = ctx.executor().scheduleWithFixedDelay(() -> check(ctx), pause, pause, TimeUnit.NANOSECONDS);
+        ConnectionGuard oldest = connections.opened(this);
+        if (oldest != null) {
+            oldest.makeRoom();
+        }
+    }
+
+    /** Closes the connection unless a request has come meanwhile. From any thread. */
+    private void makeRoom() {
+        ChannelHandlerContext ctx = context;
+        if (ctx != null) {
+            ctx.executor().execute(() -> {
+                if (phase == Phase.IDLE || phase == Phase.HEADERS) {
+                    ctx.close();
+                }
+            });
+        }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext ctx) {
+        if (checks != null) {
+            checks.cancel(false);
+        }
+        connections.closed(this);
+        ctx.fireChannelInactive();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext ctx, Object message) {
+        readAMessage = true;
+        if (message instanceof HttpRequest) {
+            connections.busy(this);
+            enter(Phase.BODY);
+            bodyNanos = phaseNanos;
+            bodyBytes = 0;
+            isNew = false;
+            nextHasBegun = false;
+            answersDue++;
+            answerHasBegun = false;
+        }
+        if (message instanceof HttpContent content) {
+            bodyNanos = System.nanoTime();
+            bodyBytes += content.content().readableBytes();
+        }
+        if (message instanceof LastHttpContent && phase == Phase.BODY) {
+            enter(Phase.ANSWER);
+            becomeIdleAfterTheLastAnswer();
+        }
+        ctx.fireChannelRead(message);
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext ctx) {
+        if (!readAMessage) {
+            if (phase == Phase.IDLE) {
+                Phase headers = Phase.HEADERS;
+                if (isNew) {
+                    phase = headers;                             // the deadline counts from the connection's begin
+                } else {
+                    enter(headers);
+                }
+            } else if (phase == Phase.ANSWER) {
+                nextHasBegun = true;
+            }
+        }
+        readAMessage = false;
+        ctx.fireChannelReadComplete();
+    }
+
+    @Override
+    public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
+        boolean isInterim = message instanceof HttpResponse response && response.status().code() < 200;
+        answerHasBegun |= message instanceof HttpResponse && !isInterim;
+        if (message instanceof LastHttpContent && !isInterim) {
+            ctx.write(message, promise.unvoid().addListener(_ -> {
+                answersDue--;
+                becomeIdleAfterTheLastAnswer();
+            }));
+        } else {
+            ctx.write(message, promise);
+        }
+    }
+
+    private void becomeIdleAfterTheLastAnswer() {
+        if (answersDue <= 0 && phase == Phase.ANSWER) {
+            enter(nextHasBegun ? Phase.HEADERS : Phase.IDLE);
+            nextHasBegun = false;
+            connections.idle(this);
+        }
+    }
+
+    private void enter(Phase next) {
+        phase = next;
+        phaseNanos = System.nanoTime();
+    }
+
+    private void check(ChannelHandlerContext ctx) {
+        long now = System.nanoTime();
+        if (phase == Phase.CLOSING || standsStill(ctx, now)) {
+            ctx.close();
+            return;
+        }
+        switch (phase) {
+            case IDLE -> {
+                if (isNew && now - phaseNanos > limits.headerTimeout().toNanos()) {
+                    ctx.close();
+                }
+            }
+            case HEADERS -> {
+                if (now - phaseNanos > limits.headerTimeout().toNanos()) {
+                    refuse(ctx, "the headers did not come within " + words(limits.headerTimeout().toMillis()));
+                }
+            }
+            case BODY -> {
+                long idleNanos = limits.bodyIdleTimeout().toNanos();
+                double dueBytes = (now - phaseNanos - idleNanos) / 1e9 * limits.bodyRate().toBytes();
+                if (now - bodyNanos > idleNanos) {
+                    refuse(ctx, "nothing of the body came for " + words(limits.bodyIdleTimeout().toMillis()));
+                } else if (bodyBytes < dueBytes) {
+                    refuse(ctx, "the body came with less than " + limits.bodyRate().toBytes() + " bytes a second");
+                }
+            }
+            case ANSWER, CLOSING -> { }
+        }
+    }
+
+    /** Whether there has been something to write for too long, and nothing of it was taken. */
+    private boolean standsStill(ChannelHandlerContext ctx, long now) {
+        ChannelOutboundBuffer buffer = ctx.channel().unsafe().outboundBuffer();
+        Object first = buffer == null ? null : buffer.current();
+        long bytes = first == null ? 0 : buffer.currentProgress();
+        if (first == null || first != written || bytes != writtenBytes) {
+            written = first;
+            writtenBytes = bytes;
+            writtenNanos = now;
+        }
+        return now - writtenNanos > limits.writeIdleTimeout().toNanos();
+    }
+
+    private void refuse(ChannelHandlerContext ctx, String message) {
+        boolean answerable = phase == Phase.HEADERS || answersDue == 1 && !answerHasBegun;
+        phase = Phase.CLOSING;
+        if (!answerable) {
+            ctx.close();
+            return;
+        }
+        byte[] body = OpenAiError.timeout(message).getBytes(StandardCharsets.UTF_8);
+        var answer = new DefaultFullHttpResponse(
+                HttpVersion.HTTP_1_1, HttpResponseStatus.REQUEST_TIMEOUT, Unpooled.wrappedBuffer(body));
+        answer.headers().set(HttpHeaderNames.CONTENT_TYPE, "application/json")
+                .set(HttpHeaderNames.CONTENT_LENGTH, body.length)
+                .set(HttpHeaderNames.CONNECTION, "close");
+        ctx.writeAndFlush(answer).addListener(ChannelFutureListener.CLOSE);
+    }
+
+    private static String words(long millis) {
+        return millis % 1_000 == 0 ? millis / 1_000 + " s" : millis + " ms";
+    }
+}

@@ -1,0 +1,49 @@
+package dev.warmpath.router.openai;
+
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The connections of one port, and which of them wait for a request. Safe for all event loops. */
+final class OpenConnections {
+
+    private final int max;
+    /** In the order in which they became idle. */
+    private final Set<ConnectionGuard> idle = new LinkedHashSet<>();
+    private int open;
+
+    OpenConnections(int max) {
+        this.max = max;
+    }
+
+    /** @return the one to close in its favour, maybe itself; null if there is room */
+    synchronized @Nullable ConnectionGuard opened(ConnectionGuard connection) {
+        open++;
+        idle.add(connection);
+        if (open <= max) {
+            return null;
+        }
+        Iterator<ConnectionGuard> oldestFirst = idle.iterator();
+        ConnectionGuard oldest = oldestFirst.next();
+        oldestFirst.remove();
+        return oldest;
+    }
+
+    synchronized void busy(ConnectionGuard connection) {
+        idle.remove(connection);
+    }
+
+    synchronized void idle(ConnectionGuard connection) {
+        idle.add(connection);
+    }
+
+    synchronized void closed(ConnectionGuard connection) {
+        open--;
+        idle.remove(connection);
+    }
+
+    synchronized int open() {
+        return open;
+    }
+}

@@ -1,0 +1,235 @@
+package dev.warmpath.router.openai;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.router.FakeWorker;
+import dev.warmpath.router.RunningRouter;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.net.SocketException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.test.context.TestPropertySource;
+
+/** Raw sockets that do as little as they can, against deadlines of a second and room for 220 connections. */
+@TestPropertySource(properties = {
+    "warmpath.connections.max=220",
+    "warmpath.connections.header-timeout=1s",
+    "warmpath.connections.body-idle-timeout=1s",
+    "warmpath.connections.body-rate=1MB",
+    "warmpath.connections.write-idle-timeout=1s",
+    "warmpath.dispatch.first-token-timeout=1500ms",
+})
+class ConnectionGuardTest extends RunningRouter {
+
+    private static final String HEADERS = "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n";
+    private static final String BODY = "{\"model\":\"tiny\",\"prompt\":\"Hi\"}";
+
+    @Autowired OpenConnections publicConnections;
+    private final List<Socket> sockets = new ArrayList<>();
+
+    @AfterEach
+    void close() throws IOException {
+        for (Socket socket : sockets) {
+            socket.close();
+        }
+        eventually(() -> publicConnections.open() == 0);
+    }
+
+    @Test
+    void two_hundred_headers_that_never_end_are_408() throws IOException {
+        for (int i = 0; i < 200; i++) {
+            write(connect(), HEADERS);
+        }
+
+        for (Socket socket : sockets) {
+            assertThat(readToEnd(socket)).startsWith("HTTP/1.1 408").contains("""
+                    {"error":{"message":"the headers did not come within 1 s","type":"invalid_request_error",\
+                    "param":null,"code":"request_timeout"}}""");
+        }
+    }
+
+    @Test
+    void headers_that_come_byte_by_byte_have_the_same_deadline() throws IOException, InterruptedException {
+        Socket socket = connect();
+        int sent = 0;
+        try {
+            for (; sent < HEADERS.length(); sent++) {
+                write(socket, HEADERS.substring(sent, sent + 1));
+                Thread.sleep(50);
+            }
+        } catch (SocketException e) {
+            // the other side has closed
+        }
+        assertThat(sent).isLessThan(HEADERS.length());
+    }
+
+    @Test
+    void two_hundred_bodies_that_never_come_are_408_and_their_places_free() throws IOException {
+        for (int i = 0; i < 200; i++) {
+            write(connect(), HEADERS + "content-length: 5\r\n\r\n{");
+        }
+
+        int admitted = 0;
+        for (Socket socket : sockets) {
+            String answer = readToEnd(socket);
+            boolean isAdmitted = answer.startsWith("HTTP/1.1 408");
+            // the others were told at once that there is no place, and closed when the rest did not come
+            assertThat(answer).contains(isAdmitted
+                    ? "request_timeout" : "4 requests are in flight, which is this router's limit");
+            admitted += isAdmitted ? 1 : 0;
+        }
+        assertThat(admitted).isGreaterThanOrEqualTo(4);
+        eventually(() -> inFlight() == 0);
+    }
+
+    @Test
+    void a_body_that_trickles_is_408() throws IOException {
+        Socket socket = connect();
+        write(socket, HEADERS + "content-length: 100000\r\n\r\n");
+        assertThat(trickle(socket, "a")).contains("HTTP/1.1 408", "with less than 1048576 bytes a second");
+    }
+
+    @Test
+    void a_chunked_body_whose_lengths_trickle_is_408() throws IOException {
+        Socket socket = connect();
+        write(socket, HEADERS + "transfer-encoding: chunked\r\n\r\n");
+        assertThat(trickle(socket, "0")).contains("HTTP/1.1 408", "nothing of the body came for 1 s");
+    }
+
+    @Test
+    void a_connection_without_a_request_is_closed_without_a_word_on_both_ports() throws IOException {
+        Socket socket = connect();
+        Socket management = connect(managementPort());
+        assertThat(readToEnd(socket)).isEmpty();
+        assertThat(readToEnd(management)).isEmpty();
+    }
+
+    @Test
+    void the_next_request_of_a_connection_has_its_own_deadline() throws IOException {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+        Socket socket = connect();
+        for (int i = 0; i < 3; i++) {
+            write(socket, HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
+            assertThat(readAnswer(socket)).startsWith("HTTP/1.1 200");
+        }
+        write(socket, "P");
+        assertThat(readToEnd(socket)).startsWith("HTTP/1.1 408");
+    }
+
+    /** Longer than every deadline here. */
+    @Test
+    void a_request_that_waits_for_its_answer_has_no_deadline_of_the_connection() throws Exception {
+        FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter());
+        Socket socket = connect();
+        write(socket, HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
+        worker.requests().take();
+
+        assertThat(readAnswer(socket)).startsWith("HTTP/1.1 504");
+    }
+
+    @Test
+    void one_connection_too_many_closes_the_one_that_was_idle_longest_and_no_busy_one() throws Exception {
+        FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter());
+        Socket busy = connect();
+        write(busy, HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
+        worker.requests().take();
+        Socket oldest = connect();
+        write(oldest, "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
+        assertThat(readAnswer(oldest)).startsWith("HTTP/1.1 404");
+        List<Socket> idle = new ArrayList<>();
+        for (int i = 0; i < 218; i++) {
+            Socket socket = connect();
+            write(socket, "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
+            assertThat(readAnswer(socket)).startsWith("HTTP/1.1 404");
+            idle.add(socket);
+        }
+        assertThat(publicConnections.open()).isEqualTo(220);
+
+        Socket newest = connect();
+        write(newest, "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
+        assertThat(readAnswer(newest)).startsWith("HTTP/1.1 404");
+        assertThat(readToEnd(oldest)).isEmpty();
+        eventually(() -> publicConnections.open() == 220);
+        write(idle.getFirst(), "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
+        assertThat(readAnswer(idle.getFirst())).startsWith("HTTP/1.1 404");
+        assertThat(readAnswer(busy)).startsWith("HTTP/1.1 504");
+    }
+
+    /** Answers of 10 MB or more, which no socket's buffers hold. */
+    @Test
+    void answers_that_nobody_reads_are_given_up() throws IOException {
+        join("w0");
+        Socket socket = connect();
+        String ids = (ids(" the")[0] + ",").repeat(100_000) + "1";
+        String body = "{\"model\":\"tiny\",\"tokens\":[" + ids + "]}";
+        String request = HEADERS.replace("/v1/completions", "/detokenize") + "content-length: " + body.length()
+                + "\r\n\r\n" + body;
+        try {
+            for (int i = 0; i < 100; i++) {
+                write(socket, request);
+            }
+        } catch (SocketException e) {
+            // closed by the other side, as it should be
+        }
+        eventually(() -> publicConnections.open() == 0);
+        assertThat(readToEnd(socket)).doesNotContain("408");
+    }
+
+    private Socket connect() throws IOException {
+        return connect(uri("/").getPort());
+    }
+
+    private Socket connect(int port) throws IOException {
+        var socket = new Socket("127.0.0.1", port);
+        sockets.add(socket);
+        return socket;
+    }
+
+    private static void write(Socket socket, String text) throws IOException {
+        socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    /** Writes the text every 20 ms until something is answered. */
+    private static String trickle(Socket socket, String text) throws IOException {
+        try {
+            while (socket.getInputStream().available() == 0) {
+                write(socket, text);
+                Thread.sleep(20);
+            }
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        return readAnswer(socket);
+    }
+
+    private static String readToEnd(Socket socket) throws IOException {
+        try {
+            return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        } catch (SocketException e) {
+            return "";
+        }
+    }
+
+    /** Headers and the body of their length. */
+    private static String readAnswer(Socket socket) throws IOException {
+        InputStream in = socket.getInputStream();
+        var answer = new StringBuilder();
+        while (answer.indexOf("\r\n\r\n") < 0) {
+            int next = in.read();
+            assertThat(next).as("the answer so far: " + answer).isNotNegative();
+            answer.append((char) next);
+        }
+        String head = answer.toString().toLowerCase(Locale.ROOT);
+        String length = head.substring(head.indexOf("content-length: ") + 16);
+        byte[] body = in.readNBytes(Integer.parseInt(length.substring(0, length.indexOf('\r'))));
+        return answer + new String(body, StandardCharsets.UTF_8);
+    }
+}
