@@ -119,14 +119,14 @@ class WorkerLinksTest {
         }
     }
 
-    /** Nobody is left to say that the copy ages; the heartbeats that go on coming do. */
+    /** After any other error it begins anew. Nobody is left to say that the copy ages; heartbeats that go on coming do. */
     @Test
     void the_copy_of_a_follower_that_died_of_an_error_is_relied_on_less_and_less() throws InterruptedException {
         FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
         var metrics = new RouterMetrics(new SimpleMeterRegistry());
         var copy = new WorkerCopy(fleet, worker, metrics, clock::get);
         var stream = new WorkerStream(fleet, worker, copy, new WorkerHttp(FleetToken.NONE), () -> {
-            throw new StackOverflowError("asked for the time before the stream is opened again");
+            throw new OutOfMemoryError("asked for the time before the stream is opened again");
         }, Backoff.ofLink(new Random(1)));
         var log = new EventLog(false, clock::get);
         Thread follower = Thread.ofVirtual().uncaughtExceptionHandler((_, _) -> { }).start(() -> {
