@@ -183,7 +183,9 @@ final class LocalFleet implements AutoCloseable {
         command.addAll(arguments);
         try {
             Files.createDirectories(LOGS);
-            return new ProcessBuilder(command)
+            var builder = new ProcessBuilder(command);
+            builder.environment().putIfAbsent("WARMPATH_DRAIN_SETTLE", "0s");     // a setting of the test wins over it
+            return builder
                     .redirectErrorStream(true)
                     .redirectOutput(ProcessBuilder.Redirect.appendTo(LOGS.resolve(port + "-" + id + ".log").toFile()))
                     .start();

@@ -103,6 +103,14 @@ public final class FakeWorker implements AutoCloseable {
                 .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, ids.length))));
     }
 
+    /** Draws the first of these tokens at once and the others when it is told to go on, and ends well. */
+    public static Script pausingUntil(Mono<Void> goOn, int... ids) {
+        List<String> lines = tokenLines(ids);
+        return (request, response) -> send(response, Flux.just(lines.getFirst())
+                .concatWith(goOn.thenMany(Flux.fromIterable(lines.subList(1, lines.size()))))
+                .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, ids.length))));
+    }
+
     /** Draws these tokens, ends well, and never closes its answer. */
     public static Script finishingWithoutEndOfBody(int... ids) {
         return (request, response) -> send(response, Flux.fromIterable(tokenLines(ids))

@@ -36,7 +36,8 @@ public final class RouterProcess implements AutoCloseable {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m", "--enable-native-access=ALL-UNNAMED",
                 "-cp", System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                RouterApplication.class.getName(), "--server.port=0", "--management.server.port=0"));
+                RouterApplication.class.getName(), "--server.port=0", "--management.server.port=0",
+                "--warmpath.drain.settle=0s"));
         command.addAll(List.of(settings));
         try {
             process = new ProcessBuilder(command).redirectErrorStream(true).start();

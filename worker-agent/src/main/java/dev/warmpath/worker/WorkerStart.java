@@ -96,6 +96,12 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
         return running;
     }
 
+    /** What has said farewell does not come back. */
+    @Override
+    public boolean isPauseable() {
+        return false;
+    }
+
     /** Stops first: routers go on following this worker while it drains. */
     @Override
     public int getPhase() {

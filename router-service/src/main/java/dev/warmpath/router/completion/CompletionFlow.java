@@ -42,14 +42,16 @@ public final class CompletionFlow {
     private final PromptTokenizer tokenizer;
     private final RequestRouter router;
     private final Dispatcher dispatcher;
+    private final RouterDrain drain;
     private final RouterMetrics metrics;
 
     CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, RequestRouter router, Dispatcher dispatcher,
-            RouterMetrics metrics) {
+            RouterDrain drain, RouterMetrics metrics) {
         this.fleet = fleet;
         this.tokenizer = tokenizer;
         this.router = router;
         this.dispatcher = dispatcher;
+        this.drain = drain;
         this.metrics = metrics;
     }
 
@@ -62,7 +64,7 @@ public final class CompletionFlow {
      *         {@link DispatchException} at any time
      */
     public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
-        return Flux.using(() -> permit, _ -> answer(request, permit), Permit::close)
+        return Flux.using(() -> permit, _ -> answer(request, permit).takeUntilOther(drain.cut()), Permit::close)
                 .transform(new CompletionMeter(metrics, request)::measure);
     }
 

@@ -3,6 +3,7 @@ package dev.warmpath.router.dispatch;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
+import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import dev.warmpath.router.fleet.WorkerHealth;
@@ -83,7 +84,7 @@ final class AttemptWatch {
 
     private static boolean isWorkersFault(DispatchFailure failure) {
         return switch (failure) {
-            case NoWorker _ -> false;
+            case NoWorker _, RouterStopping _ -> false;
             case WorkerLost _, WorkerSilent _ -> true;
             case Refused refused -> switch (refused.reason()) {
                 case INVALID_REQUEST, UNSUPPORTED, QUEUE_FULL, DEADLINE_EXCEEDED -> false;

@@ -34,6 +34,24 @@ public sealed interface DispatchFailure {
         }
     }
 
+    /** This router is told to stop. */
+    record RouterStopping() implements DispatchFailure {
+        @Override
+        public String message() {
+            return "this router is going away; another one takes this request";
+        }
+
+        @Override
+        public boolean isRetryable() {
+            return false;
+        }
+
+        @Override
+        public String cause() {
+            return "router_stopping";
+        }
+    }
+
     /** The connection broke, could not be made, or carried something else than the protocol. */
     record WorkerLost(String workerId, String detail) implements DispatchFailure {
         @Override

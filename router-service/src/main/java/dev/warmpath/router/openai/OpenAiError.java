@@ -7,6 +7,7 @@ import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
+import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import java.util.Locale;
@@ -77,6 +78,7 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
     private static OpenAiError of(DispatchException failed) {
         String message = failed.failure().message();
         return switch (failed.failure()) {
+            case RouterStopping _ -> unavailable("router_is_stopping", message, OVERLOAD_SECONDS);
             case NoWorker _ -> unavailable("no_worker_available", message, NO_WORKER_SECONDS);
             case WorkerLost _ -> error(502, API_ERROR, "worker_lost", message);
             case WorkerSilent _ -> error(504, API_ERROR, "deadline_exceeded", message);

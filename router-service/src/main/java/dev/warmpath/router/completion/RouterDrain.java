@@ -1,0 +1,103 @@
+package dev.warmpath.router.completion;
+
+import dev.warmpath.router.admission.AdmissionControl;
+import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
+import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.stereotype.Component;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
+
+/**
+ * The end of a router that is told to stop, while everything in it still works:
+ * <pre>
+ * readiness 503 → settle: takes what still comes → finish: refuses it → whoever is left is told → servers close
+ * </pre>
+ * Readiness goes first, by Spring Boot, and whatever is answered from then on asks its client to close the connection;
+ * so a load balancer that asks has nobody left here when new requests are refused. Heartbeats are answered until the
+ * end: a worker whose lease runs out would take its answers along.
+ */
+@Component
+public final class RouterDrain implements SmartLifecycle {
+
+    private static final Logger log = LoggerFactory.getLogger(RouterDrain.class);
+    private static final Duration CHECK_INTERVAL = Duration.ofMillis(20);
+
+    private final AdmissionControl admission;
+    private final DrainProperties properties;
+    private final Sinks.Empty<Void> cut = Sinks.empty();
+    private volatile Stage stage = Stage.STOPPED;
+
+    private enum Stage {STOPPED, OPEN, SETTLING, FINISHING}
+
+    RouterDrain(AdmissionControl admission, DrainProperties properties) {
+        this.admission = admission;
+        this.properties = properties;
+    }
+
+    /** True from the moment that this router is told to stop. */
+    public boolean hasBegun() {
+        return stage == Stage.SETTLING || stage == Stage.FINISHING;
+    }
+
+    /** True once new requests are too late. */
+    public boolean isOverForNewRequests() {
+        return stage == Stage.FINISHING;
+    }
+
+    /** Fails when answers that are still going on have to end, with {@link DispatchException}; else never ends. */
+    Mono<Void> cut() {
+        return cut.asMono();
+    }
+
+    /** Once: who has drained stays so. */
+    @Override
+    public void start() {
+        stage = stage == Stage.STOPPED ? Stage.OPEN : stage;
+    }
+
+    @Override
+    public void stop() {
+        try {
+            stage = Stage.SETTLING;
+            Thread.sleep(properties.settle());
+            stage = Stage.FINISHING;
+            awaitAnswers();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        stage = Stage.FINISHING;
+        int left = admission.inFlight();
+        if (left > 0) {
+            log.warn("{} answers have not ended in {}, they are cut", left, properties.timeout());
+            cut.tryEmitError(new DispatchException(new RouterStopping()));
+        }
+    }
+
+    private void awaitAnswers() throws InterruptedException {
+        long begin = System.nanoTime();
+        while (admission.inFlight() > 0 && System.nanoTime() - begin < properties.timeout().toNanos()) {
+            Thread.sleep(CHECK_INTERVAL);
+        }
+    }
+
+    @Override
+    public boolean isRunning() {
+        return stage == Stage.OPEN;
+    }
+
+    /** A pause is no end. */
+    @Override
+    public boolean isPauseable() {
+        return false;
+    }
+
+    /** First of all: the servers, and all that answers need, stop after it. */
+    @Override
+    public int getPhase() {
+        return SmartLifecycle.DEFAULT_PHASE;
+    }
+}

@@ -1,0 +1,123 @@
+package dev.warmpath.router.completion;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.router.FakeWorker;
+import dev.warmpath.router.RunningRouter;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.test.annotation.DirtiesContext;
+import org.springframework.test.context.TestPropertySource;
+import reactor.core.publisher.Sinks;
+
+/**
+ * A whole router whose parts are told to stop, in their order, while a stream goes on. Each test has a router of its own.
+ */
+class RouterDrainTest {
+
+    private static final String STREAM = "{'model':'tiny','prompt':[10],'stream':true,'max_tokens':3}";
+    private static final String WHOLE = "{'model':'tiny','prompt':[11],'max_tokens':1}";
+
+    abstract static class StoppedRouter extends RunningRouter {
+
+        @Autowired ConfigurableApplicationContext router;
+        private final Sinks.Empty<Void> goOn = Sinks.empty();
+
+        /** One token at once, the second when the test says so. */
+        FakeWorker.Script interrupted() {
+            return FakeWorker.pausingUntil(goOn.asMono(), 10, 11);
+        }
+
+        void goOn() {
+            goOn.tryEmitEmpty();
+        }
+
+        /** A stream whose first event has come. */
+        Socket openStream() throws IOException {
+            Socket client = rawClient(STREAM);
+            var seen = new StringBuilder();
+            while (seen.indexOf("data: ") < 0) {
+                seen.append((char) client.getInputStream().read());
+            }
+            return client;
+        }
+
+        static String rest(Socket client) throws IOException {
+            try (client) {
+                return new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            }
+        }
+
+        Thread stop() {
+            return Thread.ofPlatform().start(router::stop);
+        }
+    }
+
+    @Nested
+    @DirtiesContext
+    @TestPropertySource(properties = {"warmpath.drain.settle=1h", "warmpath.drain.timeout=1h"})
+    class WhileItSettles extends StoppedRouter {
+        @Test
+        void it_goes_on_answering_and_asks_for_the_end_of_each_connection() throws Exception {
+            join("w").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+            assertThat(post("/v1/completions", WHOLE).headers().firstValue("connection")).isEmpty();
+
+            Thread stopping = stop();
+            assertThat(management("/actuator/health/liveness").statusCode()).isEqualTo(200);
+            eventually(() -> post("/v1/completions", WHOLE).headers().firstValue("connection").isPresent());
+            HttpResponse<String> late = post("/v1/completions", WHOLE);
+
+            assertThat(late.statusCode()).isEqualTo(200);
+            assertThat(late.headers().firstValue("connection")).hasValue("close");
+            stopping.interrupt();
+            stopping.join();
+        }
+    }
+
+    @Nested
+    @DirtiesContext
+    @TestPropertySource(properties = "warmpath.drain.timeout=1h")
+    class WhileItFinishes extends StoppedRouter {
+        @Test
+        void a_stream_goes_on_to_its_end_and_new_requests_are_refused() throws Exception {
+            join("w").doing(interrupted());
+            Socket stream = openStream();
+
+            Thread stopping = stop();
+            eventually(() -> post("/v1/completions", "{}").statusCode() == 503);
+            HttpResponse<String> late = post("/v1/completions", WHOLE);
+            assertThat(json(late).path("error").path("code").asString()).isEqualTo("router_is_stopping");
+            assertThat(late.headers().firstValue("retry-after")).hasValue("1");
+            assertThat(management("/actuator/workers").statusCode()).isEqualTo(200);
+
+            goOn();
+            assertThat(events(rest(stream)).getLast()).isEqualTo("[DONE]");
+            stopping.join();
+        }
+    }
+
+    @Nested
+    @DirtiesContext
+    @TestPropertySource(properties = "warmpath.drain.timeout=1ms")
+    class AtTheBound extends StoppedRouter {
+        @Test
+        void a_stream_that_must_be_cut_gets_its_error_event() throws Exception {
+            join("w").doing(interrupted());
+            Socket stream = openStream();
+
+            router.stop();
+
+            String rest = rest(stream);
+            assertThat(JSON.readTree(events(rest).getLast()).path("error").path("code").asString())
+                    .isEqualTo("router_is_stopping");
+            assertThat(rest).as("no last chunk").doesNotEndWith("0\r\n\r\n");
+        }
+    }
+}
