@@ -8,6 +8,7 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
+import dev.warmpath.router.fleet.HealthProperties;
 import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.metrics.RouterMetrics;
 import io.netty.util.concurrent.EventExecutor;
@@ -38,7 +39,7 @@ import tools.jackson.databind.json.JsonMapper;
 class FleetRoutesTest {
 
     @SpringBootApplication
-    @EnableConfigurationProperties(FleetProperties.class)
+    @EnableConfigurationProperties({FleetProperties.class, HealthProperties.class})
     @Import(RouterMetrics.class)
     static class FleetOnly {}
 

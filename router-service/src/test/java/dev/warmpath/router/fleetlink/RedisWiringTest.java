@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.redislink.TestRedis;
 import dev.warmpath.router.fleet.FleetProperties;
+import dev.warmpath.router.fleet.HealthProperties;
 import dev.warmpath.router.metrics.RouterMetrics;
 import java.io.IOException;
 import java.net.URI;
@@ -32,7 +33,7 @@ class RedisWiringTest {
     private static final TestRedis REDIS = TestRedis.absent();
 
     @SpringBootApplication
-    @EnableConfigurationProperties(FleetProperties.class)
+    @EnableConfigurationProperties({FleetProperties.class, HealthProperties.class})
     @Import(RouterMetrics.class)
     static class FleetOnly {}
 
