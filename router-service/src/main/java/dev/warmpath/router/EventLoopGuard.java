@@ -9,6 +9,8 @@ import org.springframework.stereotype.Component;
  * Ends the process when one of the HTTP server's event loops has died of an error while the others go on. Netty writes
  * a line about it and no more; each of that loop's connections, and each new one that it is given, would stay without an
  * answer for as long as the process lives.
+ *
+ * <p>Named in META-INF as a management configuration, too: that port's loop is its own.
  */
 @Component
 final class EventLoopGuard implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory> {

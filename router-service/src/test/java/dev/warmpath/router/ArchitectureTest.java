@@ -33,8 +33,8 @@ class ArchitectureTest {
             // the spine
             Map.entry("completion", List.of(
                     "admission", "fleet", "tokenization", "routing", "dispatch", "metrics")),
-            // readiness asks whether a model is served; what is refused at the door is counted
-            Map.entry("admission", List.of("fleet", "metrics")),
+            // readiness asks whether a model is served, a line whether workers have room; refusals are counted
+            Map.entry("admission", List.of("fleet", "routing", "metrics")),
             Map.entry("tokenization", List.of()),
             // choices of routing in, broken connections to the fleet out
             Map.entry("dispatch", List.of("routing", "fleet", "metrics")),

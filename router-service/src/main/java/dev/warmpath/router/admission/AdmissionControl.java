@@ -1,5 +1,6 @@
 package dev.warmpath.router.admission;
 
+import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Limit;
 import java.util.function.IntSupplier;
@@ -9,7 +10,8 @@ import org.springframework.stereotype.Component;
 
 /**
  * The door: a request gets a place and the memory that its body may take before a byte of that body is read, and one
- * too many of either is refused at once. The queues are the workers', not ours.
+ * too many of either is refused at once. Unless it is set, how many follows from the fleet: {@value #PER_SEQUENCE} times what the ready workers
+ * compute at the same time, {@value #AT_LEAST} at least.
  *
  * <p>Large bodies together take three quarters of the memory at most, so that they never shut out small ones.
  */
@@ -18,6 +20,9 @@ public final class AdmissionControl {
 
     /** A body that takes more than this part of the budget is a large one. */
     private static final int LARGE_PART = 64;
+    /** One is computed; the others are read, tokenized or wait. */
+    private static final int PER_SEQUENCE = 4;
+    private static final int AT_LEAST = 512;
 
     private final IntSupplier maxInFlight;
     private final long budgetBytes;
@@ -26,8 +31,8 @@ public final class AdmissionControl {
     private long heldBytes;
 
     @Autowired
-    AdmissionControl(AdmissionProperties properties, RouterMetrics metrics) {
-        this(properties::maxInFlight, (long) (Runtime.getRuntime().maxMemory() * properties.bodyHeapShare()), metrics);
+    AdmissionControl(AdmissionProperties properties, Fleet fleet, RouterMetrics metrics) {
+        this(() -> properties.maxInFlight() > 0 ? properties.maxInFlight() : capacity(fleet), (long) (Runtime.getRuntime().maxMemory() * properties.bodyHeapShare()), metrics);
     }
 
     /**
@@ -56,6 +61,10 @@ public final class AdmissionControl {
         take(0, bytes);
         inFlight++;
         return new Permit(new Place(bytes));
+    }
+
+    private static int capacity(Fleet fleet) {
+        return Math.clamp(PER_SEQUENCE * fleet.sequences(), AT_LEAST, Integer.MAX_VALUE);
     }
 
     /** Places that are taken. */

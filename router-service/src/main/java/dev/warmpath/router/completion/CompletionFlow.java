@@ -2,7 +2,10 @@ package dev.warmpath.router.completion;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
+import dev.warmpath.router.admission.WaitingRoom;
+import dev.warmpath.router.admission.WaitingRoom.Place;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.dispatch.DispatchException;
@@ -25,11 +28,12 @@ import reactor.core.publisher.Mono;
 /**
  * The router's spine: the way of a request from words to words, in this order.
  * <pre>
- *   tokenize → hash chain → match + route → dispatch → detokenize
- *    int[]     block keys    worker, why     token ids   text
+ *   tokenize → hash chain → wait for a turn → match + route → dispatch → detokenize
+ *    int[]     block keys     or be refused    worker, why     token ids   text
  * </pre>
- * The request comes with the permit that it was given before its body was read. Everything before dispatch runs on the tokenizer's threads, everything after it where the worker's bytes arrive.
- * Nothing is sent to a worker before the request is known to be one that it can answer.
+ * The request comes with the permit that it was given before its body was read. Everything before dispatch runs on the
+ * tokenizer's threads, or for one that has waited on the thread that gave it its turn; everything after it where the
+ * worker's bytes arrive. Nothing is sent to a worker before the request is known to be one that it can answer.
  *
  * <p>Ends. Whoever subscribes may cancel at any time: the worker's connection is closed, its booking and the permit are
  * given back. The same happens, once, when the answer ends or fails. A computation that cannot be stopped keeps a share
@@ -40,15 +44,17 @@ public final class CompletionFlow {
 
     private final Fleet fleet;
     private final PromptTokenizer tokenizer;
+    private final WaitingRoom waitingRoom;
     private final RequestRouter router;
     private final Dispatcher dispatcher;
     private final RouterDrain drain;
     private final RouterMetrics metrics;
 
-    CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, RequestRouter router, Dispatcher dispatcher,
-            RouterDrain drain, RouterMetrics metrics) {
+    CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, WaitingRoom waitingRoom, RequestRouter router,
+            Dispatcher dispatcher, RouterDrain drain, RouterMetrics metrics) {
         this.fleet = fleet;
         this.tokenizer = tokenizer;
+        this.waitingRoom = waitingRoom;
         this.router = router;
         this.dispatcher = dispatcher;
         this.drain = drain;
@@ -70,6 +76,7 @@ public final class CompletionFlow {
 
     private Flux<CompletionEvent> answer(CompletionRequest request, Permit permit) {
         ServedModel model = servedModel(request.model());
+        waitingRoom.refuseIfHopeless(model);
         return tokenizer.tokenize(model, request.prompt(), permit)
                 .map(tokens -> hash(model, tokens))
                 .flatMapMany(prompt -> detokenize(request, prompt, dispatch(request, prompt)));
@@ -80,9 +87,15 @@ public final class CompletionFlow {
     }
 
     private Flux<DispatchEvent> dispatch(CompletionRequest request, HashedPrompt prompt) {
-        return dispatcher.dispatch(
-                request.toGenerate(prompt.model(), prompt.tokens()),
-                excludedWorkerIds -> route(prompt, excludedWorkerIds));
+        GenerateRequest generate = request.toGenerate(prompt.model(), prompt.tokens());
+        return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> uncachedTokens(prompt)))
+                .flatMapMany(place -> Flux.using(() -> place,
+                        _ -> dispatcher.dispatch(generate, excludedWorkerIds -> route(prompt, excludedWorkerIds)),
+                        Place::close));
+    }
+
+    private long uncachedTokens(HashedPrompt prompt) {
+        return router.uncachedTokens(prompt.model(), prompt.chain(), prompt.tokens().length);
     }
 
     private RouteResult route(HashedPrompt prompt, Set<String> excludedWorkerIds) {

@@ -94,6 +94,11 @@ public final class Fleet {
         return workers.values().stream().filter(worker -> isReadyFor(worker, model)).toList();
     }
 
+    /** How many requests the ready workers compute at the same time. */
+    public synchronized long sequences() {
+        return workers.values().stream().filter(FleetWorker::isIndexed).mapToLong(FleetWorker::maxSequences).sum();
+    }
+
     private static boolean isReadyFor(FleetWorker worker, ServedModel model) {
         return worker.isIndexed() && !worker.isDraining() && worker.revision().equals(model.revision());
     }

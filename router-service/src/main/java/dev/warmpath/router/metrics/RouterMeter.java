@@ -5,9 +5,11 @@ public enum RouterMeter {
     /** Gauges. */
     REQUESTS_IN_FLIGHT("warmpath.in.flight.requests", "Requests under way", "requests"),
     BODY_BYTES("warmpath.body.bytes", "Heap that the bodies of requests under way may take", "bytes"),
+    WAITING_REQUESTS("warmpath.waiting.requests", "Requests that wait for their turn at a worker", "requests"),
     /** Counter by limit. */
     ADMISSION_REFUSALS(
-            "warmpath.admission.refusals", "Requests refused before their body was read, by what ran out", "requests"),
+            "warmpath.admission.refusals", "Requests refused before they were sent anywhere, by what ran out",
+            "requests"),
     /** Counter by endpoint and outcome. */
     REQUESTS("warmpath.requests", "Completions that ended, by how they ended", "requests"),
     /** Timer by stage. */

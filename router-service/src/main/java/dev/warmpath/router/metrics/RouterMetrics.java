@@ -45,7 +45,7 @@ public final class RouterMetrics {
     public enum ReloadSource { CHECKPOINT, WORKER, STREAM }
 
     /** What the door can run out of; the tag's value is the name in lower case. */
-    public enum Limit { PLACES, BYTES }
+    public enum Limit { PLACES, BYTES, WAIT }
 
     public void watchAdmission(Supplier<Number> inFlight, Supplier<Number> bodyBytes) {
         watch(RouterMeter.REQUESTS_IN_FLIGHT, inFlight);

@@ -49,7 +49,7 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
     static OpenAiError of(Throwable error) {
         return switch (error) {
             case BadRequestException bad -> of(bad);
-            case OverloadedException full -> unavailable("server_is_overloaded", text(full), OVERLOAD_SECONDS);
+            case OverloadedException full -> unavailable("server_is_overloaded", text(full), full.retryAfterSeconds());
             case DispatchException failed -> of(failed);
             case ErrorResponse framework -> of(framework);
             default -> error(500, API_ERROR, "internal_error", "the router failed on this request; its log tells more");

@@ -53,6 +53,13 @@ public final class RequestRouter {
     private long trialDecision = -DECISIONS_PER_TRIAL;
     private long trialNanos;
 
+    /** Beyond what a worker computes at the same time, so that its next step is never short of a sequence. */
+    private static final int SEQUENCES_PER_SPARE = 8;
+    /** More prompts than take it so long to compute make a worker no faster. */
+    private static final long LONGEST_PREFILL_NANOS = 500_000_000L;
+    /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
+    private static final int SHARE = 4;
+
     /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
     public RequestRouter(Fleet fleet, PrefixIndex index, RoutingPolicy policy, LongSupplier nanoTime) {
         this.fleet = fleet;
@@ -69,6 +76,48 @@ public final class RequestRouter {
         }
         Prompt prompt = Prompt.of(model, chain, promptTokens);
         return explain(prompt, ready, index.match(chain, prompt.reusableBlocks()));
+    }
+
+    /**
+     * How many more requests the workers of this revision should be given: as many as they compute at the same time and
+     * a few, so that their batches stay full, less what they have; none to one that has half a second of prompts to
+     * compute, nor to one that is not healthy while others are. Without a ready worker there is no end to it: whom nobody will answer should not wait.
+     */
+    public int room(ServedModel model) {
+        List<FleetWorker> ready = fleet.workers(model);
+        long now = nanoTime.getAsLong();
+        List<FleetWorker> fit = ready.stream().filter(each -> each.health().state(now) == HealthState.HEALTHY).toList();
+        return ready.isEmpty() ? Integer.MAX_VALUE : room(fit.isEmpty() ? ready : fit);
+    }
+
+    private synchronized int room(List<FleetWorker> ready) {
+        int room = 0;
+        int places = 0;
+        int own = 0;
+        boolean someoneIsFree = false;
+        for (FleetWorker worker : ready) {
+            WorkerLedger ledger = ledger(worker);
+            int taken = ledger.booked().requests();
+            int size = worker.maxSequences() + worker.maxSequences() / SEQUENCES_PER_SPARE + 1;
+            int left = size - taken - ledger.loadOfOthers().requests();
+            boolean isFree = ledger.prefillNanos() <= LONGEST_PREFILL_NANOS;
+            someoneIsFree |= isFree;
+            room += isFree ? left : Math.min(0, left);
+            places += size;
+            own += taken;
+        }
+        return someoneIsFree ? Math.max(room, places / SHARE - own) : Math.min(0, room);
+    }
+
+    /** Tokens of the prompt that its best worker would have to compute, by the index. */
+    public long uncachedTokens(ServedModel model, BlockHashChain chain, int promptTokens) {
+        Prompt prompt = Prompt.of(model, chain, promptTokens);
+        PrefixMatch match = index.match(chain, prompt.reusableBlocks());
+        int most = 0;
+        for (FleetWorker worker : fleet.workers(model)) {
+            most = Math.max(most, match.blocks(worker.keys()));
+        }
+        return promptTokens - (long) most * prompt.blockSize();
     }
 
     /**
@@ -113,8 +162,10 @@ public final class RequestRouter {
                 : policy.tryOut(prompt.tokens(), prompt.blockSize(), candidates, tried.id());
         FleetWorker worker = workers.stream().filter(each -> each.id().equals(routed.workerId())).findFirst()
                 .orElseThrow();
-        WorkerLedger.Entry entry =
-                ledger(worker).book(prompt.chain(), prompt.tokens(), routed.cachedTokens(), decisions);
+        WorkerLedger ledger = ledger(worker);
+        boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
+        WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.tokens(), routed.cachedTokens(), hasSlot,
+                decisions, now);
         return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
     }
 
@@ -190,7 +241,7 @@ public final class RequestRouter {
         WorkerLedger ledger = ledgers.get(worker);                 // absent once the worker is gone and forgotten
         if (ledger != null) {
             ledger.hear(worker.heartbeat());
-            ledger.firstToken(entry);
+            ledger.firstToken(entry, nanoTime.getAsLong());
         }
     }
 

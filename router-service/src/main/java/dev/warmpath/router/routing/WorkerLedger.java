@@ -28,6 +28,9 @@ final class WorkerLedger {
     private static final long LONGEST_EVENT_DELAY_NANOS = 2_000_000_000L;
     /** Bounds memory when events stay away altogether; the oldest give way. */
     private static final int MAX_ENDED = 1024;
+    private static final int TELLING_TOKENS = 512;
+    /** Of the latest in what is known of the worker's speed. */
+    private static final double RATE_WEIGHT = 1.0 / 8;
 
     private final int blockSize;
     private final int blockCount;
@@ -40,6 +43,7 @@ final class WorkerLedger {
     private Load othersBefore = Load.NONE;
     private @Nullable Heartbeat lastHeard;
     private long lastChosen;
+    private double prefillTokensPerNano;
 
     /** @param blockCount of the worker's pool */
     WorkerLedger(int blockSize, int blockCount) {
@@ -77,11 +81,16 @@ final class WorkerLedger {
         private boolean indexed;
         private boolean closed;
         private long closedNanos;
+        private final long bookedNanos;
+        /** Uncached tokens that had to be computed for its first token, its own included; 0 = also had to wait. */
+        private final long tokensToFirst;
 
-        private Entry(long[] keys, int blocks, long pendingTokens) {
+        private Entry(long[] keys, int blocks, long pendingTokens, long bookedNanos, long tokensToFirst) {
             this.keys = keys;
             this.blocks = blocks;
             this.pendingTokens = pendingTokens;
+            this.bookedNanos = bookedNanos;
+            this.tokensToFirst = tokensToFirst;
         }
 
         /** Equal keys mean equal prefixes. */
@@ -90,24 +99,42 @@ final class WorkerLedger {
         }
     }
 
-    Entry book(BlockHashChain chain, int promptTokens, int cachedTokens, long decision) {
+    /** @param hasSlot whether the worker can begin with it at once, but for the prompts before it */
+    Entry book(BlockHashChain chain, int promptTokens, int cachedTokens, boolean hasSlot, long decision,
+            long nowNanos) {
         long[] keys = new long[chain.blockCount()];
         for (int i = 0; i < keys.length; i++) {
             keys[i] = chain.key(i);
         }
-        var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), promptTokens - cachedTokens);
+        int uncachedTokens = promptTokens - cachedTokens;
+        var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), uncachedTokens, nowNanos,
+                hasSlot ? booked.pendingTokens() + uncachedTokens : 0);
         booked = booked.plus(entry.pendingTokens, 1, ownBlocks(entry));
         running.add(entry);
         lastChosen = decision;
         return entry;
     }
 
-    void firstToken(Entry entry) {
+    void firstToken(Entry entry, long nowNanos) {
         if (!entry.hasFirstToken && !entry.closed) {
+            learnPrefillRate(entry, nowNanos);
             entry.hasFirstToken = true;
             booked = booked.plus(-entry.pendingTokens, 0, 0);
             entry.pendingTokens = 0;
         }
+    }
+
+    /** Short prompts tell nothing: most of their time is not their tokens'. */
+    private void learnPrefillRate(Entry entry, long nowNanos) {
+        if (entry.tokensToFirst >= TELLING_TOKENS && nowNanos > entry.bookedNanos) {
+            double rate = (double) entry.tokensToFirst / (nowNanos - entry.bookedNanos);
+            prefillTokensPerNano += (rate - prefillTokensPerNano) * (prefillTokensPerNano == 0 ? 1 : RATE_WEIGHT);
+        }
+    }
+
+    /** How long the worker will be computing prompts that were booked here; 0 while its speed is not known. */
+    long prefillNanos() {
+        return prefillTokensPerNano == 0 ? 0 : (long) (booked.pendingTokens() / prefillTokensPerNano);
     }
 
     /**

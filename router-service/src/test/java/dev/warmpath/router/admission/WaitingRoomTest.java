@@ -1,0 +1,181 @@
+package dev.warmpath.router.admission;
+
+import static dev.warmpath.router.fleet.TestWorkers.MODEL;
+import static dev.warmpath.router.fleet.TestWorkers.PARTS;
+import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.router.admission.WaitingRoom.Place;
+import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.metrics.RouterMetrics;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+/** Workers with two places and a line of requests of 488 uncached tokens, 1,000 with their answer; two seconds at most. */
+class WaitingRoomTest {
+
+    private static final ServedModel TINY = new ServedModel(MODEL,
+            new HashSettings(PARTS.hashAlgorithm(), PARTS.hashSeed(), PARTS.blockSize()), TOKENIZER);
+
+    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    private int room = 2;
+    private long nowMillis;
+    private final WaitingRoom waitingRoom = new WaitingRoom(_ -> room, Duration.ofSeconds(2),
+            () -> nowMillis * 1_000_000, new RouterMetrics(meters));
+    /** Those who got a place, in order. */
+    private final List<String> admitted = new ArrayList<>();
+    private final List<Place> places = new ArrayList<>();
+
+    @Test
+    void who_finds_room_does_not_wait_and_the_others_take_their_turns_in_order() {
+        enter("a");
+        enter("b");
+        assertThat(admitted).containsExactly("a", "b");
+        enter("c");
+        enter("d");
+        assertThat(admitted).hasSize(2);
+        assertThat(waitingRoom.waiting()).isEqualTo(2);
+        assertThat(meters.get("warmpath.waiting.requests").gauge().value()).isEqualTo(2);
+
+        end(0);
+        assertThat(admitted).containsExactly("a", "b", "c");
+        end(1);
+        assertThat(admitted).containsExactly("a", "b", "c", "d");
+        assertThat(waitingRoom.waiting()).isZero();
+    }
+
+    @Test
+    void a_newcomer_does_not_overtake_the_line_even_if_there_is_room_by_now() {
+        room = 0;
+        enter("a");
+        room = 1;
+        enter("b");
+        assertThat(admitted).isEmpty();
+        waitingRoom.tick();
+        assertThat(admitted).containsExactly("a");
+    }
+
+    @Test
+    void who_would_wait_longer_than_two_seconds_is_refused_at_once_and_told_when_to_come_back() {
+        room = 0;
+        enter("a");
+        enter("b");
+        leaveOneAfter(500);                                        // a thousand tokens in half a second
+        enter("c");
+        enter("d");
+        enter("e");                                                // four in line: two seconds
+        waitingRoom.refuseIfHopeless(TINY);
+        enter("f");                                                // five: 2.5 s
+
+        var refusal = catchThrowableOfType(OverloadedException.class, () -> enter("g"));
+        assertThat(refusal).hasMessage(
+                "a worker would be free in 2500 ms, this router lets requests wait 2000 ms");
+        assertThat(refusal.retryAfterSeconds()).isEqualTo(3);
+        assertThatThrownBy(() -> waitingRoom.refuseIfHopeless(TINY)).isInstanceOf(OverloadedException.class);
+        assertThat(meters.get("warmpath.admission.refusals").tag("limit", "wait").counter().count()).isEqualTo(2);
+
+        leaveOneAfter(500);
+        enter("h");
+        assertThat(admitted).containsExactly("a", "b");
+    }
+
+    @Test
+    void work_counts_and_not_heads() {
+        room = 0;
+        enter("a", 488);
+        enter("b", 9_488);
+        leaveOneAfter(500);
+        assertThatThrownBy(() -> enter("c", 488)).hasMessageContaining("free in 5000 ms");
+    }
+
+    @Test
+    void who_waits_in_vain_is_refused_as_soon_as_that_is_certain() {
+        room = 0;
+        enter("a");
+        CompletableFuture<Place> second = enter("b");
+        CompletableFuture<Place> third = enter("c");
+        CompletableFuture<Place> fourth = enter("d");
+        leaveOneAfter(500);
+        nowMillis += 1_000;                                        // no worker ends anything: 1.5 s a request by now
+        waitingRoom.tick();
+
+        assertThat(fourth).isCompletedExceptionally();
+        assertThatThrownBy(fourth::get).isInstanceOf(ExecutionException.class)
+                .hasCauseInstanceOf(OverloadedException.class)
+                .hasMessageContaining("no worker was free within 1500 ms, and none will be soon enough");
+        assertThat(second).isNotDone();
+        assertThat(third).isNotDone();
+        nowMillis += 1_501;
+        waitingRoom.tick();
+        assertThat(second).isCompletedExceptionally();
+        assertThat(waitingRoom.waiting()).isZero();
+    }
+
+    @Test
+    void who_leaves_the_line_takes_no_place_and_no_share_of_the_wait() {
+        room = 0;
+        enter("a");
+        CompletableFuture<Place> second = enter("b");
+        enter("c");
+        second.cancel(true);
+        assertThat(waitingRoom.waiting()).isEqualTo(2);
+        room = 3;
+        waitingRoom.tick();
+        assertThat(admitted).containsExactly("a", "c");
+    }
+
+    @Test
+    void a_thousand_that_fail_at_once_do_not_nest() {
+        room = 0;
+        int[] failed = {0};
+        for (int i = 0; i < 1_000; i++) {
+            waitingRoom.enter(TINY, () -> 1).thenAccept(place -> {
+                failed[0]++;
+                place.close();
+            });
+        }
+        room = 1;
+        waitingRoom.tick();
+        assertThat(failed[0]).isEqualTo(1_000);
+    }
+
+    @Test
+    void without_workers_nobody_waits() {
+        room = Integer.MAX_VALUE;
+        enter("a");
+        assertThat(admitted).containsExactly("a");
+    }
+
+    private CompletableFuture<Place> enter(String name) {
+        return enter(name, 488);
+    }
+
+    private CompletableFuture<Place> enter(String name, int uncachedTokens) {
+        CompletableFuture<Place> turn = waitingRoom.enter(TINY, () -> uncachedTokens);
+        turn.thenAccept(place -> {
+            admitted.add(name);
+            places.add(place);
+            room--;                                                // as its booking would
+        });
+        return turn;
+    }
+
+    private void end(int number) {
+        room++;
+        places.get(number).close();
+    }
+
+    private void leaveOneAfter(int millis) {
+        nowMillis += millis;
+        room = 1;
+        waitingRoom.tick();
+    }
+}
