@@ -56,6 +56,7 @@ import tools.jackson.databind.json.JsonMapper;
     "warmpath.openai.heartbeat=400ms",
     "warmpath.admission.max-in-flight=4",
     "warmpath.drain.settle=0s",
+    "warmpath.dispatch.least-retries=1000",
     "warmpath.dispatch.first-token-timeout=1h",
     "warmpath.dispatch.inter-token-timeout=1h",
 })

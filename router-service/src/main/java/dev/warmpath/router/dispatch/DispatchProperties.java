@@ -2,6 +2,7 @@ package dev.warmpath.router.dispatch;
 
 import jakarta.validation.constraints.NotNull;
 import jakarta.validation.constraints.Positive;
+import jakarta.validation.constraints.PositiveOrZero;
 import java.time.Duration;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -10,7 +11,9 @@ import org.springframework.validation.annotation.Validated;
 /**
  * How long and how often workers are asked.
  *
- * @param maxAttempts             workers that one request may be sent to, the first included; three sick ones fail nobody
+ * @param maxAttempts             workers that one request may be sent to, the first included: three sick ones fail none
+ * @param retryShare              tries after the first that are allowed, as a share of the requests of the last 10 s
+ * @param leastRetries            such tries within 10 s that are allowed however few requests there are
  * @param connectTimeout          for a connection to a worker
  * @param firstTokenTimeout       a worker that has not sent a token for this long has failed the request
  * @param interTokenTimeout       likewise between two tokens; since nothing is read ahead of the client, one that reads
@@ -22,6 +25,8 @@ import org.springframework.validation.annotation.Validated;
 @ConfigurationProperties(value = "warmpath.dispatch", ignoreUnknownFields = false)
 record DispatchProperties(
         @DefaultValue("4") @Positive int maxAttempts,
+        @DefaultValue("0.2") @PositiveOrZero double retryShare,
+        @DefaultValue("30") @PositiveOrZero int leastRetries,
         @DefaultValue("2s") @NotNull Duration connectTimeout,
         @DefaultValue("60s") @NotNull Duration firstTokenTimeout,
         @DefaultValue("30s") @NotNull Duration interTokenTimeout,

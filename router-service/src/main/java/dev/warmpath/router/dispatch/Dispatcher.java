@@ -34,6 +34,8 @@ import reactor.core.publisher.SynchronousSink;
  * <p>Every attempt's end is told to the worker's health, see {@link AttemptWatch}; a failure without a token counts
  * against the worker if another one could answer, or no other one was asked.
  *
+ * <p>Further tries have a budget, see {@link RetryBudget}; where it is used up, the first failure is the answer.
+ *
  * <p>A booking at a worker lives exactly as long as the attempt there, whichever way that ends.
  */
 @Component
@@ -48,12 +50,14 @@ public final class Dispatcher {
     private final Fleet fleet;
     private final RouterMetrics metrics;
     private final DispatchProperties properties;
+    private final RetryBudget retries;
 
     Dispatcher(WorkerClient client, Fleet fleet, RouterMetrics metrics, DispatchProperties properties) {
         this.client = client;
         this.fleet = fleet;
         this.metrics = metrics;
         this.properties = properties;
+        this.retries = new RetryBudget(properties.retryShare(), properties.leastRetries());
     }
 
     /**
@@ -64,6 +68,7 @@ public final class Dispatcher {
      */
     public Flux<DispatchEvent> dispatch(GenerateRequest request, Function<Set<String>, RouteResult> route) {
         return Flux.defer(() -> {
+            retries.request(System.nanoTime());
             var attempts = new Attempts(request, route);
             return attempts.next(new DispatchException(new NoWorker())).doFinally(_ -> attempts.over());
         });
@@ -119,6 +124,10 @@ public final class Dispatcher {
 
         private Flux<DispatchEvent> afterFailureWithoutToken(DispatchException failed) {
             if (!failed.failure().isRetryable() || triedWorkerIds.size() >= properties.maxAttempts()) {
+                return Flux.error(failed);
+            }
+            if (!retries.take(System.nanoTime())) {
+                metrics.retryRefused(failed.failure().cause());
                 return Flux.error(failed);
             }
             log.info("Request {} goes on to another worker: {}", request.requestId(), failed.failure());

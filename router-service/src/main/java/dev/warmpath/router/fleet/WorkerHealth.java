@@ -27,11 +27,11 @@ import org.slf4j.LoggerFactory;
  * <p><b>Suspicions</b> are failures of requests that have not been answered elsewhere yet: they cost at once, and count
  * as failures only when somebody else could do it.
  *
- * <p><b>Trials</b> are requests of clients, one at a time, as {@link dev.warmpath.router.routing.RequestRouter} finds it
- * bearable. Where no healthy worker is left, requests come without being trials; their outcomes count as if they were.
+ * <p><b>Trials</b> are requests of clients, one at a time, as {@link dev.warmpath.router.routing.RequestRouter} finds
+ * it bearable. Where no healthy worker is left, requests come without being trials; their outcomes count as if they were.
  *
- * <p><b>Probes</b> come from a thread of their own, each second or so: who leaves two in a row unanswered is UNREACHABLE,
- * whatever else is known, until one is answered.
+ * <p><b>Probes</b> come from a thread of their own, each second or so: who leaves two in a row unanswered is
+ * UNREACHABLE, whatever else is known, until one is answered.
  *
  * <p>Safe for use by several threads: its lock is held for a few instructions, and while sixteen numbers are sorted.
  * All times are on one monotonic clock that the callers pass in.

@@ -18,6 +18,9 @@ public enum RouterMeter {
     ROUTE_DECISIONS("warmpath.route.decisions", "Workers chosen, by the reason for the choice", "decisions"),
     /** Counter by cause. */
     DISPATCH_RETRIES("warmpath.dispatch.retries", "Requests sent on to another worker, by what was wrong", "retries"),
+    /** Counter by cause. */
+    DISPATCH_RETRIES_REFUSED("warmpath.dispatch.retries.refused",
+            "Failed requests that were not sent on, because too many were already", "requests"),
     /** Gauge by health. */
     WORKERS("warmpath.workers", "Workers in the fleet, by what this router's requests there have shown", "workers"),
     /** Timer by model, as the client sees it. */

@@ -84,6 +84,11 @@ public final class RouterMetrics {
         count(RouterMeter.DISPATCH_RETRIES, 1, "cause", cause);
     }
 
+    /** @param cause one of dispatch's closed set */
+    public void retryRefused(String cause) {
+        count(RouterMeter.DISPATCH_RETRIES_REFUSED, 1, "cause", cause);
+    }
+
     public void firstToken(String model, Duration sinceArrival) {
         var meter = RouterMeter.TIME_TO_FIRST_TOKEN;
         Timer.builder(meter.meterName()).description(meter.description()).tag("model", bounded(model))

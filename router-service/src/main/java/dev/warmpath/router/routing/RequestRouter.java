@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
  * <p>An index that has fallen behind a worker is relied on by degrees, see {@link IndexGrade}: first it counts together
  * with what this router has sent there since, then not at all.
  *
- * <p>A worker that has been ejected, see {@link dev.warmpath.router.fleet.WorkerHealth}, gets one request in a hundred to
- * show that it has recovered. It is the client of that request who pays for it, so the share is small, and all ejected
- * workers together have one.
+ * <p>A worker that has been ejected, see {@link dev.warmpath.router.fleet.WorkerHealth}, gets one request in a hundred
+ * to show that it has recovered. It is the client of that request who pays for it, so the share is small, and all
+ * ejected workers together have one.
  *
  * <p>Safe for use by several threads: one lock around the books, held for a few microseconds a decision. The prompt is
  * matched before, without it; what the index learns in between is missed by that one decision. Under the lock the index
