@@ -37,13 +37,15 @@ class ArchitectureTest {
             Map.entry("admission", List.of("fleet", "routing", "metrics")),
             Map.entry("tokenization", List.of()),
             // choices of routing in, broken connections to the fleet out
-            Map.entry("dispatch", List.of("routing", "fleet", "metrics")),
+            Map.entry("dispatch", List.of("routing", "fleet", "metrics", "handshake")),
             Map.entry("routing", List.of("fleet", "prefix")),
             Map.entry("prefix", List.of()),
             // a worker that goes takes its index entries along; a served model has its tokenizer
             Map.entry("fleet", List.of("prefix", "tokenization")),
             // beside the way of requests: what comes in from workers, counted
-            Map.entry("fleetlink", List.of("fleet", "prefix", "tokenization", "metrics")),
+            Map.entry("fleetlink", List.of("fleet", "prefix", "tokenization", "metrics", "handshake")),
+            // under every connection to a worker, whoever opens it
+            Map.entry("handshake", List.of()),
             Map.entry("metrics", List.of()));
 
     @ArchTest

@@ -181,8 +181,8 @@ class WorkerConfiguration {
 
     /** Before all that is served on either port: the management port's context is a child of this one. */
     @Bean
-    FleetGate fleetGate(FleetToken token) {
-        return new FleetGate(token);
+    FleetGate fleetGate(FleetToken token, KvEventPublisher publisher) {
+        return new FleetGate(token, publisher.workerId(), publisher.epoch());
     }
 
     @Bean

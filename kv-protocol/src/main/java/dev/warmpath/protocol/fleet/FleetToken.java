@@ -11,21 +11,20 @@ import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The secret that routers and workers of one fleet share, sent as {@code Authorization: Bearer …} in both directions.
- * Without it nobody could tell a worker from a stranger who wants to read prompts. A fleet on one machine may do
- * without: {@link #NONE}.
+ * The secret that routers and workers of one fleet share. Without it nobody could tell a worker from a stranger who
+ * wants to read prompts. It is never sent to anybody: who has it signs what the other end chose, see {@link Handshake}
+ * and {@link RequestProof}. A fleet on one machine may do without: {@link #NONE}.
  */
 public final class FleetToken {
 
     public static final FleetToken NONE = new FleetToken("");
-    private static final String SCHEME = "Bearer ";
     private static final String SEAL_ALGORITHM = "HmacSHA256";
     private static final String NO_SEAL = "none";
 
-    private final byte[] expectedHeader;
+    private final byte[] secret;
 
     private FleetToken(String token) {
-        this.expectedHeader = token.isEmpty() ? new byte[0] : (SCHEME + token).getBytes(StandardCharsets.UTF_8);
+        this.secret = token.getBytes(StandardCharsets.UTF_8);
     }
 
     /** Absent and blank settings mean {@link #NONE}. */
@@ -34,7 +33,7 @@ public final class FleetToken {
     }
 
     public boolean isNone() {
-        return expectedHeader.length == 0;
+        return secret.length == 0;
     }
 
     /**
@@ -52,13 +51,38 @@ public final class FleetToken {
 
     /** The value of the {@code Authorization} header, or null if this fleet has no token. */
     public @Nullable String header() {
-        return isNone() ? null : new String(expectedHeader, StandardCharsets.UTF_8);
+        return isNone() ? null : "Bearer " + new String(secret, StandardCharsets.UTF_8);
     }
 
     /** True if the header proves that its sender belongs to the fleet; takes equally long for every wrong token. */
     public boolean isProvedBy(@Nullable String authorizationHeader) {
-        return isNone() || authorizationHeader != null
-                && MessageDigest.isEqual(authorizationHeader.getBytes(StandardCharsets.UTF_8), expectedHeader);
+        return isNone() || authorizationHeader != null && MessageDigest.isEqual(
+                authorizationHeader.getBytes(StandardCharsets.UTF_8),
+                ("Bearer " + new String(secret, StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * HMAC-SHA-256 of the text, in hex. Without a token it is {@code none}, and proves nothing.
+     *
+     * @param text begins with what it is signed for, so that no signature can stand for another
+     */
+    String sign(String text) {
+        if (isNone()) {
+            return NO_SEAL;
+        }
+        try {
+            Mac mac = Mac.getInstance(SEAL_ALGORITHM);
+            mac.init(new SecretKeySpec(secret, SEAL_ALGORITHM));
+            return HexFormat.of().formatHex(mac.doFinal(text.getBytes(StandardCharsets.UTF_8)));
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every Java platform has " + SEAL_ALGORITHM, e);
+        }
+    }
+
+    /** True if this is the text's signature; takes equally long for every wrong one. */
+    boolean isSignature(String text, String signature) {
+        return MessageDigest.isEqual(
+                signature.getBytes(StandardCharsets.UTF_8), sign(text).getBytes(StandardCharsets.UTF_8));
     }
 
     /**
@@ -66,7 +90,7 @@ public final class FleetToken {
      * the text. Without a token the first line is {@code none}.
      */
     public String seal(String text) {
-        return sealOf(text) + "\n" + text;
+        return sign(text) + "\n" + text;
     }
 
     /** @return the text, or null if somebody without this token wrote it */
@@ -76,22 +100,7 @@ public final class FleetToken {
             return null;
         }
         String text = sealed.substring(end + 1);
-        byte[] seal = sealed.substring(0, end).getBytes(StandardCharsets.UTF_8);
-        return MessageDigest.isEqual(seal, sealOf(text).getBytes(StandardCharsets.UTF_8)) ? text : null;
-    }
-
-    private String sealOf(String text) {
-        if (isNone()) {
-            return NO_SEAL;
-        }
-        try {
-            Mac mac = Mac.getInstance(SEAL_ALGORITHM);
-            mac.init(new SecretKeySpec(expectedHeader, SCHEME.length(), expectedHeader.length - SCHEME.length(),
-                    SEAL_ALGORITHM));
-            return HexFormat.of().formatHex(mac.doFinal(text.getBytes(StandardCharsets.UTF_8)));
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every Java platform has " + SEAL_ALGORITHM, e);
-        }
+        return isSignature(text, sealed.substring(0, end)) ? text : null;
     }
 
     /** Never the token. */

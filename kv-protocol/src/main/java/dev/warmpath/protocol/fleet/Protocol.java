@@ -8,7 +8,7 @@ public final class Protocol {
      * get wrong. A field that an older reader may ignore, and an absent one that reads as false, 0 or null, needs no
      * new version: readers pass over fields that they do not know.
      */
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
 
     /** On the router's management port. */
     public static final String REGISTRATIONS_PATH = "/internal/v1/registrations";
@@ -19,6 +19,9 @@ public final class Protocol {
     public static final String GENERATE_PATH = "/v1/generate";
     public static final String EVENTS_PATH = "/internal/v1/events";
     public static final String FILES_PATH = "/internal/v1/files/";
+
+    /** The first request on a connection to a worker: {@link Handshake}. */
+    public static final String HANDSHAKE_PATH = "/internal/v1/handshake";
 
     /** Query parameter of {@link #EVENTS_PATH}: the epoch that the reader expects, decimal. */
     public static final String EPOCH_PARAMETER = "epoch";

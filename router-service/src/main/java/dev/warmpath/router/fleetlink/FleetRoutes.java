@@ -6,9 +6,11 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RequestProof;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.HeartbeatOutcome;
 import dev.warmpath.router.fleet.RegistrationOutcome;
+import java.security.SecureRandom;
 import java.util.function.Function;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.io.buffer.DataBufferLimitException;
@@ -31,22 +33,27 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * <p>A web page in a browser on this machine can reach a port bound to loopback. Browsers say where a page comes from
  * ({@code Origin}), and ask before they send JSON, which nobody here answers: both are checked, token or not.
+ * What comes proves that it is from the fleet by {@link RequestProof}.
  *
  * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that
  * found it would open these paths on the public port, too.
  */
 class FleetRoutes {
 
+    /** How workers of protocol version 1 showed that they have the token. */
+    private static final String OLD_SCHEME = "Bearer ";
+
     @Bean
     RouterFunction<ServerResponse> fleetRoutesOnManagementPort(
             Fleet fleet, WorkerLinks links, FleetToken token, JsonMapper json) {
+        var proofs = new WorkerProofs(token, new SecureRandom());
         return RouterFunctions.route()
                 .POST(Protocol.REGISTRATIONS_PATH, request ->
-                        answer(request, token, json, Registration.class, sent -> register(fleet, links, sent)))
+                        answer(request, proofs, json, Registration.class, sent -> register(fleet, links, sent)))
                 .POST(Protocol.HEARTBEATS_PATH, request ->
-                        answer(request, token, json, Heartbeat.class, sent -> heartbeat(fleet, sent)))
+                        answer(request, proofs, json, Heartbeat.class, sent -> heartbeat(fleet, sent)))
                 .POST(Protocol.FAREWELLS_PATH, request ->
-                        answer(request, token, json, Farewell.class, sent -> farewell(fleet, sent)))
+                        answer(request, proofs, json, Farewell.class, sent -> farewell(fleet, sent)))
                 .build();
     }
 
@@ -76,15 +83,18 @@ class FleetRoutes {
     }
 
     /** The codec's limit of 256 KiB bounds what is read. */
-    private static <T> Mono<ServerResponse> answer(ServerRequest request, FleetToken token, JsonMapper json,
+    private static <T> Mono<ServerResponse> answer(ServerRequest request, WorkerProofs proofs, JsonMapper json,
             Class<T> type, Function<T, Mono<ServerResponse>> answer) {
         if (request.headers().firstHeader(HttpHeaders.ORIGIN) != null) {
             return refused(HttpStatus.FORBIDDEN, RefusalReason.UNAUTHORIZED,
                     "the request comes from a web page: it has an Origin header");
         }
-        if (!token.isProvedBy(request.headers().firstHeader(HttpHeaders.AUTHORIZATION))) {
-            return refused(RefusalReason.UNAUTHORIZED, "the fleet token is missing or wrong: is warmpath.routerlink."
-                    + "token of the worker the same as warmpath.fleet.token of the router?");
+        String header = request.headers().firstHeader(RequestProof.HEADER);
+        if (!proofs.isPossible(header)) {
+            return header != null && header.startsWith(OLD_SCHEME)
+                    ? refused(RefusalReason.PROTOCOL_VERSION, "the worker sends the fleet's token itself, as protocol "
+                            + "version 1 did; this router speaks version " + Protocol.VERSION)
+                    : unproved(proofs);
         }
         if (!isJson(request.headers())) {
             return refused(HttpStatus.UNSUPPORTED_MEDIA_TYPE, RefusalReason.INVALID,
@@ -93,11 +103,24 @@ class FleetRoutes {
         return request.bodyToMono(byte[].class)
                 .defaultIfEmpty(new byte[0])
                 .flatMap(body -> {
+                    if (!proofs.accept(header, request.requestPath().value(), body)) {
+                        return unproved(proofs);
+                    }
                     T sent = json.readValue(body, type);
                     return sent == null ? notReadable(type, "null") : answer.apply(sent);
                 })
                 .onErrorResume(JacksonException.class, e -> notReadable(type, e.getOriginalMessage()))
                 .onErrorResume(DataBufferLimitException.class, e -> notReadable(type, e.getMessage()));
+    }
+
+    /** Says what a proof has to be made for: who has the token tries again at once. */
+    private static Mono<ServerResponse> unproved(WorkerProofs proofs) {
+        return ServerResponse.status(HttpStatus.UNAUTHORIZED)
+                .header(RequestProof.CHALLENGE_HEADER, proofs.challenge())
+                .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+                .bodyValue(problem(HttpStatus.UNAUTHORIZED, RefusalReason.UNAUTHORIZED, "the request is not signed "
+                        + "with the fleet's token: is warmpath.routerlink.token of the worker the same as "
+                        + "warmpath.fleet.token of the router?"));
     }
 
     private static boolean isJson(ServerRequest.Headers headers) {
@@ -117,11 +140,15 @@ class FleetRoutes {
     }
 
     private static Mono<ServerResponse> refused(HttpStatus status, RefusalReason reason, String message) {
+        return ServerResponse.status(status)
+                .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+                .bodyValue(problem(status, reason, message));
+    }
+
+    private static ProblemDetail problem(HttpStatus status, RefusalReason reason, String message) {
         ProblemDetail problem = ProblemDetail.forStatusAndDetail(status, message);
         problem.setProperty("reason", reason);
-        return ServerResponse.status(problem.getStatus())
-                .contentType(MediaType.APPLICATION_PROBLEM_JSON)
-                .bodyValue(problem);
+        return problem;
     }
 
     private static HttpStatus status(RefusalReason reason) {

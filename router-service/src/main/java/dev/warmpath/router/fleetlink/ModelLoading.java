@@ -8,7 +8,6 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.tokenization.ModelFiles;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.random.RandomGenerator;
@@ -60,7 +59,7 @@ final class ModelLoading implements WorkerLinks.Task {
     /** @return false if another try may help */
     private boolean tryWorker(FleetWorker worker) {
         try {
-            fleet.modelLoaded(revision, new ModelTokenizer(files(worker.baseUrl(), worker.model().parts())));
+            fleet.modelLoaded(revision, new ModelTokenizer(files(worker)));
             return true;
         } catch (IOException e) {
             fleet.modelStuck(revision, "its files cannot be had from worker " + worker.id() + ": " + e);
@@ -75,14 +74,15 @@ final class ModelLoading implements WorkerLinks.Task {
         }
     }
 
-    private ModelFiles files(URI baseUrl, RevisionParts parts) throws IOException {
-        byte[] tokenizer = http.file(baseUrl, parts.tokenizer());
-        byte[] tokenizerConfig = file(baseUrl, parts.tokenizerConfig());
+    private ModelFiles files(FleetWorker worker) throws IOException {
+        RevisionParts parts = worker.model().parts();
+        byte[] tokenizer = http.file(worker, parts.tokenizer());
+        byte[] tokenizerConfig = file(worker, parts.tokenizerConfig());
         return new ModelFiles(tokenizer, tokenizerConfig == null ? EMPTY_JSON : tokenizerConfig,
-                file(baseUrl, parts.generationConfig()), file(baseUrl, parts.config()));
+                file(worker, parts.generationConfig()), file(worker, parts.config()));
     }
 
-    private byte @Nullable [] file(URI baseUrl, String sha256) throws IOException {
-        return sha256.isEmpty() ? null : http.file(baseUrl, sha256);
+    private byte @Nullable [] file(FleetWorker worker, String sha256) throws IOException {
+        return sha256.isEmpty() ? null : http.file(worker, sha256);
     }
 }

@@ -4,34 +4,45 @@ import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.handshake.WorkerHandshake;
+import io.netty.channel.ChannelOption;
+import io.netty.handler.codec.http.HttpResponseStatus;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
-import java.net.HttpURLConnection;
-import java.net.Proxy;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HexFormat;
-import org.springframework.http.HttpHeaders;
+import reactor.core.publisher.Flux;
+import reactor.netty.ByteBufFlux;
+import reactor.netty.NettyPipeline;
+import reactor.netty.http.client.HttpClient;
+import reactor.netty.http.client.HttpClientResponse;
+import reactor.netty.resources.LoopResources;
 
 /**
- * Blocking GET requests to workers. {@link HttpURLConnection}, because its read timeout holds for every single read: a
- * stream that falls silent ends by itself. No redirects and no proxy: a worker is asked where it registered, or
- * nowhere.
+ * Blocking GET requests to workers, each on a connection of its own that begins with the {@link WorkerHandshake}: what
+ * is read here comes from the worker that was meant. No redirects and no proxy: a worker is asked where it registered,
+ * or nowhere. Has an event loop of its own, so that no request holds up what keeps the index in step.
  */
-final class WorkerHttp {
+final class WorkerHttp implements AutoCloseable {
 
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration FILE_READ_TIMEOUT = Duration.ofSeconds(5);
     private static final int MAX_PROBLEM_BYTES = 4096;
 
-    private final FleetToken token;
+    private final LoopResources loops = LoopResources.create("fleetlink", 1, true);
+    private final HttpClient http;
 
     WorkerHttp(FleetToken token) {
-        this.token = token;
+        this.http = HttpClient.newConnection()
+                .runOn(loops)
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) CONNECT_TIMEOUT.toMillis())
+                .doOnChannelInit((_, channel, _) ->
+                        WorkerHandshake.addTo(channel, NettyPipeline.ReactiveBridge, token));
     }
 
     /** The worker answered, but not with what was asked for. */
@@ -51,9 +62,8 @@ final class WorkerHttp {
 
     /** The worker's event stream from a snapshot on; reads fail after {@link EventFrames#LONGEST_SILENCE}. */
     InputStream events(FleetWorker worker) throws IOException {
-        URI uri = worker.baseUrl().resolve(
-                Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch());
-        return get(uri, EventFrames.LONGEST_SILENCE);
+        return get(worker, Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch(),
+                EventFrames.LONGEST_SILENCE);
     }
 
     /**
@@ -62,8 +72,8 @@ final class WorkerHttp {
      * @param sha256 its digest in hex
      * @throws IOException also if the content is longer than allowed or has another digest
      */
-    byte[] file(URI baseUrl, String sha256) throws IOException {
-        try (InputStream in = get(baseUrl.resolve(Protocol.FILES_PATH + sha256), FILE_READ_TIMEOUT)) {
+    byte[] file(FleetWorker worker, String sha256) throws IOException {
+        try (InputStream in = get(worker, Protocol.FILES_PATH + sha256, FILE_READ_TIMEOUT)) {
             byte[] content = in.readNBytes(Protocol.MAX_FILE_BYTES + 1);
             if (content.length > Protocol.MAX_FILE_BYTES) {
                 throw new IOException("file " + sha256 + " is longer than " + Protocol.MAX_FILE_BYTES + " bytes");
@@ -76,34 +86,40 @@ final class WorkerHttp {
         }
     }
 
-    private InputStream get(URI uri, Duration readTimeout) throws IOException {
-        var connection = (HttpURLConnection) uri.toURL().openConnection(Proxy.NO_PROXY);
-        connection.setConnectTimeout((int) CONNECT_TIMEOUT.toMillis());
-        connection.setReadTimeout((int) readTimeout.toMillis());
-        connection.setInstanceFollowRedirects(false);
-        connection.setUseCaches(false);
-        String header = token.header();
-        if (header != null) {
-            connection.setRequestProperty(HttpHeaders.AUTHORIZATION, header);
-        }
-        int status = connection.getResponseCode();
-        if (status != HttpURLConnection.HTTP_OK) {
-            String body = problem(connection);
-            connection.disconnect();
-            throw new WorkerAnswerException(status, body);
-        }
-        return connection.getInputStream();
+    private InputStream get(FleetWorker worker, String path, Duration longestSilence) {
+        Flux<byte[]> body = http.headers(headers -> WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch()))
+                .get()
+                .uri(worker.baseUrl().resolve(path))
+                .response((response, content) -> response.status().code() == HttpResponseStatus.OK.code()
+                        ? content.asByteArray() : refusal(response, content));
+        return new BodyStream(body, longestSilence);
     }
 
-    private static String problem(HttpURLConnection connection) throws IOException {
-        InputStream body = connection.getErrorStream();
-        return body == null ? "" : new String(body.readNBytes(MAX_PROBLEM_BYTES), StandardCharsets.UTF_8);
+    private static Flux<byte[]> refusal(HttpClientResponse response, ByteBufFlux content) {
+        return content.asByteArray()
+                .scan(new byte[0], WorkerHttp::upTo)
+                .takeUntil(read -> read.length >= MAX_PROBLEM_BYTES)
+                .last()
+                .flatMapMany(read -> Flux.error(new WorkerAnswerException(
+                        response.status().code(), new String(read, StandardCharsets.UTF_8))));
+    }
+
+    private static byte[] upTo(byte[] read, byte[] more) {
+        int kept = Math.min(more.length, MAX_PROBLEM_BYTES - read.length);
+        byte[] both = Arrays.copyOf(read, read.length + kept);
+        System.arraycopy(more, 0, both, read.length, kept);
+        return both;
     }
 
     /** Whether the address was there and nobody listened; the one failure that says that the worker is gone. */
     static boolean isRefusal(IOException failure) {
         String message = failure.getMessage();
         return failure instanceof ConnectException && message != null && message.contains("refused");
+    }
+
+    @Override
+    public void close() {
+        loops.dispose();
     }
 
     private static String sha256(byte[] content) {

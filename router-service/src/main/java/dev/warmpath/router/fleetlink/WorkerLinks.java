@@ -142,5 +142,6 @@ final class WorkerLinks implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        http.close();
     }
 }

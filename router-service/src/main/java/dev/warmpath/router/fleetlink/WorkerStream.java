@@ -8,6 +8,7 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.WorkerCopy.State;
 import dev.warmpath.router.fleetlink.WorkerHttp.WorkerAnswerException;
+import dev.warmpath.router.handshake.StrangerException;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
@@ -78,6 +79,9 @@ final class WorkerStream {
             } else {
                 fleet.eventsStuck(worker, "its events cannot be read: " + e.getMessage());
             }
+            return e.toString();
+        } catch (StrangerException e) {
+            fleet.remove(worker, "somebody else answers at its address: " + e.getMessage());
             return e.toString();
         } catch (IOException e) {
             if (Thread.currentThread().isInterrupted()) {

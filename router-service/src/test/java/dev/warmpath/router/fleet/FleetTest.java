@@ -18,6 +18,7 @@ import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.RefusalReason;
+import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.router.fleet.WorkerView.State;
@@ -217,7 +218,8 @@ class FleetTest {
     @Test
     void one_life_cannot_change_what_it_registered() {
         ready(registration("w", 1));
-        Registration moved = new Registration(1, "w", 1, URI.create("http://127.0.0.1:10"), MODEL, 1_000, 8, true);
+        Registration moved = new Registration(
+                Protocol.VERSION, "w", 1, URI.create("http://127.0.0.1:10"), MODEL, 1_000, 8, true);
 
         assertThat(refused(moved)).isEqualTo(new RegistrationOutcome.Refused(RefusalReason.INVALID,
                 "worker w epoch 1 is registered with baseUrl http://127.0.0.1:9, "

@@ -7,6 +7,8 @@ import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.event.KeySet;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Handshake;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
@@ -55,6 +57,7 @@ final class FakeWorker implements AutoCloseable {
         this.epoch = epoch;
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
         server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
+        server.createContext(Protocol.HANDSHAKE_PATH, this::shakeHands);
         server.createContext(Protocol.FILES_PATH, this::file);
         server.createContext(Protocol.EVENTS_PATH, this::events);
         server.start();
@@ -96,6 +99,19 @@ final class FakeWorker implements AutoCloseable {
         return new KvEventBatch(id, epoch, sequence, true,
                 List.of(new BlockChange.Stored(Medium.DEVICE, announced.toArray())), announced.size(),
                 announced.digest());
+    }
+
+    /** As who has the token {@code hush}; whether the router has it is for the worker's own tests. */
+    private void shakeHands(HttpExchange exchange) throws IOException {
+        var said = new Handshake(exchange.getRequestHeaders().getFirst(Handshake.NONCE_HEADER), "0".repeat(32), id,
+                epoch);
+        try (exchange) {
+            exchange.getResponseHeaders().set(Handshake.NONCE_HEADER, said.workerNonce());
+            exchange.getResponseHeaders().set(Handshake.WORKER_HEADER, id);
+            exchange.getResponseHeaders().set(Handshake.EPOCH_HEADER, Long.toString(epoch));
+            exchange.getResponseHeaders().set(Handshake.PROOF_HEADER, said.workerProof(FleetToken.of("hush")));
+            exchange.sendResponseHeaders(204, -1);
+        }
     }
 
     private void file(HttpExchange exchange) throws IOException {

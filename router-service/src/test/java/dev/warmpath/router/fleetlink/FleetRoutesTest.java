@@ -4,8 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.protocol.fleet.Farewell;
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Handshake;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.RequestProof;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetProperties;
 import dev.warmpath.router.fleet.HealthProperties;
@@ -18,8 +21,12 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
@@ -43,18 +50,22 @@ class FleetRoutesTest {
     @Import(RouterMetrics.class)
     static class FleetOnly {}
 
+    private static final FleetToken HUSH = FleetToken.of("hush");
+    private static final String SENDER = Handshake.newNonce(new Random());
+
     @Autowired Environment environment;
     @Autowired JsonMapper json;
     @Autowired Fleet fleet;
     @Autowired ReactorResourceFactory publicPort;
+    private final AtomicLong number = new AtomicLong(System.nanoTime());
     private final HttpClient http = HttpClient.newHttpClient();
 
     @Test
     void a_worker_registers_becomes_ready_and_is_seen_by_operators() throws Exception {
         try (var worker = new FakeWorker("w", 7)) {
-            assertThat(post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush").statusCode())
+            assertThat(post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH).statusCode())
                     .isEqualTo(204);
-            assertThat(post(Protocol.HEARTBEATS_PATH, new Heartbeat("w", 7, 2, 1, 900, 50, 0, 0, 0), "Bearer hush")
+            assertThat(post(Protocol.HEARTBEATS_PATH, new Heartbeat("w", 7, 2, 1, 900, 50, 0, 0, 0), HUSH)
                     .statusCode()).isEqualTo(204);
             while (fleet.model("tiny") == null) {
                 Thread.sleep(5);
@@ -74,15 +85,15 @@ class FleetRoutesTest {
     @Test
     void a_heartbeat_may_say_less_or_more_than_this_router_knows() throws Exception {
         try (var worker = new FakeWorker("w", 7)) {
-            post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush");
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);
             String older = """
                     {"workerId":"w","epoch":7,"running":2,"waiting":1,"freeBlocks":900,"pendingPromptTokens":50,
                     "lastSequence":0,"setSize":0,"setDigest":0}""";
-            assertThat(postText(Protocol.HEARTBEATS_PATH, older, "Bearer hush").body()).isEmpty();
+            assertThat(postText(Protocol.HEARTBEATS_PATH, older, HUSH).body()).isEmpty();
             assertThat(fleet.everyone().getFirst().isDraining()).isFalse();
 
             String newer = older.replace("}", ",\"draining\":true,\"mood\":\"weary\"}");
-            assertThat(postText(Protocol.HEARTBEATS_PATH, newer, "Bearer hush").statusCode()).isEqualTo(204);
+            assertThat(postText(Protocol.HEARTBEATS_PATH, newer, HUSH).statusCode()).isEqualTo(204);
             assertThat(fleet.everyone().getFirst().isDraining()).isTrue();
         }
         while (!fleet.snapshot().isEmpty()) {
@@ -93,17 +104,17 @@ class FleetRoutesTest {
     @Test
     void a_farewell_removes_that_life_of_a_worker_and_no_other() throws Exception {
         try (var worker = new FakeWorker("w", 7)) {
-            post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush");
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);
             for (var another : new Farewell[] {
                 new Farewell("w", 6), new Farewell("w", 8), new Farewell("nobody", 7), new Farewell(null, 7)}) {
-                assertThat(post(Protocol.FAREWELLS_PATH, another, "Bearer hush").statusCode()).isEqualTo(204);
+                assertThat(post(Protocol.FAREWELLS_PATH, another, HUSH).statusCode()).isEqualTo(204);
                 assertThat(fleet.snapshot()).hasSize(1);
             }
-            assertThat(post(Protocol.FAREWELLS_PATH, new Farewell("w", 7), "Bearer wrong").statusCode())
+            assertThat(post(Protocol.FAREWELLS_PATH, new Farewell("w", 7), FleetToken.of("wrong")).statusCode())
                     .isEqualTo(401);
             assertThat(fleet.snapshot()).hasSize(1);
 
-            assertThat(post(Protocol.FAREWELLS_PATH, new Farewell("w", 7), "Bearer hush").statusCode())
+            assertThat(post(Protocol.FAREWELLS_PATH, new Farewell("w", 7), HUSH).statusCode())
                     .isEqualTo(204);
             assertThat(fleet.snapshot()).isEmpty();
         }
@@ -111,8 +122,8 @@ class FleetRoutesTest {
 
     @Test
     void a_missing_or_wrong_token_is_refused() throws Exception {
-        for (String header : new String[] {null, "Bearer wrong", "hush"}) {
-            HttpResponse<String> answer = post(Protocol.REGISTRATIONS_PATH, TestWorkers.registration("w", 1), header);
+        for (FleetToken token : List.of(FleetToken.NONE, FleetToken.of("wrong"), FleetToken.of("hush!"))) {
+            HttpResponse<String> answer = post(Protocol.REGISTRATIONS_PATH, TestWorkers.registration("w", 1), token);
             assertThat(answer.statusCode()).isEqualTo(401);
             assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
             assertThat(json.readTree(answer.body()).get("reason").asString()).isEqualTo("unauthorized");
@@ -121,21 +132,21 @@ class FleetRoutesTest {
 
     @Test
     void refusals_are_problems_with_status_reason_and_a_sentence() throws Exception {
-        assertProblem(post(Protocol.HEARTBEATS_PATH, TestWorkers.idle("nobody", 1), "Bearer hush"), 404,
+        assertProblem(post(Protocol.HEARTBEATS_PATH, TestWorkers.idle("nobody", 1), HUSH), 404,
                 "unknown_worker", "worker nobody epoch 1 is not registered here");
-        assertProblem(post(Protocol.REGISTRATIONS_PATH, TestWorkers.registration("a b", 1), "Bearer hush"), 422,
+        assertProblem(post(Protocol.REGISTRATIONS_PATH, TestWorkers.registration("a b", 1), HUSH), 422,
                 "invalid", "workerId 'a b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
         var otherVersion = json.writeValueAsString(TestWorkers.registration("w", 1))
-                .replace("\"protocolVersion\":1", "\"protocolVersion\":2");
-        assertProblem(postText(Protocol.REGISTRATIONS_PATH, otherVersion, "Bearer hush"), 409, "protocol_version",
-                "worker speaks protocol version 2, this router 1");
+                .replace("\"protocolVersion\":2", "\"protocolVersion\":3");
+        assertProblem(postText(Protocol.REGISTRATIONS_PATH, otherVersion, HUSH), 409, "protocol_version",
+                "worker speaks protocol version 3, this router 2");
     }
 
     @Test
     void a_body_that_is_no_registration_is_invalid() throws Exception {
         for (String body : new String[] {"", "null", "[]", "{", "{\"protocolVersion\":1}", "{\"epoch\":\"x\"}",
             "{\"protocolVersion\":1,\"baseUrl\":\"http://[\"}", " ".repeat(300_000)}) {
-            HttpResponse<String> answer = postText(Protocol.REGISTRATIONS_PATH, body, "Bearer hush");
+            HttpResponse<String> answer = postText(Protocol.REGISTRATIONS_PATH, body, HUSH);
             assertThat(answer.statusCode()).as(body.strip()).isIn(409, 422);
             assertThat(json.readTree(answer.body()).get("reason").asString()).isIn("invalid", "protocol_version");
         }
@@ -145,7 +156,8 @@ class FleetRoutesTest {
     void what_a_web_page_can_send_is_refused() throws Exception {
         HttpRequest.Builder register = HttpRequest.newBuilder(
                         uri("local.management.port", Protocol.REGISTRATIONS_PATH))
-                .header("Authorization", "Bearer hush")
+                .header("Authorization", RequestProof.of(HUSH, challenge(), SENDER, number.incrementAndGet(),
+                        Protocol.REGISTRATIONS_PATH, json.writeValueAsBytes(TestWorkers.registration("w", 1))))
                 .POST(HttpRequest.BodyPublishers.ofString(json.writeValueAsString(TestWorkers.registration("w", 1))));
 
         assertProblem(send(register.copy().header("Content-Type", "text/plain")), 415, "invalid",
@@ -162,7 +174,7 @@ class FleetRoutesTest {
     void heartbeats_are_heard_while_every_event_loop_of_the_public_port_is_busy() throws Exception {
         var free = new CountDownLatch(1);
         try (var worker = new FakeWorker("w", 7)) {
-            post(Protocol.REGISTRATIONS_PATH, worker.registration(), "Bearer hush");
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);
             for (EventExecutor loop : publicPort.getLoopResources().onServer(LoopResources.DEFAULT_NATIVE)) {
                 var busy = new CountDownLatch(1);
                 loop.execute(() -> {
@@ -176,7 +188,7 @@ class FleetRoutesTest {
             assertThatThrownBy(() -> http.send(request, HttpResponse.BodyHandlers.ofString()))
                     .isInstanceOf(HttpTimeoutException.class);
 
-            assertThat(post(Protocol.HEARTBEATS_PATH, TestWorkers.idle("w", 7), "Bearer hush").statusCode())
+            assertThat(post(Protocol.HEARTBEATS_PATH, TestWorkers.idle("w", 7), HUSH).statusCode())
                     .isEqualTo(204);
             assertThat(get("/actuator/workers").statusCode()).isEqualTo(200);
         } finally {
@@ -202,7 +214,7 @@ class FleetRoutesTest {
     @Test
     void the_public_port_knows_nothing_of_it() throws Exception {
         HttpRequest request = HttpRequest.newBuilder(uri("local.server.port", Protocol.REGISTRATIONS_PATH))
-                .header("Authorization", "Bearer hush").POST(HttpRequest.BodyPublishers.ofString("{}")).build();
+                .POST(HttpRequest.BodyPublishers.ofString("{}")).build();
 
         assertThat(http.send(request, HttpResponse.BodyHandlers.ofString()).statusCode()).isEqualTo(404);
     }
@@ -215,9 +227,39 @@ class FleetRoutesTest {
         assertThat(problem.get("detail").asString()).isEqualTo(detail);
     }
 
-    private HttpResponse<String> post(String path, Object body, String authorization)
+    /** Whoever took the router's address for a while has what workers sent there; here it counts once, or never. */
+    @Test
+    void what_a_worker_has_said_is_not_heard_again_nor_about_anything_else() throws Exception {
+        String body = json.writeValueAsString(TestWorkers.idle("nobody", 1));
+        String said = RequestProof.of(HUSH, challenge(), SENDER, number.incrementAndGet(), Protocol.HEARTBEATS_PATH,
+                body.getBytes(StandardCharsets.UTF_8));
+
+        assertThat(postText(Protocol.FAREWELLS_PATH, body, said).statusCode()).isEqualTo(401);
+        assertThat(postText(Protocol.HEARTBEATS_PATH, body + " ", said).statusCode()).isEqualTo(401);
+        assertThat(postText(Protocol.HEARTBEATS_PATH, body, said).statusCode()).isEqualTo(404);
+        assertThat(postText(Protocol.HEARTBEATS_PATH, body, said).statusCode()).isEqualTo(401);
+        assertThat(postText(Protocol.HEARTBEATS_PATH, body, RequestProof.of(HUSH, "0".repeat(32), SENDER,
+                number.incrementAndGet(), Protocol.HEARTBEATS_PATH, body.getBytes(StandardCharsets.UTF_8)))
+                .statusCode()).isEqualTo(401);
+        assertProblem(postText(Protocol.HEARTBEATS_PATH, body, "Bearer hush"), 409, "protocol_version",
+                "the worker sends the fleet's token itself, as protocol version 1 did; this router speaks version 2");
+    }
+
+    private String challenge() throws IOException, InterruptedException {
+        return postText(Protocol.HEARTBEATS_PATH, "", (String) null).headers()
+                .firstValue(RequestProof.CHALLENGE_HEADER).orElseThrow();
+    }
+
+    /** Signed as a worker signs it. */
+    private HttpResponse<String> postText(String path, String body, FleetToken token)
             throws IOException, InterruptedException {
-        return postText(path, json.writeValueAsString(body), authorization);
+        return postText(path, body, token.isNone() ? null : RequestProof.of(token, challenge(), SENDER,
+                number.incrementAndGet(), path, body.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    private HttpResponse<String> post(String path, Object body, FleetToken token)
+            throws IOException, InterruptedException {
+        return postText(path, json.writeValueAsString(body), token);
     }
 
     private HttpResponse<String> postText(String path, String body, String authorization)

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
@@ -238,7 +239,7 @@ class WorkerLinksTest {
     void a_strangers_batch_ends_this_life() throws IOException {
         try (var stranger = new FakeWorker("stranger", 9)) {
             var claimed = fake.registration();
-            FleetWorker worker = ((Accepted) fleet.register(new Registration(1, "w", 7,
+            FleetWorker worker = ((Accepted) fleet.register(new Registration(Protocol.VERSION, "w", 7,
                     stranger.registration().baseUrl(), claimed.model(), 1_000, 8, true))).worker();
             links.follow(worker);
 

@@ -1,22 +1,37 @@
 package dev.warmpath.worker.routerlink;
 
 import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Handshake;
+import dev.warmpath.protocol.fleet.Protocol;
+import io.netty.channel.Channel;
+import io.netty.util.Attribute;
+import io.netty.util.AttributeKey;
+import java.security.SecureRandom;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpMethod;
+import org.springframework.http.HttpStatus;
 import org.springframework.http.server.reactive.ServerHttpRequest;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
+import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
 
 /**
  * Turns strangers away from both ports of a worker before a byte of their body is read: whatever is not named here
  * needs proof. The names are compared with the path as it was sent, so that another spelling of a name is no name, and
  * no spelling of another path is open.
+ *
+ * <p>A router proves itself once a connection, see {@link Handshake}: the gate answers its question, whoever asks, and
+ * remembers with the connection whether the proof that follows was right.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 public final class FleetGate implements WebFilter {
@@ -26,19 +41,68 @@ public final class FleetGate implements WebFilter {
             Pattern.compile("/metrics|/actuator|/actuator/(info|prometheus|health(/[A-Za-z0-9_-]+)*)");
     private static final Set<HttpMethod> READS = Set.of(HttpMethod.GET, HttpMethod.HEAD);
 
-    private final FleetToken token;
+    /** What was said on a connection, and whether the router has proved itself there since. */
+    private static final AttributeKey<Handshake> ASKED = AttributeKey.valueOf(FleetGate.class, "asked");
+    private static final AttributeKey<Boolean> PROVED = AttributeKey.valueOf(FleetGate.class, "proved");
 
-    public FleetGate(FleetToken token) {
+    private final FleetToken token;
+    private final String workerId;
+    private final long epoch;
+    private final SecureRandom random = new SecureRandom();
+
+    /** @param epoch of this life of the worker */
+    public FleetGate(FleetToken token, String workerId, long epoch) {
         this.token = token;
+        this.workerId = workerId;
+        this.epoch = epoch;
     }
 
     @Override
     public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
         ServerHttpRequest request = exchange.getRequest();
-        if (isOpen(request) || token.isProvedBy(request.getHeaders().getFirst(HttpHeaders.AUTHORIZATION))) {
+        if (request.getMethod() == HttpMethod.GET && request.getPath().value().equals(Protocol.HANDSHAKE_PATH)) {
+            return answer(request, exchange.getResponse());
+        }
+        if (isOpen(request) || token.isProvedBy(request.getHeaders().getFirst(HttpHeaders.AUTHORIZATION))
+                || isProved(request)) {
             return chain.filter(exchange);
         }
         return Problems.unauthorized(exchange.getResponse());
+    }
+
+    private Mono<Void> answer(ServerHttpRequest request, ServerHttpResponse response) {
+        String routerNonce = request.getHeaders().getFirst(Handshake.NONCE_HEADER);
+        if (routerNonce == null || !Handshake.isNonce(routerNonce)) {
+            response.setStatusCode(HttpStatus.BAD_REQUEST);
+            return response.setComplete();
+        }
+        var handshake = new Handshake(routerNonce, Handshake.newNonce(random), workerId, epoch);
+        channel(request).attr(ASKED).set(handshake);
+        HttpHeaders headers = response.getHeaders();
+        headers.set(Handshake.NONCE_HEADER, handshake.workerNonce());
+        headers.set(Handshake.WORKER_HEADER, workerId);
+        headers.set(Handshake.EPOCH_HEADER, Long.toString(epoch));
+        headers.set(Handshake.PROOF_HEADER, handshake.workerProof(token));
+        response.setStatusCode(HttpStatus.NO_CONTENT);
+        return response.setComplete();
+    }
+
+    private boolean isProved(ServerHttpRequest request) {
+        Channel channel = channel(request);
+        Attribute<Boolean> proved = channel.attr(PROVED);
+        Handshake asked = channel.attr(ASKED).get();
+        if (proved.get() == null && asked != null
+                && asked.isProvedByRouter(token, request.getHeaders().getFirst(Handshake.PROOF_HEADER))) {
+            proved.set(true);
+        }
+        return proved.get() != null;
+    }
+
+    private static Channel channel(ServerHttpRequest request) {
+        var found = new AtomicReference<Channel>();
+        HttpServerRequest connected = ServerHttpRequestDecorator.getNativeRequest(request);
+        connected.withConnection(connection -> found.set(connection.channel()));
+        return Objects.requireNonNull(found.get());
     }
 
     private static boolean isOpen(ServerHttpRequest request) {

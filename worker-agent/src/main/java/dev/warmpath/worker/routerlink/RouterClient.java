@@ -2,18 +2,29 @@ package dev.warmpath.worker.routerlink;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Handshake;
 import dev.warmpath.protocol.fleet.RefusalReason;
+import dev.warmpath.protocol.fleet.RequestProof;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Posts to routers, and tells a refusal from a failure. Blocking; for virtual threads. */
+/**
+ * Posts to routers, and tells a refusal from a failure. Blocking; for virtual threads.
+ *
+ * <p>Each request proves that it comes from the fleet, see {@link RequestProof}. What the proof has to be made for, the
+ * router says when it refuses the first one, and again after it has been started anew.
+ */
 final class RouterClient {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
@@ -26,6 +37,10 @@ final class RouterClient {
             .build();
     private final FleetToken token;
     private final JsonMapper json;
+    private final String sender = Handshake.newNonce(new SecureRandom());
+    private final AtomicLong number = new AtomicLong();
+    /** By router, as many as {@link RouterLink} has found; a refusal replaces what is old. */
+    private final Map<URI, String> challenges = new ConcurrentHashMap<>();
 
     RouterClient(FleetToken token, JsonMapper json) {
         this.token = token;
@@ -43,16 +58,27 @@ final class RouterClient {
      * @throws IOException if it gave no answer, or one that is not of this protocol
      */
     @Nullable Refusal post(URI router, String path, Object body) throws IOException, InterruptedException {
+        byte[] content = json.writeValueAsBytes(body);
+        HttpResponse<String> response = send(router, path, content);
+        String challenge = response.headers().firstValue(RequestProof.CHALLENGE_HEADER).orElse(null);
+        if (challenge != null && Handshake.isNonce(challenge)) {
+            challenges.put(router, challenge);
+            response = send(router, path, content);
+        }
+        return response.statusCode() / 100 * 100 == OK_STATUSES ? null : refusal(response);
+    }
+
+    private HttpResponse<String> send(URI router, String path, byte[] body) throws IOException, InterruptedException {
         HttpRequest.Builder request = HttpRequest.newBuilder(router.resolve(path))
                 .timeout(TIMEOUT)
                 .header("Content-Type", "application/json")
-                .POST(HttpRequest.BodyPublishers.ofByteArray(json.writeValueAsBytes(body)));
-        String header = token.header();
-        if (header != null) {
-            request.header("Authorization", header);
+                .POST(HttpRequest.BodyPublishers.ofByteArray(body));
+        String challenge = challenges.get(router);
+        if (challenge != null && !token.isNone()) {
+            request.header(RequestProof.HEADER,
+                    RequestProof.of(token, challenge, sender, number.incrementAndGet(), path, body));
         }
-        HttpResponse<String> response = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
-        return response.statusCode() / 100 * 100 == OK_STATUSES ? null : refusal(response);
+        return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
     }
 
     private Refusal refusal(HttpResponse<String> response) throws IOException {

@@ -9,10 +9,12 @@ import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Farewell;
+import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RequestProof;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -25,6 +27,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -61,7 +64,8 @@ class RouterLinkTest {
     RouterLinkTest() throws IOException {
         router.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
         router.createContext(Protocol.REGISTRATIONS_PATH, exchange -> {
-            authorizations.add(exchange.getRequestHeaders().getFirst("Authorization"));
+            authorizations.add(String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"))
+                    .replace("null", "none"));
             registrations.add(json.readValue(exchange.getRequestBody(), Registration.class));
             answer(exchange, registrationStatus);
         });
@@ -70,7 +74,8 @@ class RouterLinkTest {
             answer(exchange, heartbeatStatus);
         });
         router.createContext(Protocol.FAREWELLS_PATH, exchange -> {
-            authorizations.add(exchange.getRequestHeaders().getFirst("Authorization"));
+            authorizations.add(String.valueOf(exchange.getRequestHeaders().getFirst("Authorization"))
+                    .replace("null", "none"));
             farewells.add(json.readValue(exchange.getRequestBody(), Farewell.class));
             answer(exchange, 204);
         });
@@ -96,12 +101,48 @@ class RouterLinkTest {
         link.start();
 
         assertThat(registrations.take()).isEqualTo(registration);
-        assertThat(authorizations.take()).isEqualTo("Bearer hush");
+        assertThat(authorizations.take()).isEqualTo("none");
         long digest = events.state().setDigest();
         assertThat(heartbeats.take()).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 1, 2, digest));
         heartbeats.take();
         heartbeats.take();
         assertThat(registrations).isEmpty();
+    }
+
+    /** Requests are signed for the router's challenge; each has a greater number. The token itself is never sent. */
+    @Test
+    void a_request_that_a_router_refuses_with_its_challenge_comes_again_signed_for_it() throws Exception {
+        List<String> requests = new CopyOnWriteArrayList<>();
+        List<RequestProof> proofs = new CopyOnWriteArrayList<>();
+        HttpServer strict = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+        strict.createContext("/", exchange -> {
+            String path = exchange.getRequestURI().getPath();
+            byte[] body = exchange.getRequestBody().readAllBytes();
+            requests.add(exchange.getRequestHeaders().entrySet() + new String(body, StandardCharsets.UTF_8));
+            String challenge = proofs.size() < 3 ? "1".repeat(32) : "2".repeat(32);  // it has been started anew
+            RequestProof proof = RequestProof.parse(exchange.getRequestHeaders().getFirst("Authorization"));
+            boolean holds = proof != null && proof.holds(FleetToken.of("hush"), challenge, path, body);
+            if (holds) {
+                proofs.add(proof);
+            } else {
+                exchange.getResponseHeaders().set(RequestProof.CHALLENGE_HEADER, challenge);
+            }
+            answer(exchange, holds ? 204 : 401);
+        });
+        strict.start();
+        var properties = new RouterLinkProperties(List.of(
+                URI.create("http://127.0.0.1:" + strict.getAddress().getPort())), "hush", Duration.ofMillis(10));
+        try (var signing = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0), events, json)) {
+            signing.start();
+            while (proofs.size() < 6) {
+                Thread.sleep(5);
+            }
+        } finally {
+            strict.stop(0);
+        }
+        assertThat(proofs).extracting(RequestProof::sender).containsOnly(proofs.getFirst().sender());
+        assertThat(proofs).extracting(RequestProof::number).isSorted().doesNotHaveDuplicates();
+        assertThat(requests).allSatisfy(request -> assertThat(request).doesNotContain("hush"));
     }
 
     @Test
@@ -177,7 +218,7 @@ class RouterLinkTest {
         authorizations.clear();
         link.close();
         assertThat(farewells).containsExactly(new Farewell("w", 7));
-        assertThat(authorizations).containsExactly("Bearer hush");
+        assertThat(authorizations).containsExactly("none");
 
         Thread.sleep(50);                                          // a heartbeat that was being read
         heartbeats.clear();
