@@ -103,11 +103,12 @@ public final class ModelTokenizer {
      */
     public int[] encode(RenderedPrompt prompt) {
         String text = prompt.text();
+        AddedTokenFinder.Search search = addedTokens.search(prompt);
         var ids = new TokenIds();
         var refusedIds = new BitSet();
         int at = 0;
         while (at < text.length()) {
-            AddedTokenFinder.@Nullable Match match = addedTokens.next(prompt, at, refusedIds);
+            AddedTokenFinder.@Nullable Match match = search.next(at, refusedIds);
             int end = match == null ? text.length() : match.start();
             if (at < end) {
                 ids.addAll(withoutMarkers(encodeSegment(text.substring(at, end), at == 0), refusedIds));
@@ -126,7 +127,7 @@ public final class ModelTokenizer {
         return Math.ceilDiv(text.length(), maxTokenBytes);         // a UTF-16 unit is a byte or more
     }
 
-    /** Most bytes of UTF-8 that one token can stand for, or {@link #UNBOUNDED}. */
+    /** Most bytes of a text's UTF-8 that one token can stand for, or {@link #UNBOUNDED}. */
     public int maxTokenBytes() {
         return maxTokenBytes;
     }

@@ -63,25 +63,66 @@ final class TokenizerJson {
     }
 
     /**
-     * Most bytes of UTF-8 that one token can stand for, or {@link ModelTokenizer#UNBOUNDED}. Known for byte-level BPE
-     * that drops nothing: every character of a piece is one byte there, and every byte is in some token.
+     * Most bytes of a text's UTF-8 that one token can stand for, or {@link ModelTokenizer#UNBOUNDED}. Known for
+     * byte-level BPE that drops nothing: every character of a piece is one byte there, and every byte is in some token.
      */
     int maxTokenBytes() {
         boolean byteLevel = root.path("model").path("type").asString("").equals("BPE")
-                && root.path("decoder").path("type").asString("").equals("ByteLevel")
-                && !root.path("normalizer").isObject();
-        boolean drops = root.path("pre_tokenizer").findValuesAsString("behavior").contains("Removed");
-        for (AddedToken token : addedTokens()) {
-            drops |= token.lstrip() || token.rstrip();
-        }
+                && root.path("decoder").path("type").asString("").equals("ByteLevel");
+        boolean drops = drops(root.path("pre_tokenizer"));
         int longest = 1;
         for (String piece : root.path("model").path("vocab").propertyNames()) {
             longest = Math.max(longest, piece.length());
         }
         for (AddedToken token : addedTokens()) {
+            drops |= token.lstrip() || token.rstrip();
             longest = Math.max(longest, token.content().getBytes(StandardCharsets.UTF_8).length);
         }
-        return byteLevel && !drops ? longest : ModelTokenizer.UNBOUNDED;
+        double bytes = longest * mostShrinking(root.path("normalizer"));
+        return byteLevel && !drops && bytes < ModelTokenizer.UNBOUNDED
+                ? (int) Math.ceil(bytes) : ModelTokenizer.UNBOUNDED;
+    }
+
+    /** Whether the pre-tokenizer leaves characters out. */
+    private static boolean drops(JsonNode preTokenizer) {
+        boolean drops = switch (preTokenizer.path("type").asString("")) {
+            case "Split", "Punctuation" -> preTokenizer.path("behavior").asString("").equals("Removed");
+            case "", "ByteLevel", "Digits", "Metaspace", "UnicodeScripts", "Sequence" -> false;
+            default -> true;
+        };
+        for (JsonNode inner : preTokenizer.path("pretokenizers")) {
+            drops |= drops(inner);
+        }
+        return drops;
+    }
+
+    /**
+     * How many times longer in bytes a text may be before a normalizer than after it; infinite for those that leave
+     * characters out, and for those that nobody here knows.
+     */
+    private static double mostShrinking(JsonNode normalizer) {
+        return switch (normalizer.path("type").asString("")) {
+            // tried with all characters: U+1D400 is A (4 to 1) with NFKC, U+212A is K (3 to 1) with the others
+            case "NFC", "NFD", "NFKC", "NFKD", "Lowercase" -> 4;
+            case "Prepend", "ByteLevel" -> 1;
+            case "Replace" -> {
+                int before = utf8Length(normalizer.path("pattern").path("String").asString(""));
+                int after = utf8Length(normalizer.path("content").asString(""));
+                yield before == 0 || after == 0 ? Double.POSITIVE_INFINITY : Math.max(1, (double) before / after);
+            }
+            case "Sequence" -> {
+                double product = 1;
+                for (JsonNode inner : normalizer.path("normalizers")) {
+                    product *= mostShrinking(inner);
+                }
+                yield product;
+            }
+            default -> normalizer.isObject() ? Double.POSITIVE_INFINITY : 1;
+        };
+    }
+
+    private static int utf8Length(String text) {
+        return text.getBytes(StandardCharsets.UTF_8).length;
     }
 
     /** As the model has it. */
