@@ -22,11 +22,15 @@ public final class BadRequestException extends RuntimeException {
         CONTEXT_LENGTH_EXCEEDED,
         /** The body is not JSON that we read. */
         INVALID_JSON,
+        /** The body broke off, or its framing cannot be read. */
+        INCOMPLETE_BODY,
         /** The body is longer than the limit. */
         BODY_TOO_LARGE,
         /** The body is of another type than JSON, or compressed. */
         UNSUPPORTED_MEDIA_TYPE
     }
+
+    private static final int SHOWN_CHARS = 100;
 
     private final Fault fault;
     private final @Nullable String field;
@@ -36,6 +40,11 @@ public final class BadRequestException extends RuntimeException {
         super(message, null, false, false);
         this.fault = fault;
         this.field = field;
+    }
+
+    /** A client's value as messages show it: its first {@value #SHOWN_CHARS} characters. */
+    public static String shown(String value) {
+        return value.length() <= SHOWN_CHARS ? value : value.substring(0, SHOWN_CHARS) + "…";
     }
 
     public Fault fault() {

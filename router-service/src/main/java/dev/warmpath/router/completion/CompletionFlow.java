@@ -143,7 +143,7 @@ public final class CompletionFlow {
         if (fleet.models().isEmpty()) {
             throw new DispatchException(new NoWorker());
         }
-        throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model", "the model '" + name + "' is not served here");
+        throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model", "the model '" + BadRequestException.shown(name) + "' is not served here");
     }
 
     /** A prompt as workers and index know it. */

@@ -86,7 +86,8 @@ public final class PromptTokenizer {
     }
 
     private static BadRequestException invalidMessages(RuntimeException e) {
-        return new BadRequestException(Fault.INVALID_VALUE, "messages", e.getMessage());
+        return new BadRequestException(Fault.INVALID_VALUE, "messages",
+                BadRequestException.shown(String.valueOf(e.getMessage())));
     }
 
     private static int[] checked(int[] ids, ServedModel model, String field) {

@@ -9,7 +9,6 @@ import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
-import dev.warmpath.router.handshake.StrangerException;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.routing.InFlightRequest;
 import dev.warmpath.router.routing.RouteResult;
@@ -208,11 +207,7 @@ public final class Dispatcher {
         private void reportLostConnection(Throwable error) {
             if (error instanceof DispatchException failed && failed.failure() instanceof WorkerLost
                     && failed.getCause() != null) {
-                if (failed.getCause() instanceof StrangerException) {
-                    fleet.remove(worker, "somebody else answers at its address: " + failed.getCause().getMessage());
-                } else {
-                    fleet.connectionLost(worker, failed.getCause());
-                }
+                fleet.connectionLost(worker, failed.getCause());
             }
         }
 

@@ -52,8 +52,8 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
     private static ChatMessage readMessage(RequestFields message) {
         String role = message.requiredText("role");
         if (!ROLES.contains(role)) {
-            throw invalid(message.path("role"), "'" + message.path("role") + "' is '" + role
-                    + "', served are system, developer, user and assistant");
+            throw invalid(message.path("role"), "'" + message.path("role") + "' is '"
+                    + BadRequestException.shown(role) + "', served are system, developer, user and assistant");
         }
         String content = readContent(message);
         @Nullable String name = message.text("name");
@@ -81,7 +81,7 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
             String type = part.requiredText("type");
             if (!type.equals("text")) {
                 throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, part.path("type"),
-                        "'" + part.path("type") + "' is '" + type + "', only text is supported");
+                        "'" + part.path("type") + "' is '" + BadRequestException.shown(type) + "', only text is supported");
             }
             texts.add(part.requiredText("text"));
             part.refuseUnread(UnservedFields.NOTHING);

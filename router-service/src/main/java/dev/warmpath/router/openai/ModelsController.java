@@ -63,7 +63,8 @@ final class ModelsController {
         String id = name.substring(1);
         @Nullable ServedModel served = fleet.model(id);
         if (served == null) {
-            throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model", "the model '" + id + "' is not served here");
+            throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model",
+                    "the model '" + BadRequestException.shown(id) + "' is not served here");
         }
         return Model.of(served);
     }

@@ -66,7 +66,7 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
         Fault fault = bad.fault();
         int status = switch (fault) {
             case INVALID_VALUE, MISSING_VALUE, UNKNOWN_PARAMETER, UNSUPPORTED_PARAMETER, CONTEXT_LENGTH_EXCEEDED,
-                    INVALID_JSON -> 400;
+                    INVALID_JSON, INCOMPLETE_BODY -> 400;
             case MODEL_NOT_FOUND -> 404;
             case BODY_TOO_LARGE -> 413;
             case UNSUPPORTED_MEDIA_TYPE -> 415;
@@ -102,7 +102,7 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
         String message = switch (status) {
             case 404 -> "this path is not served";
             case 406 -> "answers are application/json or text/event-stream, which 'accept' leaves out";
-            default -> detail == null ? phrase : detail;
+            default -> detail == null ? phrase : BadRequestException.shown(detail);
         };
         return error(status, status < 500 ? INVALID_REQUEST : API_ERROR, code, message);
     }

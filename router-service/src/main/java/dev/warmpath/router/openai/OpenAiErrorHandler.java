@@ -1,18 +1,29 @@
 package dev.warmpath.router.openai;
 
+import dev.warmpath.router.openai.OpenStream.BrokenOffException;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import java.io.IOException;
+import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.core.annotation.Order;
 import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
 import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import org.springframework.stereotype.Component;
 import org.springframework.web.ErrorResponse;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebExceptionHandler;
 import reactor.core.publisher.Mono;
+import reactor.netty.channel.AbortedException;
+import reactor.netty.http.server.HttpServerResponse;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Answers every error on the public port with OpenAI's error object, Spring's own errors included. */
@@ -36,8 +47,18 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
         // the management port has a context of its own, which inherits this handler and has its own error bodies
         boolean isPublic = exchange.getApplicationContext() == publicContext;
         ServerHttpResponse response = exchange.getResponse();
-        if (!isPublic || response.isCommitted()) {
+        if (!isPublic) {
             return Mono.error(error);
+        }
+        if (response.isCommitted()) {
+            logLate(exchange, error);
+            return close(response, error instanceof BrokenOffException);
+        }
+        HttpServerResponse server = ServerHttpResponseDecorator.getNativeResponse(response);
+        if (server.hasSentHeaders()) {
+            // the server beneath has answered what it could not read, and nothing can be added to that
+            response.setStatusCode(HttpStatus.BAD_REQUEST);
+            return close(response, true).then(Mono.never());
         }
         OpenAiError answer = OpenAiError.of(error);
         logIfOurs(exchange, answer, error);
@@ -57,6 +78,32 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
         byte[] body = json.writeValueAsBytes(answer.body());
         headers.setContentLength(body.length);
         return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(body)));
+    }
+
+    private static void logLate(ServerWebExchange exchange, Throwable error) {
+        String request = RequestIdFilter.requestId(exchange);
+        switch (error) {
+            case BrokenOffException told -> log.warn("Request {}: {}", request, told.getMessage());
+            case AbortedException _, IOException _, TimeoutException _ ->
+                    log.debug("Request {} has nobody who reads its answer: {}", request, error.toString());
+            default -> log.error("Request {} failed in the router after its first byte", request, error);
+        }
+    }
+
+    /**
+     * Status and headers are out: that the answer is not whole can only be told by a connection that breaks.
+     *
+     * @param afterWriting false if what was written is not taken
+     */
+    private static Mono<Void> close(ServerHttpResponse response, boolean afterWriting) {
+        HttpServerResponse server = ServerHttpResponseDecorator.getNativeResponse(response);
+        return Mono.create(done -> server.withConnection(connection -> {
+            Channel channel = connection.channel();
+            ChannelHandlerContext first = channel.pipeline().firstContext();
+            ChannelFuture last = afterWriting && first != null
+                    ? first.writeAndFlush(Unpooled.EMPTY_BUFFER) : channel.newSucceededFuture();
+            last.addListener(_ -> channel.close().addListener(_ -> done.success()));
+        }));
     }
 
     private static void logIfOurs(ServerWebExchange exchange, OpenAiError answer, Throwable error) {

@@ -17,6 +17,7 @@ import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.stereotype.Component;
 import org.springframework.util.FastByteArrayOutputStream;
 import org.springframework.web.server.ServerWebExchange;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
@@ -62,7 +63,9 @@ final class RequestBodyReader {
 
     private static Mono<FastByteArrayOutputStream> gather(
             ServerHttpRequest request, long declaredBytes, BodyLimits.Limit limit, Permit permit) {
-        return request.getBody().collect(FastByteArrayOutputStream::new, (body, buffer) -> {
+        Flux<DataBuffer> arriving = request.getBody().onErrorMap(_ -> new BadRequestException(
+                Fault.INCOMPLETE_BODY, null, "the body broke off, or its chunks cannot be told apart"));
+        return arriving.collect(FastByteArrayOutputStream::new, (body, buffer) -> {
             try {
                 int bytes = body.size() + buffer.readableByteCount();
                 if (bytes > limit.bodyBytes()) {
@@ -99,7 +102,7 @@ final class RequestBodyReader {
     private static void refuseOtherThanPlainJson(HttpHeaders headers) {
         String encoding = headers.getFirst(HttpHeaders.CONTENT_ENCODING);
         if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
-            throw unsupported("content-encoding '" + encoding + "' is not supported, send the body as it is");
+            throw unsupported("content-encoding '" + BadRequestException.shown(encoding) + "' is not supported, send the body as it is");
         }
         String type = headers.getFirst(HttpHeaders.CONTENT_TYPE);
         try {
@@ -109,7 +112,7 @@ final class RequestBodyReader {
         } catch (InvalidMediaTypeException e) {
             // said below with the value
         }
-        throw unsupported("content-type is " + (type == null ? "missing" : "'" + type + "'")
+        throw unsupported("content-type is " + (type == null ? "missing" : "'" + BadRequestException.shown(type) + "'")
                 + ", it must be application/json");
     }
 

@@ -167,10 +167,11 @@ final class RequestFields {
             if (read.contains(name) || unserved.isNeutral(name, field.getValue())) {
                 continue;
             }
+            String fieldPath = path + BadRequestException.shown(name);
             throw unserved.knows(name)
-                    ? new BadRequestException(Fault.UNSUPPORTED_PARAMETER, path + name, "'" + path + name
+                    ? new BadRequestException(Fault.UNSUPPORTED_PARAMETER, fieldPath, "'" + fieldPath
                             + "' is not supported" + unserved.exceptNeutral(name))
-                    : new BadRequestException(Fault.UNKNOWN_PARAMETER, path + name, "'" + path + name
+                    : new BadRequestException(Fault.UNKNOWN_PARAMETER, fieldPath, "'" + fieldPath
                             + "' is not a known field");
         }
     }
