@@ -95,17 +95,25 @@ public abstract class RunningRouter {
 
     /** A worker that has joined and is ready. */
     protected FakeWorker join(String id) {
-        var worker = new FakeWorker(id);
-        workers.add(worker);
-        return join(worker);
+        return join(id, "");
     }
 
-    private FakeWorker join(FakeWorker worker) {
-        var model = new ModelDescription(MODEL, REVISION, PARTS, 1_700_000_000L, CONTEXT_LENGTH, VOCABULARY_SIZE);
+    /** The same, of the revision with these weights. */
+    protected FakeWorker join(String id, String weightsDigest) {
+        var worker = new FakeWorker(id);
+        workers.add(worker);
+        return join(worker, new RevisionParts(weightsDigest, PARTS.config(), PARTS.tokenizer(),
+                PARTS.tokenizerConfig(), PARTS.generationConfig(), PARTS.hashAlgorithm(), PARTS.hashSeed(),
+                PARTS.blockSize()));
+    }
+
+    private FakeWorker join(FakeWorker worker, RevisionParts parts) {
+        var model = new ModelDescription(
+                MODEL, parts.revision(), parts, 1_700_000_000L, CONTEXT_LENGTH, VOCABULARY_SIZE);
         var outcome = fleet.register(new Registration(
                 Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true));
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());
-        fleet.modelLoaded(REVISION, TOKENIZER);
+        fleet.modelLoaded(parts.revision(), TOKENIZER);
         return worker;
     }
 

@@ -6,8 +6,7 @@ package dev.warmpath.protocol.fleet;
  * @param name           what clients write as {@code model}
  * @param revision       {@link RevisionParts#revision()} of {@code parts}
  * @param parts          what the revision was computed from
- * @param createdSeconds when the weights were written, seconds since 1970: the newer of two revisions takes new
- *                       requests
+ * @param createdSeconds when the weights were written, seconds since 1970: for clients to see, it decides nothing
  * @param contextLength  most tokens of prompt and answer together
  * @param vocabularySize token ids run from 0 to this less one
  */

@@ -18,8 +18,11 @@ import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.routing.RouteDecision;
 import dev.warmpath.router.routing.RouteResult;
+import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Flux;
@@ -41,6 +44,9 @@ import reactor.core.publisher.Mono;
  */
 @Component
 public final class CompletionFlow {
+
+    /** Of a model, that one request is sent to, the first included. */
+    private static final int MAX_REVISIONS = 3;
 
     private final Fleet fleet;
     private final PromptTokenizer tokenizer;
@@ -75,11 +81,43 @@ public final class CompletionFlow {
     }
 
     private Flux<CompletionEvent> answer(CompletionRequest request, Permit permit) {
-        ServedModel model = servedModel(request.model());
+        return answer(request, permit, servedModel(request.model(), request.prompt()), Set.of());
+    }
+
+    /** @param failed revisions that could not answer it before */
+    private Flux<CompletionEvent> answer(
+            CompletionRequest request, Permit permit, ServedModel model, Set<String> failed) {
         waitingRoom.refuseIfHopeless(model);
+        var hasText = new AtomicBoolean();
         return tokenizer.tokenize(model, request.prompt(), permit)
                 .map(tokens -> hash(model, tokens))
-                .flatMapMany(prompt -> detokenize(request, prompt, dispatch(request, prompt)));
+                .flatMapMany(prompt -> detokenize(request, prompt, dispatch(request, prompt)))
+                .doOnNext(event -> hasText.compareAndSet(false, !(event instanceof CompletionEvent.Routed)))
+                .onErrorResume(DispatchException.class, e -> hasText.get() ? Flux.error(e)
+                        : answerElsewhere(request, permit, plus(failed, model.revision()), e));
+    }
+
+    /**
+     * What no worker of a revision could begin to answer, or what was tokenized for one that has just lost its last
+     * worker, is tokenized once more for another one, if operators allow one.
+     */
+    private Flux<CompletionEvent> answerElsewhere(
+            CompletionRequest request, Permit permit, Set<String> failed, DispatchException failure) {
+        boolean mayHelp = failure.failure() instanceof NoWorker || failure.failure().isRetryable();
+        @Nullable ServedModel other = mayHelp && failed.size() < MAX_REVISIONS
+                ? fleet.model(request.model(), request.prompt().beginning(), failed) : null;
+        if (other == null) {
+            return Flux.error(failure);
+        }
+        metrics.retried(failure.failure().cause());
+        return answer(request, permit, other, failed)
+                .onErrorMap(BadRequestException.class, _ -> failure);      // it was good enough for the first
+    }
+
+    private static Set<String> plus(Set<String> some, String one) {
+        Set<String> all = new HashSet<>(some);
+        all.add(one);
+        return all;
     }
 
     private HashedPrompt hash(ServedModel model, int[] tokens) {
@@ -114,7 +152,7 @@ public final class CompletionFlow {
     /** What {@link #complete} would do with this request now, up to the choice of a worker. */
     public Mono<RouteExplanation> explain(CompletionRequest request, Permit permit) {
         return Mono.defer(() -> {
-            ServedModel model = servedModel(request.model());
+            ServedModel model = servedModel(request.model(), request.prompt());
             return tokenizer.tokenize(model, request.prompt(), permit)
                     .map(tokens -> explain(request, hash(model, tokens)));
         });
@@ -130,17 +168,19 @@ public final class CompletionFlow {
     }
 
     /**
-     * The newest revision of a model that can be asked now.
+     * The revision of a model that takes this prompt now.
      *
      * @throws BadRequestException if the fleet serves other models, but none of this name
-     * @throws DispatchException   if it serves none at all, so that the name may well be right
+     * @throws DispatchException   if it serves none at all, so that the name may well be right, or if operators keep
+     *                             new requests from all that it has of this one
      */
-    public ServedModel servedModel(String name) {
-        @Nullable ServedModel model = fleet.model(name);
+    public ServedModel servedModel(String name, Prompt prompt) {
+        @Nullable ServedModel model = fleet.model(name, prompt.beginning(), Set.of());
         if (model != null) {
             return model;
         }
-        if (fleet.models().isEmpty()) {
+        List<ServedModel> served = fleet.models();
+        if (served.isEmpty() || served.stream().anyMatch(each -> each.name().equals(name))) {
             throw new DispatchException(new NoWorker());
         }
         throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model", "the model '" + BadRequestException.shown(name) + "' is not served here");

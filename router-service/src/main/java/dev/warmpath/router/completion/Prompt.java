@@ -1,7 +1,9 @@
 package dev.warmpath.router.completion;
 
 import dev.warmpath.router.tokenization.template.ChatMessage;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 
 /** What a client asks to be continued. */
 public sealed interface Prompt {
@@ -9,6 +11,37 @@ public sealed interface Prompt {
     /** Name of the request's field that it came in. */
     default String field() {
         return this instanceof Chat ? "messages" : "prompt";
+    }
+
+    /** How much of a text or of a message tells conversations apart: UTF-16 units. */
+    int MAX_BEGINNING = 1_024;
+    int MAX_BEGINNING_IDS = 256;
+
+    /**
+     * What the turns of one conversation have in common and others hardly do: of a chat the messages up to the first of
+     * the user, of a text its beginning. A shorter text that grows becomes another one, which costs little.
+     */
+    default long beginning() {
+        return switch (this) {
+            case Text text -> hash(text.text());
+            case Tokens tokens -> Arrays.hashCode(Arrays.copyOf(tokens.ids(), Math.min(tokens.ids().length,
+                    MAX_BEGINNING_IDS)));
+            case Chat chat -> {
+                long hash = 0;
+                for (ChatMessage message : chat.messages()) {
+                    hash = hash * 31 + message.role().hashCode();
+                    hash = hash * 31 + hash(Objects.requireNonNullElse(message.content(), ""));
+                    if (message.role().equals("user")) {
+                        break;
+                    }
+                }
+                yield hash;
+            }
+        };
+    }
+
+    private static long hash(String text) {
+        return text.substring(0, Math.min(text.length(), MAX_BEGINNING)).hashCode();
     }
 
     /**

@@ -11,10 +11,11 @@ import dev.warmpath.router.prefix.WorkerKeys;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
@@ -35,6 +36,10 @@ public final class Fleet {
     private static final Logger log = LoggerFactory.getLogger(Fleet.class);
     /** Revisions without workers that stay loaded, so that a restarted worker is ready at once. */
     private static final int MAX_IDLE_REVISIONS = 8;
+    /** Of a revision's capacity, while it is only tried out. */
+    private static final double TRIAL_SHARE = 0.01;
+    /** Revisions that operators may have spoken of at a time. */
+    private static final int MAX_WISHES = 256;
 
     private final PrefixIndex index;
     private final RegistrationCheck check;
@@ -45,10 +50,18 @@ public final class Fleet {
     private final int maxWorkers;
     private final Map<String, FleetWorker> workers = new LinkedHashMap<>();
     private final Map<String, Revision> revisions = new LinkedHashMap<>();
+    private final RevisionWishes wishes;
+    /** Epoch by id of workers that operators drain: another life of the worker is not meant. */
+    private final Map<String, Long> drainedLives = new LinkedHashMap<>();
 
     /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
     public Fleet(PrefixIndex index, RegistrationCheck check, Duration leaseDuration, int maxWorkers,
             LongSupplier nanoTime, WorkerProbe probe) {
+        this(index, check, leaseDuration, maxWorkers, nanoTime, probe, new RevisionWishes(Map.of(), Map.of()));
+    }
+
+    Fleet(PrefixIndex index, RegistrationCheck check, Duration leaseDuration, int maxWorkers, LongSupplier nanoTime,
+            WorkerProbe probe, RevisionWishes wishes) {
         this.index = index;
         this.check = check;
         this.nanoTime = nanoTime;
@@ -56,24 +69,67 @@ public final class Fleet {
         this.probe = probe;
         this.leaseNanos = leaseDuration.toNanos();
         this.maxWorkers = maxWorkers;
+        this.wishes = wishes;
+    }
+
+    /** With the bounds and the first wishes of the settings. */
+    public static Fleet of(FleetProperties properties, PrefixIndex index, RegistrationCheck check,
+            LongSupplier nanoTime, WorkerProbe probe) {
+        return new Fleet(index, check, properties.leaseDuration(), properties.maxWorkers(), nanoTime, probe,
+                new RevisionWishes(properties.revisionWeights(), properties.pinnedRevisions()));
     }
 
     // ---- what requests need
 
-    /** The newest revision of that model with a ready worker, or null. */
+    /** Of the revisions that take new requests for that model the one with the largest share, or null. */
     public synchronized @Nullable ServedModel model(String name) {
-        ServedModel newest = null;
-        for (ServedModel model : models()) {
-            if (model.name().equals(name) && (newest == null || NEWER.compare(model, newest) > 0)) {
-                newest = model;
-            }
-        }
-        return newest;
+        return weights(name, Set.of()).entrySet().stream()
+                .max(Map.Entry.<ServedModel, Double>comparingByValue()
+                        .thenComparing(each -> each.getKey().revision()))
+                .map(Map.Entry::getKey).orElse(null);
     }
 
-    private static final Comparator<ServedModel> NEWER =
-            Comparator.<ServedModel>comparingLong(model -> model.description().createdSeconds())
-                    .thenComparing(ServedModel::revision);
+    /**
+     * The revision that takes this conversation: {@link RevisionShares}, by the capacity of ready and healthy workers,
+     * unless an operator pins, weights or drains one.
+     *
+     * @param beginning of the conversation; equal ones go together
+     * @param excluded  revisions that have failed this request already
+     * @return null if nobody can serve it
+     */
+    public synchronized @Nullable ServedModel model(String name, long beginning, Set<String> excluded) {
+        return RevisionShares.choose(weights(name, excluded), beginning);
+    }
+
+    /** What counts of each revision that may be asked, above 0. */
+    private Map<ServedModel, Double> weights(String name, Set<String> excluded) {
+        Map<ServedModel, Double> healthy = new LinkedHashMap<>();
+        Map<ServedModel, Double> ready = new LinkedHashMap<>();
+        long now = nanoTime.getAsLong();
+        for (ServedModel model : models()) {
+            String revision = model.revision();
+            if (model.name().equals(name) && !excluded.contains(revision) && wishes.allows(name, revision)) {
+                double weight = wishes.weight(revision);
+                ready.put(model, weight * capacity(workers(model), now, /* healthyOnly */ false));
+                healthy.put(model, weight * capacity(workers(model), now, /* healthyOnly */ true));
+            }
+        }
+        healthy.values().removeIf(weight -> weight <= 0);
+        return healthy.isEmpty() ? ready : healthy;
+    }
+
+    /** Sequences. A worker whose trial is due counts a little, or nobody would ever find out that it has recovered. */
+    private static double capacity(List<FleetWorker> workers, long now, boolean healthyOnly) {
+        double sequences = 0;
+        for (FleetWorker worker : workers) {
+            sequences += worker.maxSequences() * (!healthyOnly ? 1 : switch (worker.health().state(now)) {
+                case HEALTHY -> 1;
+                case ON_TRIAL -> TRIAL_SHARE;
+                case EJECTED, UNREACHABLE -> 0;
+            });
+        }
+        return sequences;
+    }
 
     /** Every revision with a ready worker. */
     public synchronized List<ServedModel> models() {
@@ -176,6 +232,81 @@ public final class Fleet {
     /** Workers whose batches come that way. */
     public synchronized int followedBy(EventSource source) {
         return (int) workers.values().stream().filter(worker -> worker.eventSource() == source).count();
+    }
+
+    // ---- what operators ask and want
+
+    /** All revisions of all models that have a worker. */
+    public synchronized List<RevisionView> revisionViews() {
+        expireLeases();
+        long now = nanoTime.getAsLong();
+        List<RevisionView> views = new ArrayList<>();
+        for (Revision revision : revisions.values()) {
+            String name = revision.description().name();
+            String id = revision.description().revision();
+            List<FleetWorker> members = membersOf(id);
+            if (!members.isEmpty()) {
+                ServedModel model = revision.model();
+                List<FleetWorker> ready = model == null ? List.of() : workers(model);
+                Map<ServedModel, Double> weights = weights(name, Set.of());
+                double all = weights.values().stream().mapToDouble(Double::doubleValue).sum();
+                double own = model == null ? 0 : weights.getOrDefault(model, 0.0);
+                views.add(new RevisionView(name, id, members.size(), ready.size(), capacity(ready, now, true),
+                        wishes.weight(id), wishes.isPinned(name, id), own == 0 ? 0 : own / all));
+            }
+        }
+        return views;
+    }
+
+    /**
+     * Sends nothing new to this life of a worker, or does so again. A worker that drains by itself goes on draining.
+     *
+     * @return false if it is not here
+     */
+    public synchronized boolean drainWorker(String id, boolean drain) {
+        FleetWorker worker = workers.get(id);
+        if (worker == null) {
+            return false;
+        }
+        worker.setDrainedByOperator(drain);
+        drainedLives.remove(id);
+        if (drain) {
+            drainedLives.put(id, worker.epoch());
+            drainedLives.keySet().stream().limit(Math.max(0, drainedLives.size() - maxWorkers)).toList()
+                    .forEach(drainedLives::remove);
+        }
+        return true;
+    }
+
+    /**
+     * @param weight how often the revision's capacity counts: 1 is usual, 0 drains it
+     * @return false if the revision is not known here, or too many have been spoken of
+     */
+    public synchronized boolean weighRevision(String revision, double weight) {
+        boolean known = revisions.containsKey(revision) && (weight == 1 || wishes.size() < MAX_WISHES);
+        if (known) {
+            wishes.setWeight(revision, weight);
+        }
+        return known;
+    }
+
+    /** Gives all new requests of its model to this revision, even if nobody serves it. @return as the weight's */
+    public synchronized boolean pinRevision(String revision) {
+        Revision known = revisions.get(revision);
+        if (known == null || wishes.size() >= MAX_WISHES) {
+            return false;
+        }
+        wishes.pin(known.description().name(), revision);
+        return true;
+    }
+
+    /** @return false if the revision is not known here */
+    public synchronized boolean unpinRevision(String revision) {
+        Revision known = revisions.get(revision);
+        if (known != null) {
+            wishes.unpin(known.description().name(), revision);
+        }
+        return known != null;
     }
 
     // ---- what links to workers need
@@ -339,6 +470,7 @@ public final class Fleet {
         var health = new WorkerHealth(registration.workerId(), nanoTime.getAsLong(), RandomGenerator.getDefault());
         var worker = new FleetWorker(registration, keys, events, health, leaseEnd());
         workers.put(worker.id(), worker);
+        worker.setDrainedByOperator(Objects.equals(drainedLives.get(worker.id()), worker.epoch()));
         revisions.computeIfAbsent(worker.revision(), revision -> new Revision(registration.model()));
         log.info("worker {} joins with model {} revision {}", worker, worker.model().name(), worker.revision());
         return worker;

@@ -107,7 +107,7 @@ public final class RegistrationCheck {
     private void checkModel(ModelDescription model) {
         matches("model.name", model.name(), MODEL_NAME);
         present("model.revision", model.revision());
-        // the newest revision takes all requests: one of the year 9999 could never be replaced
+        // clients are shown it; nothing is decided by it
         between("model.createdSeconds", model.createdSeconds(), 0, clock.instant().plus(CLOCK_SKEW).getEpochSecond());
         between("model.contextLength", model.contextLength(), 1, MAX_TOKENS);
         between("model.vocabularySize", model.vocabularySize(), 1, MAX_TOKENS);

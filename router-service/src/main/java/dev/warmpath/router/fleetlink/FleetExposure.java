@@ -21,18 +21,34 @@ final class FleetExposure {
             boolean ownPort = property.equals("server.address")
                     || environment.containsProperty("management.server.port");
             if (ownPort && !token.allowsBinding(address)) {
-                throw new FleetExposedException(property, address);
+                throw new FleetExposedException("warmpath.fleet.token", property, address,
+                        "register as a worker and read prompts");
             }
+        }
+    }
+
+    /** @throws FleetExposedException if operators have no token and the management port is bound to more than loopback */
+    static void checkManagement(FleetToken token, Environment environment) {
+        boolean ownPort = environment.containsProperty("management.server.port");
+        String property = ownPort ? "management.server.address" : "server.address";
+        String address = environment.getProperty(property);
+        if (!token.allowsBinding(address)) {
+            throw new FleetExposedException("warmpath.management.token", property, address,
+                    "drain workers and revisions");
         }
     }
 
     static final class FleetExposedException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 
-        FleetExposedException(String property, @Nullable String address) {
-            super("warmpath.fleet.token is not set, but " + property + " is "
+        private final String missing;
+
+        /** @param harm what anybody could do */
+        FleetExposedException(String missing, String property, @Nullable String address, String harm) {
+            super(missing + " is not set, but " + property + " is "
                     + (address == null ? "not set either, so the port is open to the network" : address)
-                    + "; anybody there could register as a worker and read prompts");
+                    + "; anybody there could " + harm);
+            this.missing = missing;
         }
     }
 
@@ -41,8 +57,8 @@ final class FleetExposure {
         @Override
         protected FailureAnalysis analyze(Throwable rootFailure, FleetExposedException cause) {
             return new FailureAnalysis(cause.getMessage(),
-                    "Set warmpath.fleet.token, the same on routers and workers; or, on one machine, bind both ports to "
-                            + "it: server.address=127.0.0.1 and management.server.address=127.0.0.1", cause);
+                    "Set " + cause.missing + ", the same on all processes that have it; or, on one machine, bind both "
+                            + "ports to it: server.address=127.0.0.1 and management.server.address=127.0.0.1", cause);
         }
     }
 }

@@ -26,12 +26,13 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Puts fleet, index and links together. The routes are wired by {@link FleetRoutes}, for the management port. */
 @Configuration(proxyBeanMethods = false)
-@EnableConfigurationProperties(RedisProperties.class)
+@EnableConfigurationProperties({RedisProperties.class, ManagementProperties.class})
 class FleetLinkConfiguration {
 
     @Bean
-    FleetToken fleetToken(FleetProperties properties, Environment environment) {
+    FleetToken fleetToken(FleetProperties properties, ManagementProperties management, Environment environment) {
         FleetToken token = FleetToken.of(properties.token());
+        FleetExposure.checkManagement(FleetToken.of(management.token()), environment);
         FleetExposure.check(token, environment);
         return token;
     }
@@ -50,8 +51,7 @@ class FleetLinkConfiguration {
     @Bean
     Fleet fleet(FleetProperties properties, FleetToken token, PrefixIndex index, RouterMetrics metrics) {
         var check = new RegistrationCheck(/* loopbackOnly */ token.isNone(), InstantSource.system());
-        var fleet = new Fleet(index, check, properties.leaseDuration(), properties.maxWorkers(), System::nanoTime,
-                new ConnectProbe());
+        var fleet = Fleet.of(properties, index, check, System::nanoTime, new ConnectProbe());
         metrics.watch(RouterMeter.INDEX_LAG,
                 () -> (double) fleet.longestOutOfStepNanos() / TimeUnit.SECONDS.toNanos(1));
         metrics.watch(RouterMeter.INDEX_LAG_BATCHES, fleet::mostBehindBatches);

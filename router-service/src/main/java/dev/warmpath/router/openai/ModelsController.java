@@ -13,7 +13,7 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
 
-/** The models that can be asked now: of each name, the revision that takes new requests. */
+/** The models that can be asked now: of each name, the revision that takes most of the new requests. */
 @RestController
 final class ModelsController {
 

@@ -38,7 +38,7 @@ final class TokensController {
                     ? ChatRequest.readPrompt(body)
                     : TextRequest.readPrompt(body, body.flag("add_special_tokens", true));
             body.refuseUnread(UnservedFields.OF_TOKENIZE);
-            ServedModel served = flow.servedModel(model);
+            ServedModel served = flow.servedModel(model, prompt);
             return tokenizer.tokenize(served, prompt, permit)
                     .map(ids -> new Tokenized(ids.length, served.description().contextLength(), ids));
         });
@@ -53,7 +53,7 @@ final class TokensController {
             if (ids == null) {
                 throw body.missing("tokens");
             }
-            return tokenizer.detokenize(flow.servedModel(model), ids, permit).map(Detokenized::new);
+            return tokenizer.detokenize(flow.servedModel(model, new Prompt.Tokens(ids)), ids, permit).map(Detokenized::new);
         });
     }
 }

@@ -31,6 +31,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -171,21 +172,87 @@ class FleetTest {
     }
 
     @Test
-    void the_newest_revision_with_a_ready_worker_takes_new_requests() {
+    void revisions_share_conversations_by_ready_capacity_whatever_the_date_of_their_files() {
         ModelDescription newer = model("tiny", parts(SHA_B), 2_000);
         ready(registration("old", 1));
         FleetWorker update = join(registration("new", 1, newer));
         fleet.modelLoaded(newer.revision(), TOKENIZER);
-        assertThat(fleet.model("tiny").revision()).isEqualTo(MODEL.revision());
+        assertThat(shareOf(newer)).as("nobody of it is ready").isZero();
 
         fleet.indexed(update);
-        ServedModel model = fleet.model("tiny");
-        assertThat(model.revision()).isEqualTo(newer.revision());
-        assertThat(fleet.workers(model)).containsExactly(update);
+        assertThat(shareOf(newer)).as("8 sequences each").isBetween(450, 550);
         assertThat(fleet.models()).hasSize(2);
+        assertThat(fleet.revisionViews()).extracting(RevisionView::share).containsExactly(0.5, 0.5);
+        ServedModel before = fleet.model("tiny", 42, Set.of());
+        assertThat(fleet.model("tiny", 42, Set.of())).isEqualTo(before);
+        assertThat(fleet.model("tiny", 42, Set.of(before.revision()))).isNotEqualTo(before).isNotNull();
 
         fleet.remove(update, "test");
-        assertThat(fleet.model("tiny").revision()).isEqualTo(MODEL.revision());
+        assertThat(shareOf(newer)).isZero();
+        assertThat(shareOf(MODEL)).isEqualTo(1_000);
+    }
+
+    @Test
+    void a_revision_whose_workers_are_ejected_gets_no_conversation_while_another_is_well() {
+        ModelDescription newer = model("tiny", parts(SHA_B), 2_000);
+        FleetWorker old = ready(registration("old", 1));
+        FleetWorker broken = ready(registration("new", 1, newer));
+        broken.health().probeUnanswered("silent");
+        broken.health().probeUnanswered("silent");
+        broken.health().probeUnanswered("silent");
+        assertThat(broken.health().state(0)).isEqualTo(HealthState.UNREACHABLE);
+
+        assertThat(shareOf(newer)).isZero();
+        fleet.remove(old, "test");
+        assertThat(shareOf(newer)).as("better a sick one than none").isEqualTo(1_000);
+    }
+
+    @Test
+    void operators_weigh_drain_and_pin_revisions() {
+        ModelDescription newer = model("tiny", parts(SHA_B), 2_000);
+        ready(registration("old", 1));
+        FleetWorker update = ready(registration("new", 1, newer));
+
+        assertThat(fleet.weighRevision(newer.revision(), 0.25)).isTrue();
+        assertThat(shareOf(newer)).as("2 of 10").isBetween(150, 250);
+        fleet.weighRevision(newer.revision(), 0);
+        assertThat(shareOf(newer)).isZero();
+        fleet.weighRevision(newer.revision(), 1);
+        assertThat(fleet.pinRevision(newer.revision())).isTrue();
+        assertThat(shareOf(newer)).isEqualTo(1_000);
+        fleet.remove(update, "test");
+        assertThat(fleet.model("tiny")).as("pinned means this one or none").isNull();
+        fleet.unpinRevision(newer.revision());
+        assertThat(shareOf(MODEL)).isEqualTo(1_000);
+        assertThat(fleet.weighRevision("unknown", 0)).isFalse();
+        assertThat(fleet.pinRevision("unknown")).isFalse();
+    }
+
+    @Test
+    void an_operator_drains_one_life_of_a_worker_through_an_ended_lease_and_takes_it_back() {
+        ready(registration("w", 1));
+        assertThat(fleet.drainWorker("nobody", true)).isFalse();
+        assertThat(fleet.drainWorker("w", true)).isTrue();
+        assertThat(fleet.models()).isEmpty();
+        assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.DRAINING);
+
+        fleet.remove(fleet.everyone().getFirst(), "its lease has ended");
+        ready(registration("w", 1));
+        assertThat(fleet.models()).as("the same life has come back").isEmpty();
+        fleet.drainWorker("w", false);
+        assertThat(fleet.models()).hasSize(1);
+        fleet.drainWorker("w", true);
+        ready(registration("w", 2));
+        assertThat(fleet.models()).as("another life").hasSize(1);
+    }
+
+    /** Of 1,000 conversations. */
+    private int shareOf(ModelDescription revision) {
+        int share = 0;
+        for (long beginning = 0; beginning < 1_000; beginning++) {
+            share += fleet.model("tiny", beginning, Set.of()).revision().equals(revision.revision()) ? 1 : 0;
+        }
+        return share;
     }
 
     @Test
@@ -272,8 +339,8 @@ class FleetTest {
 
     @Test
     void every_field_is_checked_and_the_refusal_names_it() {
-        assertInvalid(with("protocolVersion", 2), RefusalReason.PROTOCOL_VERSION,
-                "worker speaks protocol version 2, this router 1");
+        assertInvalid(with("protocolVersion", 1), RefusalReason.PROTOCOL_VERSION,
+                "worker speaks protocol version 1, this router 2");
         assertInvalid(with("workerId", "a:b"), RefusalReason.INVALID,
                 "workerId 'a:b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
         assertInvalid(with("workerId", "a\nb"), RefusalReason.INVALID,
@@ -371,7 +438,7 @@ class FleetTest {
     /** A right registration with one field replaced. */
     private static Registration with(String field, Object value) {
         return new Registration(
-                field.equals("protocolVersion") ? (int) value : 1,
+                field.equals("protocolVersion") ? (int) value : Protocol.VERSION,
                 field.equals("workerId") ? (String) value : "w",
                 field.equals("epoch") ? (long) value : 1,
                 field.equals("baseUrl") ? (URI) value : URI.create("http://127.0.0.1:9"),

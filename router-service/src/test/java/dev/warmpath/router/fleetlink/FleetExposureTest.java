@@ -31,6 +31,18 @@ class FleetExposureTest {
                 .doesNotThrowAnyException();
     }
 
+    @Test
+    void without_a_token_for_operators_the_management_port_must_be_bound_to_loopback() {
+        var open = new MockEnvironment().withProperty("server.address", "127.0.0.1")
+                .withProperty("management.server.port", "9080").withProperty("management.server.address", "0.0.0.0");
+        assertThatThrownBy(() -> FleetExposure.checkManagement(FleetToken.NONE, open))
+                .hasMessage("warmpath.management.token is not set, but management.server.address is 0.0.0.0; anybody "
+                        + "there could drain workers and revisions");
+        assertThatCode(() -> FleetExposure.checkManagement(FleetToken.of("boss"), open)).doesNotThrowAnyException();
+        assertThatCode(() -> FleetExposure.checkManagement(FleetToken.NONE, new MockEnvironment()
+                .withProperty("server.address", "127.0.0.1"))).doesNotThrowAnyException();
+    }
+
     private static void assertRefused(MockEnvironment environment, String message) {
         assertThatThrownBy(() -> FleetExposure.check(FleetToken.NONE, environment)).hasMessage(message);
     }

@@ -42,7 +42,8 @@ import tools.jackson.databind.json.JsonMapper;
 /** Both ports are open, as in production. */
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
     "server.address=127.0.0.1", "management.server.address=127.0.0.1", "management.server.port=0",
-    "management.endpoints.web.exposure.include=workers", "warmpath.fleet.token=hush"})
+    "management.endpoints.web.exposure.include=workers,revisions", "warmpath.fleet.token=hush",
+    "warmpath.management.token=boss"})
 class FleetRoutesTest {
 
     @SpringBootApplication
@@ -99,6 +100,54 @@ class FleetRoutesTest {
         while (!fleet.snapshot().isEmpty()) {
             Thread.sleep(5);
         }
+    }
+
+    @Test
+    void an_operator_drains_a_worker_and_weighs_and_pins_a_revision_and_sees_it() throws Exception {
+        try (var worker = new FakeWorker("w", 7)) {
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);
+            while (fleet.model("tiny") == null) {
+                Thread.sleep(5);
+            }
+            String drain = "/internal/v1/workers/w/drain";
+            String revision = "/internal/v1/revisions/" + fleet.model("tiny").revision();
+
+            assertThat(operator("PUT", drain, "Bearer boss")).isEqualTo(204);
+            assertThat(get("/actuator/workers").body()).contains("\"draining\"");
+            assertThat(operator("DELETE", drain, "Bearer boss")).isEqualTo(204);
+            assertThat(get("/actuator/workers").body()).doesNotContain("\"draining\"");
+
+            assertThat(operator("PUT", revision + "/drain", "Bearer boss")).isEqualTo(204);
+            assertThat(fleet.model("tiny")).isNull();
+            assertThat(operator("PUT", revision + "/weight?value=0.5", "Bearer boss")).isEqualTo(204);
+            assertThat(operator("PUT", revision + "/pin", "Bearer boss")).isEqualTo(204);
+            JsonNode seen = json.readTree(get("/actuator/revisions").body()).get("revisions").get(0);
+            assertThat(seen.get("weight").asDouble()).isEqualTo(0.5);
+            assertThat(seen.get("pinned").asBoolean()).isTrue();
+            assertThat(seen.get("share").asDouble()).isEqualTo(1);
+            assertThat(operator("DELETE", revision + "/pin", "Bearer boss")).isEqualTo(204);
+            assertThat(operator("DELETE", revision + "/weight", "Bearer boss")).isEqualTo(204);
+            assertThat(fleet.revisionViews().getFirst().pinned()).isFalse();
+
+            assertThat(operator("PUT", "/internal/v1/workers/nobody/drain", "Bearer boss")).isEqualTo(404);
+            assertThat(operator("PUT", revision + "/weight?value=-1", "Bearer boss")).isEqualTo(400);
+            assertThat(operator("PUT", revision + "/weight?value=NaN", "Bearer boss")).isEqualTo(400);
+            for (String wrong : new String[] {"", "Bearer hush", "boss"}) {
+                assertThat(operator("PUT", drain, wrong)).isEqualTo(401);
+            }
+            assertThat(operator("PUT", drain, "Bearer boss", "Origin", "http://evil.example")).isEqualTo(403);
+            assertThat(fleet.everyone().getFirst().isDraining()).isFalse();
+        }
+        while (!fleet.snapshot().isEmpty()) {
+            Thread.sleep(5);
+        }
+    }
+
+    private int operator(String method, String path, String authorization, String... headers)
+            throws IOException, InterruptedException {
+        HttpRequest.Builder request = HttpRequest.newBuilder(uri("local.management.port", path))
+                .method(method, HttpRequest.BodyPublishers.noBody()).header("Authorization", authorization);
+        return send(headers.length == 0 ? request : request.headers(headers)).statusCode();
     }
 
     @Test

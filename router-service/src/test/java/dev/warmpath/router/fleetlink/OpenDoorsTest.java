@@ -12,7 +12,7 @@ import org.springframework.context.annotation.Import;
 /** A whole router with a token, asked by somebody who has none. */
 @Import(Doors.class)
 @SpringBootTest(classes = RouterApplication.class, webEnvironment = WebEnvironment.RANDOM_PORT, properties = {
-    "warmpath.fleet.token=hush", "management.server.port=0",
+    "warmpath.fleet.token=hush", "warmpath.management.token=boss", "management.server.port=0",
 })
 class OpenDoorsTest {
 
@@ -44,6 +44,9 @@ class OpenDoorsTest {
                 "GET /actuator/prometheus: public 404, management 200",
                 "HEAD /actuator/prometheus: public 404, management 200",
                 "OPTIONS /actuator/prometheus: public 404, management 200",
+                "GET /actuator/revisions: public 404, management 200",
+                "HEAD /actuator/revisions: public 404, management 200",
+                "OPTIONS /actuator/revisions: public 404, management 200",
                 "GET /actuator/workers: public 404, management 200",
                 "HEAD /actuator/workers: public 404, management 200",
                 "OPTIONS /actuator/workers: public 404, management 200",
@@ -59,6 +62,22 @@ class OpenDoorsTest {
                 "HEAD /internal/v1/registrations: public 404, management 404",
                 "OPTIONS /internal/v1/registrations: public 404, management 404",
                 "POST /internal/v1/registrations: public 404, management 401",
+                "DELETE /internal/v1/revisions/{id}/drain: public 404, management 401",
+                "HEAD /internal/v1/revisions/{id}/drain: public 404, management 404",
+                "OPTIONS /internal/v1/revisions/{id}/drain: public 404, management 404",
+                "PUT /internal/v1/revisions/{id}/drain: public 404, management 401",
+                "DELETE /internal/v1/revisions/{id}/pin: public 404, management 401",
+                "HEAD /internal/v1/revisions/{id}/pin: public 404, management 404",
+                "OPTIONS /internal/v1/revisions/{id}/pin: public 404, management 404",
+                "PUT /internal/v1/revisions/{id}/pin: public 404, management 401",
+                "DELETE /internal/v1/revisions/{id}/weight: public 404, management 401",
+                "HEAD /internal/v1/revisions/{id}/weight: public 404, management 404",
+                "OPTIONS /internal/v1/revisions/{id}/weight: public 404, management 404",
+                "PUT /internal/v1/revisions/{id}/weight: public 404, management 401",
+                "DELETE /internal/v1/workers/{id}/drain: public 404, management 401",
+                "HEAD /internal/v1/workers/{id}/drain: public 404, management 404",
+                "OPTIONS /internal/v1/workers/{id}/drain: public 404, management 404",
+                "PUT /internal/v1/workers/{id}/drain: public 404, management 401",
                 "HEAD /tokenize: public 405, management 404",
                 "OPTIONS /tokenize: public 200, management 404",
                 "POST /tokenize: public 400, management 404",

@@ -58,9 +58,8 @@ public final class ModelFiles {
     }
 
     /**
-     * What this worker registers. {@code createdSeconds} is the latest modification time of a weights file: of two
-     * revisions, the one whose weights were written later is newer, so a deployment must not keep old times on new
-     * files.
+     * What this worker registers. {@code createdSeconds} is the latest modification time of a weights file: clients are
+     * shown it, and nothing is decided by it.
      */
     public ModelDescription description() {
         return description;

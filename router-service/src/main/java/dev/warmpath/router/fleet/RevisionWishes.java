@@ -1,0 +1,60 @@
+package dev.warmpath.router.fleet;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What operators want of revisions: weights, drained ones have weight 0, and of a model the one that is pinned. In this
+ * router's memory only; it begins with the settings. Guarded by {@link Fleet}'s lock.
+ */
+final class RevisionWishes {
+
+    private static final double USUAL_WEIGHT = 1;
+
+    private final Map<String, Double> weights;
+    private final Map<String, String> pins;
+
+    /**
+     * @param weights by revision
+     * @param pins    revision by model name
+     */
+    RevisionWishes(Map<String, Double> weights, Map<String, String> pins) {
+        this.weights = new LinkedHashMap<>(weights);
+        this.pins = new LinkedHashMap<>(pins);
+    }
+
+    double weight(String revision) {
+        return weights.getOrDefault(revision, USUAL_WEIGHT);
+    }
+
+    /** @param weight the usual one takes no room: only revisions that somebody has spoken of are remembered */
+    void setWeight(String revision, double weight) {
+        if (weight == USUAL_WEIGHT) {
+            weights.remove(revision);
+        } else {
+            weights.put(revision, weight);
+        }
+    }
+
+    void pin(String model, String revision) {
+        pins.put(model, revision);
+    }
+
+    void unpin(String model, String revision) {
+        pins.remove(model, revision);
+    }
+
+    boolean isPinned(String model, String revision) {
+        return revision.equals(pins.get(model));
+    }
+
+    /** Whether new requests may go there at all. */
+    boolean allows(String model, String revision) {
+        return weight(revision) > 0 && (!pins.containsKey(model) || isPinned(model, revision));
+    }
+
+    /** Revisions that somebody has spoken of. */
+    int size() {
+        return weights.size() + pins.size();
+    }
+}

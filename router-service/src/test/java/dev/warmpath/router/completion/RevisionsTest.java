@@ -1,0 +1,65 @@
+package dev.warmpath.router.completion;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.router.FakeWorker;
+import dev.warmpath.router.RunningRouter;
+import java.net.http.HttpResponse;
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Two revisions of one model, a worker each. */
+class RevisionsTest extends RunningRouter {
+
+    private static final String OTHER_WEIGHTS = "b".repeat(64);
+
+    @Test
+    void new_chats_are_shared_and_each_stays_where_it_began() {
+        join("old").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+        join("new", OTHER_WEIGHTS).doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+
+        Set<String> workers = new HashSet<>();
+        for (int chat = 0; chat < 40; chat++) {
+            String worker = answeredBy(prompt(chat));
+            assertThat(answeredBy(prompt(chat))).isEqualTo(worker);
+            workers.add(worker);
+        }
+        assertThat(workers).containsExactlyInAnyOrder("old", "new");
+    }
+
+    @Test
+    void a_broken_newcomer_fails_nobody_while_another_revision_is_well() {
+        join("old").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+        FakeWorker broken = join("new", OTHER_WEIGHTS)
+                .doing(FakeWorker.refusing(500, FailureReason.ENGINE_FAILURE, "broken"));
+
+        for (int chat = 0; chat < 40; chat++) {
+            assertThat(answeredBy(prompt(chat))).isEqualTo("old");
+        }
+        assertThat(broken.requests()).as("it had its share of them at first").isNotEmpty();
+    }
+
+    @Test
+    void a_request_whose_revision_loses_its_last_worker_meanwhile_is_tokenized_for_another_one() {
+        join("old").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+        FakeWorker leaving = join("new", OTHER_WEIGHTS);
+        leaving.close();                                           // its lease runs on, its address refuses
+
+        for (int chat = 0; chat < 40; chat++) {
+            assertThat(answeredBy(prompt(chat))).isEqualTo("old");
+        }
+    }
+
+    private String answeredBy(String body) {
+        HttpResponse<String> answer = post("/v1/completions", body);
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+        return answer.headers().firstValue("x-warmpath-worker").orElse("");
+    }
+
+    private static String prompt(int number) {
+        return "{'model':'tiny','prompt':[" + (20 + number) + "],'max_tokens':1}";
+    }
+}
