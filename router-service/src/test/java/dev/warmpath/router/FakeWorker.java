@@ -1,5 +1,7 @@
 package dev.warmpath.router;
 
+import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Handshake;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
@@ -33,6 +35,9 @@ public final class FakeWorker implements AutoCloseable {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
+    /** As {@link RunningRouter} registers it. */
+    private static final long EPOCH = 7;
+
     /** What the worker does with a request. */
     @FunctionalInterface
     public interface Script {
@@ -52,7 +57,8 @@ public final class FakeWorker implements AutoCloseable {
                     openConnections.incrementAndGet();
                     channel.closeFuture().addListener(_ -> openConnections.decrementAndGet());
                 })
-                .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate))
+                .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate)
+                        .get(Protocol.HANDSHAKE_PATH, this::shakeHands))
                 .bindNow();
     }
 
@@ -194,6 +200,14 @@ public final class FakeWorker implements AutoCloseable {
     private static Publisher<Void> send(HttpServerResponse response, Flux<String> lines) {
         return response.header("content-type", "application/x-ndjson")
                 .send(lines.map(line -> Unpooled.copiedBuffer(line, StandardCharsets.UTF_8)), _ -> true);
+    }
+
+    /** As who has the token {@code hush}; asked only by a router that has one. */
+    private Publisher<Void> shakeHands(HttpServerRequest request, HttpServerResponse response) {
+        var said = new Handshake(request.requestHeaders().get(Handshake.NONCE_HEADER), "0".repeat(32), id, EPOCH);
+        return response.status(204).header(Handshake.NONCE_HEADER, said.workerNonce())
+                .header(Handshake.WORKER_HEADER, id).header(Handshake.EPOCH_HEADER, Long.toString(EPOCH))
+                .header(Handshake.PROOF_HEADER, said.workerProof(FleetToken.of("hush"))).send();
     }
 
     private Publisher<Void> generate(HttpServerRequest request, HttpServerResponse response) {

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The secret that routers and workers of one fleet share. Without it nobody could tell a worker from a stranger who
- * wants to read prompts. It is never sent to anybody: who has it signs what the other end chose, see {@link Handshake}
+ * wants to read prompts. No router or worker sends it: who has it signs what the other end chose, see {@link Handshake}
  * and {@link RequestProof}. A fleet on one machine may do without: {@link #NONE}.
  */
 public final class FleetToken {
@@ -49,12 +49,7 @@ public final class FleetToken {
         }
     }
 
-    /** The value of the {@code Authorization} header, or null if this fleet has no token. */
-    public @Nullable String header() {
-        return isNone() ? null : "Bearer " + new String(secret, StandardCharsets.UTF_8);
-    }
-
-    /** True if the header proves that its sender belongs to the fleet; takes equally long for every wrong token. */
+    /** For people with {@code curl}, who may send it as a bearer. True if the header proves that its sender belongs to the fleet; takes equally long for every wrong token. */
     public boolean isProvedBy(@Nullable String authorizationHeader) {
         return isNone() || authorizationHeader != null && MessageDigest.isEqual(
                 authorizationHeader.getBytes(StandardCharsets.UTF_8),

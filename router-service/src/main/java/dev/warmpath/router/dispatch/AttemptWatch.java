@@ -7,6 +7,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import dev.warmpath.router.fleet.WorkerHealth;
+import dev.warmpath.router.routing.CandidateTerms;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
@@ -14,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
 /**
- * Tells a worker's health how one attempt there goes: how soon tokens come, and how it ends. A failure without a token
+ * Tells a worker's health how one attempt there goes: how soon tokens come, what it found in its cache, how it ends. A failure without a token
  * may be the request's own doing; it stays a suspicion until somebody {@link #decide decides}.
  */
 final class AttemptWatch {
@@ -26,6 +27,7 @@ final class AttemptWatch {
 
     private final WorkerHealth health;
     private final long workTokens;
+    private final int promisedTokens;
     private final LongSupplier nanoTime;
     private final AtomicBoolean ended = new AtomicBoolean();
     private long startedNanos;
@@ -38,7 +40,9 @@ final class AttemptWatch {
 
     AttemptWatch(Placed placed, LongSupplier nanoTime) {
         this.health = placed.worker().health();
-        this.workTokens = placed.decision().chosen().workTokens();
+        CandidateTerms chosen = placed.decision().chosen();
+        this.workTokens = chosen.workTokens();
+        this.promisedTokens = chosen.candidate().promisedBlocks() * placed.worker().blockSize();
         this.nanoTime = nanoTime;
     }
 
@@ -66,6 +70,8 @@ final class AttemptWatch {
                 measuredSinceNanos = now;
                 measuredTokens = 0;
             }
+        } else if (event instanceof DispatchEvent.Finished finished && promisedTokens > 0) {
+            health.found(promisedTokens, finished.usage().cachedTokens());
         }
     }
 

@@ -9,6 +9,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.handshake.StrangerException;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.routing.InFlightRequest;
 import dev.warmpath.router.routing.RouteResult;
@@ -207,7 +208,11 @@ public final class Dispatcher {
         private void reportLostConnection(Throwable error) {
             if (error instanceof DispatchException failed && failed.failure() instanceof WorkerLost
                     && failed.getCause() != null) {
-                fleet.connectionLost(worker, failed.getCause());
+                if (failed.getCause() instanceof StrangerException) {
+                    fleet.remove(worker, "somebody else answers at its address: " + failed.getCause().getMessage());
+                } else {
+                    fleet.connectionLost(worker, failed.getCause());
+                }
             }
         }
 

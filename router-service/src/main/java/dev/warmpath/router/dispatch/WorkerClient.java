@@ -1,6 +1,7 @@
 package dev.warmpath.router.dispatch;
 
 import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.fleet.Handshake;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
@@ -8,6 +9,7 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.handshake.WorkerHandshake;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelOption;
 import java.io.IOException;
@@ -16,7 +18,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.core.codec.DecodingException;
-import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
 import org.springframework.http.client.reactive.ClientHttpRequest;
@@ -31,6 +32,7 @@ import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.Connection;
+import reactor.netty.NettyPipeline;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.http.client.HttpClientRequest;
 import reactor.netty.resources.ConnectionProvider;
@@ -71,14 +73,10 @@ final class WorkerClient implements DisposableBean {
                 .disposeInactivePoolsInBackground(POOL_CHECK, POOL_INACTIVITY)
                 .build();
         var client = HttpClient.create(connections)
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) properties.connectTimeout().toMillis());
-        String authorization = token.header();
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) properties.connectTimeout().toMillis())
+                .doOnChannelInit((_, channel, _) ->
+                        WorkerHandshake.addTo(channel, NettyPipeline.ReactiveBridge, token));
         this.http = WebClient.builder()
-                .defaultHeaders(headers -> {
-                    if (authorization != null) {
-                        headers.set(HttpHeaders.AUTHORIZATION, authorization);
-                    }
-                })
                 .clientConnector(new ReactorClientHttpConnector(client))
                 .codecs(codecs -> {
                     codecs.defaultCodecs().jacksonJsonDecoder(new JacksonJsonDecoder(json));
@@ -103,6 +101,8 @@ final class WorkerClient implements DisposableBean {
                 .uri(worker.baseUrl().resolve(Protocol.GENERATE_PATH))
                 .contentType(MediaType.APPLICATION_JSON)
                 .accept(MediaType.APPLICATION_NDJSON)
+                .header(Handshake.WORKER_HEADER, worker.id())
+                .header(Handshake.EPOCH_HEADER, Long.toString(worker.epoch()))
                 .httpRequest(sent -> channel.set(channelOf(sent)))
                 .bodyValue(request)
                 .exchangeToFlux(response -> response.statusCode().is2xxSuccessful()

@@ -549,7 +549,7 @@ public final class Fleet {
         long now = nanoTime.getAsLong();
         return new WorkerView(worker.id(), worker.epoch(), worker.baseUrl().toString(), worker.model().name(),
                 worker.revision(), state(worker, revision), problem(worker, revision),
-                health.state(now), health.problem(), health.failureShare(now),
+                health.state(now), health.problem(), health.failureShare(now), health.credit(),
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),

@@ -47,6 +47,8 @@ public final class WorkerHealth {
     /** A worker is ejected when it fails by so much more than the best one of its revision. */
     private static final double WORSE_THAN_THE_BEST = 0.5;
     private static final int GOOD_TRIALS = 3;
+    /** Below, what a worker promises counts for nothing: after seven empty promises in a row. */
+    private static final double LEAST_CREDIT = 0.5;
     private static final int UNANSWERED_IS_UNREACHABLE = 2;
     private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
@@ -74,6 +76,8 @@ public final class WorkerHealth {
     private long longestStepNanos = Long.MAX_VALUE;
     /** Why, or null while it is not ejected. */
     private @Nullable String ejection;
+    /** Share of the cached tokens that it promised lately and that were found; the last ten promises for most of it. */
+    private double credit = 1;
     private int unansweredProbes;
     private String lastTrouble = "";
     private long ejectedNanos;
@@ -105,6 +109,11 @@ public final class WorkerHealth {
     /** Share of the last attempts that failed or were refused for lack of room, suspicions included: 0 to 1. */
     public synchronized double failureShare(long nowNanos) {
         return Math.min(1, failures.at(nowNanos) + refusals.at(nowNanos) + WEIGHT * suspicions);
+    }
+
+    /** How far to rely on the blocks that it says it holds: 0, or the share of promised tokens that were found. */
+    public synchronized double credit() {
+        return credit < LEAST_CREDIT ? 0 : credit;
     }
 
     /** Since when a trial is due: nanoseconds, at least 0; negative while none is. */
@@ -156,6 +165,22 @@ public final class WorkerHealth {
     public synchronized void firstToken(long workTokens, long elapsedNanos) {
         firstTokens.add(elapsedNanos);
         paces.add(elapsedNanos / (LEAST_WORK_TOKENS + workTokens));
+    }
+
+    /**
+     * A request tells what it found in the cache. A block that was evicted while the request waited costs as good as
+     * nothing; a worker that never finds what it promised is believed no more after seven requests, and again after
+     * seven that it kept its word on. Its own report is not doubted here.
+     *
+     * @param promisedTokens of the prompt that its announcements promised, at least 1
+     */
+    public synchronized void found(int promisedTokens, int foundTokens) {
+        boolean believed = credit >= LEAST_CREDIT;
+        credit += WEIGHT * (Math.min(1, (double) foundTokens / promisedTokens) - credit);
+        if (believed && credit < LEAST_CREDIT) {
+            log.warn("worker {} is not believed what it announces: of {} promised tokens {} were found, and few before",
+                    workerId, promisedTokens, foundTokens);
+        }
     }
 
     /** @param nanosPerToken between tokens of one answer, over some of them */

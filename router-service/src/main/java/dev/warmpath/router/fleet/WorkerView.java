@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param health         whether requests go there while it is ready
  * @param healthProblem  what ejected it, or null
  * @param failureShare   share of this router's last requests there that failed, 0 to 1, fading with time
+ * @param credit         share of the cached tokens promised lately that were found; 0 = its blocks count for nothing
  * @param running        requests being computed, by the last heartbeat; null before the first
  * @param waiting        requests queued
  * @param freeBlocks     blocks that no request holds
@@ -31,6 +32,7 @@ public record WorkerView(
         HealthState health,
         @Nullable String healthProblem,
         double failureShare,
+        double credit,
         @Nullable Integer running,
         @Nullable Integer waiting,
         @Nullable Integer freeBlocks,

@@ -43,6 +43,8 @@ record RouteAnswer(
     /**
      * One worker's terms, each a number of uncached prompt tokens: the time that computing so many takes.
      *
+     * @param promisedBlocks leading blocks of the prompt that it announces; more than it is believed, if it promised
+     *                       before what it did not find
      * @param grade  how far the matched blocks can be relied on
      * @param health healthy, or ejected, on_trial or unreachable: then it is left out while a healthy one is there
      * @param cost   sum of the terms below it, from {@code uncachedTokens} to {@code failureTokens}; the smallest wins
@@ -50,6 +52,7 @@ record RouteAnswer(
     record Candidate(
             String worker,
             @JsonProperty("matched_blocks") int matchedBlocks,
+            @JsonProperty("promised_blocks") int promisedBlocks,
             String grade,
             String health,
             long cost,
@@ -66,8 +69,8 @@ record RouteAnswer(
 
         static Candidate of(CandidateTerms terms) {
             var seen = terms.candidate();
-            return new Candidate(seen.workerId(), seen.matchedBlocks(), seen.grade().text(), seen.health().text(),
-                    terms.cost(), terms.uncachedTokens(), terms.delayTokens(), terms.pendingTokens(),
+            return new Candidate(seen.workerId(), seen.matchedBlocks(), seen.promisedBlocks(), seen.grade().text(),
+                    seen.health().text(), terms.cost(), terms.uncachedTokens(), terms.delayTokens(), terms.pendingTokens(),
                     terms.requestTokens(), terms.slotTokens(), terms.memoryTokens(), terms.failureTokens(),
                     seen.requests(), seen.usedBlocks(), seen.blockCount());
         }

@@ -6,6 +6,7 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.fleet.WorkerHealth;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.PrefixMatch;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
@@ -30,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An index that has fallen behind a worker is relied on by degrees, see {@link IndexGrade}: first it counts together
  * with what this router has sent there since, then not at all.
+ *
+ * <p>Nor is a worker believed that promised blocks and did not find them: its announcements count by the share of them
+ * that proved true lately. What this router has sent there itself is known without the worker's word.
  *
  * <p>A worker that has been ejected, see {@link dev.warmpath.router.fleet.WorkerHealth}, gets one request in a hundred
  * to show that it has recovered. It is the client of that request who pays for it, so the share is small, and all
@@ -211,9 +215,12 @@ public final class RequestRouter {
         ledger.settle(isInStep(worker), grade, now, key -> index.holds(worker.keys(), key));
         WorkerLedger.Load own = ledger.booked();
         WorkerLedger.Load others = ledger.loadOfOthers();
+        WorkerHealth health = worker.health();
+        int ownBlocks = ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks());
+        int believedBlocks = (int) Math.round(indexedBlocks * health.credit());
         return new Candidate(
                 worker.id(),
-                matchedBlocks(grade, indexedBlocks, ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks())),
+                matchedBlocks(grade, believedBlocks, ownBlocks),
                 own.pendingTokens() + others.pendingTokens(),
                 own.requests() + others.requests(),
                 worker.maxSequences(),
@@ -222,8 +229,9 @@ public final class RequestRouter {
                 worker.blockCount(),
                 ledger.lastChosen(),
                 grade,
-                worker.health().state(now),
-                worker.health().failureShare(now));
+                health.state(now),
+                health.failureShare(now),
+                grade == IndexGrade.EXACT ? indexedBlocks : 0);
     }
 
     private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {

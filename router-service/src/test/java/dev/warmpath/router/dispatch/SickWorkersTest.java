@@ -7,7 +7,9 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.FakeWorker.Script;
 import dev.warmpath.router.RunningRouter;
+import java.net.http.HttpResponse;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
@@ -88,6 +90,28 @@ class SickWorkersTest extends RunningRouter {
             assertThat(status).isEqualTo(poisoned ? 502 : 200);
         }
         assertThat(workers).allMatch(each -> registered(each).health().problem() == null);
+    }
+
+    /** The prompt's three blocks are announced by one worker only, which finds none of them. */
+    @Test
+    void a_worker_that_lies_about_its_cache_is_believed_seven_times() {
+        int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22};
+        FakeWorker liar = join("liar").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+        announce(liar, prompt, 3);
+        join("other").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+        for (int i = 0; i < 7; i++) {
+            HttpResponse<String> answer = post("/v1/completions", "{'model':'tiny','prompt':" + list(prompt) + "}");
+            assertThat(answer.headers().firstValue("x-warmpath-worker")).hasValue("liar");
+        }
+        assertThat(liar.requests()).hasSize(7);
+        assertThat(registered(liar).health().credit()).isZero();
+        JsonNode candidates = json(post("/v1/route", "{'model':'tiny','prompt':" + list(prompt) + "}"))
+                .path("candidates");
+        assertThat(candidates.path(0).path("promised_blocks").asInt()).isEqualTo(3);
+    }
+
+    private static List<Integer> list(int[] ids) {
+        return Arrays.stream(ids).boxed().toList();
     }
 
     @Test

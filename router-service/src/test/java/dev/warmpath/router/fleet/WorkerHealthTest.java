@@ -272,6 +272,35 @@ class WorkerHealthTest {
         assertThat(slow.state(now)).isEqualTo(HealthState.HEALTHY);
     }
 
+    @Test
+    void seven_empty_promises_cost_all_credit_and_seven_kept_ones_bring_it_back() {
+        for (int i = 0; i < 6; i++) {
+            health.found(1_000, 0);
+        }
+        assertThat(health.credit()).isCloseTo(0.53, within(0.01));
+        health.found(1_000, 0);
+        assertThat(health.credit()).isZero();
+        for (int i = 0; i < 50; i++) {
+            health.found(1_000, 0);
+        }
+        for (int i = 0; i < 6; i++) {
+            health.found(1_000, 1_000);
+        }
+        assertThat(health.credit()).isZero();
+        health.found(1_000, 1_000);
+        assertThat(health.credit()).isGreaterThan(0.5);
+    }
+
+    @Test
+    void a_block_or_two_evicted_on_the_way_and_one_miss_in_twenty_cost_next_to_nothing() {
+        for (int i = 0; i < 1_000; i++) {
+            health.found(1_000, i % 20 == 0 ? 0 : 984);
+            assertThat(health.credit()).isGreaterThan(0.83);
+        }
+        health.found(100, 5_000);
+        assertThat(health.credit()).as("more than promised is no more than kept").isLessThanOrEqualTo(1);
+    }
+
     private List<WorkerHealth> fleet(int workers) {
         List<WorkerHealth> fleet = new ArrayList<>();
         for (int i = 0; i < workers; i++) {

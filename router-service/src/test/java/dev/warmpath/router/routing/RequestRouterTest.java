@@ -290,7 +290,7 @@ class RequestRouterTest {
         placed.inFlight().close();
         placed.inFlight().firstToken();
         assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 8, 0, 0, 1_000, 1,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0));
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0));
     }
 
     @Test
@@ -354,6 +354,32 @@ class RequestRouterTest {
             placed.inFlight().close();
         }
         assertThat(counts).containsEntry("a", 50).containsEntry("b", 50);
+    }
+
+    /** 60 requests with the same beginning; a announces all of it and never finds it. */
+    @Test
+    void a_worker_that_never_finds_what_it_promises_is_followed_seven_times() {
+        int[] prefix = randomTokens(800);
+        compute(a, prefix);
+        List<String> homes = new ArrayList<>();
+        for (int i = 0; i < 60; i++) {
+            int[] tokens = concat(prefix, randomTokens(100));
+            Placed placed = place(tokens);
+            assertThat(placed.decision().chosen().candidate().promisedBlocks() > 0)
+                    .isEqualTo(placed.worker() == a || i > 7);
+            homes.add(placed.worker().id());
+            if (placed.worker() == a) {
+                a.health().found(800, 0);
+            } else {
+                compute(b, tokens);
+                b.health().found(800, 800);
+            }
+            finish(placed);
+            now += Duration.ofSeconds(3).toNanos();                // what the router itself sent there is forgotten
+        }
+        assertThat(homes.subList(0, 7)).containsOnly("a");
+        assertThat(homes.subList(8, 60)).containsOnly("b");
+        assertThat(a.health().credit()).isZero();
     }
 
     @Test

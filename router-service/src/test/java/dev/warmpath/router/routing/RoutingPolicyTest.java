@@ -50,7 +50,7 @@ class RoutingPolicyTest {
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
         var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0);
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
@@ -62,10 +62,10 @@ class RoutingPolicyTest {
     @Test
     void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
         var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0);
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
-        var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0);
+        var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
         assertThat(routed.candidates().getFirst().cost()).isEqualTo(200 + 200 + 16 + 512);
@@ -75,7 +75,7 @@ class RoutingPolicyTest {
     @Test
     void missing_memory_costs_what_has_to_be_given_back_first() {
         var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0);
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         CandidateTerms terms = choose(320, tight, idle("cold", 0, 1)).candidates().getFirst();
         assertThat(terms.memoryTokens()).isEqualTo(96);
@@ -84,7 +84,7 @@ class RoutingPolicyTest {
 
     @Test
     void the_only_worker_takes_the_request_however_busy_it_is() {
-        var busy = new Candidate("busy", 0, 100_000, 64, 8, 999, 0, 1_000, 9, IndexGrade.EXACT, HealthState.HEALTHY, 0);
+        var busy = new Candidate("busy", 0, 100_000, 64, 8, 999, 0, 1_000, 9, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         assertThat(choose(100, busy).reason()).isEqualTo(RouteReason.ONLY_ONE);
     }
@@ -92,8 +92,8 @@ class RoutingPolicyTest {
     /** 200 there and 2 x 100 here, and 205 for one failure after many successes. */
     @Test
     void a_failure_sends_a_short_prompt_elsewhere_and_not_one_with_a_long_prefix() {
-        var failed = new Candidate("failed", 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0.1);
-        var warm = new Candidate("warm", 60, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0.1);
+        Candidate failed = sick("failed", HealthState.HEALTHY, 0.1, 0);
+        Candidate warm = sick("warm", HealthState.HEALTHY, 0.1, 60);
 
         Routed routed = choose(100, failed, idle("well", 0, 9));
         assertThat(routed.workerId()).isEqualTo("well");
@@ -122,7 +122,8 @@ class RoutingPolicyTest {
     }
 
     private static Candidate sick(String id, HealthState health, double failureShare, int matchedBlocks) {
-        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, failureShare);
+        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, failureShare,
+                0);
     }
 
     private Routed choose(int promptTokens, Candidate... candidates) {
@@ -130,6 +131,6 @@ class RoutingPolicyTest {
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {
-        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, lastChosen, IndexGrade.EXACT, HealthState.HEALTHY, 0);
+        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, lastChosen, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
     }
 }
