@@ -39,6 +39,11 @@ final class Gateway {
     record Answer(int status, String text, int promptTokens, int cachedTokens, int completionTokens, String worker,
             int predictedCachedTokens, JsonNode body) {}
 
+    /** Of the public API. */
+    URI uri(String path) {
+        return base.resolve(path);
+    }
+
     /** Completes token ids greedily, past any end-of-sequence token. */
     Answer complete(int[] tokens, int maxTokens) {
         return post("/v1/completions", Map.of("model", LocalFleet.MODEL, "prompt", tokens, "max_tokens", maxTokens,

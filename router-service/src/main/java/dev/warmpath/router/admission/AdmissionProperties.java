@@ -21,5 +21,5 @@ import org.springframework.validation.annotation.Validated;
 @ConfigurationProperties(value = "warmpath.admission", ignoreUnknownFields = false)
 record AdmissionProperties(
         @DefaultValue("0") @PositiveOrZero int maxInFlight,
-        @DefaultValue("2s") @DurationMin(millis = 1) Duration maxWait,
+        @DefaultValue("1s") @DurationMin(millis = 1) Duration maxWait,
         @DefaultValue("0.5") @DecimalMin("0.05") @DecimalMax("0.8") double bodyHeapShare) {}

@@ -48,7 +48,7 @@ public final class WaitingRoom implements AutoCloseable {
     /** Of what is known about a line's rate, after another one has left it: some 32 departures count. */
     private static final double KEPT = 31.0 / 32;
     /** Of the longest wait; an estimate may be off by so much before a request that was let in is sent away. */
-    private static final double GRACE = 1.5;
+    private static final double GRACE = 2;
 
     private final ToIntFunction<ServedModel> room;
     private final long maxWaitNanos;

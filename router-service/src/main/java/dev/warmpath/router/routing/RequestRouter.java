@@ -57,8 +57,11 @@ public final class RequestRouter {
     private long trialDecision = -DECISIONS_PER_TRIAL;
     private long trialNanos;
 
-    /** Beyond what a worker computes at the same time, so that its next step is never short of a sequence. */
-    private static final int SEQUENCES_PER_SPARE = 8;
+    /**
+     * One beyond what a worker computes at the same time for each so many, so that its next step is not short of a
+     * sequence. A small worker gets none: whoever waits there waits for that worker, not for the first that is free.
+     */
+    private static final int SEQUENCES_PER_SPARE = 16;
     /** More prompts than take it so long to compute make a worker no faster. */
     private static final long LONGEST_PREFILL_NANOS = 500_000_000L;
     /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
@@ -102,7 +105,7 @@ public final class RequestRouter {
         for (FleetWorker worker : ready) {
             WorkerLedger ledger = ledger(worker);
             int taken = ledger.booked().requests();
-            int size = worker.maxSequences() + worker.maxSequences() / SEQUENCES_PER_SPARE + 1;
+            int size = worker.maxSequences() + worker.maxSequences() / SEQUENCES_PER_SPARE;
             int left = size - taken - ledger.loadOfOthers().requests();
             boolean isFree = ledger.prefillNanos() <= LONGEST_PREFILL_NANOS;
             someoneIsFree |= isFree;

@@ -104,16 +104,16 @@ class WaitingRoomTest {
         CompletableFuture<Place> third = enter("c");
         CompletableFuture<Place> fourth = enter("d");
         leaveOneAfter(500);
-        nowMillis += 1_000;                                        // no worker ends anything: 1.5 s a request by now
+        nowMillis += 1_500;                                        // no worker ends anything: 2 s a request by now
         waitingRoom.tick();
 
         assertThat(fourth).isCompletedExceptionally();
         assertThatThrownBy(fourth::get).isInstanceOf(ExecutionException.class)
                 .hasCauseInstanceOf(OverloadedException.class)
-                .hasMessageContaining("no worker was free within 1500 ms, and none will be soon enough");
+                .hasMessageContaining("no worker was free within 2000 ms, and none will be soon enough");
         assertThat(second).isNotDone();
         assertThat(third).isNotDone();
-        nowMillis += 1_501;
+        nowMillis += 2_001;
         waitingRoom.tick();
         assertThat(second).isCompletedExceptionally();
         assertThat(waitingRoom.waiting()).isZero();
