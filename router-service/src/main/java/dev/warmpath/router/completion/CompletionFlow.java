@@ -183,7 +183,8 @@ public final class CompletionFlow {
         if (served.isEmpty() || served.stream().anyMatch(each -> each.name().equals(name))) {
             throw new DispatchException(new NoWorker());
         }
-        throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model", "the model '" + BadRequestException.shown(name) + "' is not served here");
+        throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model",
+                "the model '" + BadRequestException.shown(name) + "' is not served here");
     }
 
     /** A prompt as workers and index know it. */

@@ -81,7 +81,8 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
             String type = part.requiredText("type");
             if (!type.equals("text")) {
                 throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, part.path("type"),
-                        "'" + part.path("type") + "' is '" + BadRequestException.shown(type) + "', only text is supported");
+                        "'" + part.path("type") + "' is '" + BadRequestException.shown(type)
+                                + "', only text is supported");
             }
             texts.add(part.requiredText("text"));
             part.refuseUnread(UnservedFields.NOTHING);

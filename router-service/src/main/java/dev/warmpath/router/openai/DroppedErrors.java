@@ -28,6 +28,9 @@ final class DroppedErrors {
         switch (error) {
             case DispatchException _, BadRequestException _, OverloadedException _, IOException _, AbortedException _,
                     CancellationException _ -> log.debug("Nobody waits for what failed: {}", error.toString());
+            // an answer's stream that begins to be read when it was cancelled already
+            case IllegalStateException late when String.valueOf(late.getMessage())
+                    .startsWith("Rejecting additional inbound receiver") -> log.debug("{}", late.getMessage());
             default -> log.error("Something failed that nobody waits for", error);
         }
     }

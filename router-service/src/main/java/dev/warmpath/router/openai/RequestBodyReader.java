@@ -102,7 +102,8 @@ final class RequestBodyReader {
     private static void refuseOtherThanPlainJson(HttpHeaders headers) {
         String encoding = headers.getFirst(HttpHeaders.CONTENT_ENCODING);
         if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
-            throw unsupported("content-encoding '" + BadRequestException.shown(encoding) + "' is not supported, send the body as it is");
+            throw unsupported("content-encoding '" + BadRequestException.shown(encoding)
+                    + "' is not supported, send the body as it is");
         }
         String type = headers.getFirst(HttpHeaders.CONTENT_TYPE);
         try {
