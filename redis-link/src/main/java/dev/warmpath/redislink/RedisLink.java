@@ -22,6 +22,8 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.codec.RedisCodec;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.lettuce.core.resource.Delay;
@@ -63,11 +65,12 @@ public final class RedisLink implements AutoCloseable {
     private final RedisProperties properties;
     private final ClientResources resources;
     private final AbstractRedisClient client;
-    private final Backoff backoff = new Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, RandomGenerator.getDefault());
     private @Nullable Thread connector;
     private volatile @Nullable RedisConnection connection;
     private volatile @Nullable String problem = "not connected yet";
     private volatile boolean closed;
+    /** That a read has been opened for. */
+    private volatile Duration longestBlock = Duration.ZERO;
     /** By own wish, again and again perhaps: no news as long as it works. */
     private volatile boolean reconnecting;
 
@@ -138,17 +141,18 @@ public final class RedisLink implements AutoCloseable {
      * A connection of its own for reads that wait at the server, given up after that wait and the command timeout. The
      * caller closes it. Blocks while it connects.
      *
-     * @param longestBlock what the caller will pass as {@code BLOCK}
+     * @param longest what the caller will pass as {@code BLOCK}
      * @throws io.lettuce.core.RedisException if it does not connect, with a sentence without credentials
      */
-    public BlockingReads openReads(Duration longestBlock) {
+    public BlockingReads openReads(Duration longest) {
         RedisConnection own;
+        longestBlock = longestBlock.compareTo(longest) < 0 ? longest : longestBlock;
         try {
             own = connect();
         } catch (RedisConnectionException e) {
             throw new RedisConnectionException("no Redis answers at " + describe() + " (" + rootMessage(e) + ")", e);
         }
-        own.handle().setTimeout(longestBlock.plus(properties.commandTimeout()));
+        own.handle().setTimeout(longest.plus(properties.commandTimeout()));
         return new BlockingReads(own);
     }
 
@@ -212,6 +216,8 @@ public final class RedisLink implements AutoCloseable {
     }
 
     private void connectAgainAndAgain() {
+        // its own: the thread before may not have ended yet, though its connection is given up already
+        var backoff = new Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, RandomGenerator.getDefault());
         try {
             while (!closed && !tryToConnect()) {
                 Thread.sleep(backoff.next());
@@ -227,7 +233,6 @@ public final class RedisLink implements AutoCloseable {
             fresh.handle().addListener(new LossLog());
             connection = fresh;
             problem = null;
-            backoff.reset();
             if (!reconnecting) {
                 log.info("connected to Redis at {}", describe());
             }
@@ -251,6 +256,23 @@ public final class RedisLink implements AutoCloseable {
             case RedisClient server -> RedisConnection.of(server.connect(CODEC));
             default -> throw new IllegalStateException("unknown client " + client);
         };
+    }
+
+    /**
+     * How long a command may take. In a cluster each node's connection has the client's timeout, whatever the one is
+     * set to that stands for all of them: a read that waits at the server has to be known by its name.
+     */
+    private final class Patience extends TimeoutOptions.TimeoutSource {
+        @Override
+        public long getTimeout(RedisCommand<?, ?, ?> command) {
+            boolean waits = command.getType() == CommandType.XREAD;
+            return properties.commandTimeout().plus(waits ? longestBlock : Duration.ZERO).toNanos();
+        }
+
+        @Override
+        public TimeUnit getTimeUnit() {
+            return TimeUnit.NANOSECONDS;
+        }
     }
 
     /** Lettuce's own word on reconnects names every try, and not what is connected. */
@@ -306,7 +328,7 @@ public final class RedisLink implements AutoCloseable {
                 .requestQueueSize(MAX_QUEUED_COMMANDS)
                 .replayFilter(_ -> true)                           // those that pass the filter are dropped: all
                 .pingBeforeActivateConnection(true)
-                .timeoutOptions(TimeoutOptions.enabled())
+                .timeoutOptions(TimeoutOptions.builder().timeoutCommands(true).timeoutSource(new Patience()).build())
                 // announcements of a hosted Redis about its own maintenance: a command that stock servers do not know
                 .maintNotificationsConfig(MaintNotificationsConfig.disabled())
                 .socketOptions(SocketOptions.builder()

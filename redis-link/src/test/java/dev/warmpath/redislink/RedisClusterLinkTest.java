@@ -63,6 +63,31 @@ class RedisClusterLinkTest {
         }
     }
 
+    /** Nodes' connections have a timeout of their own, and it is shorter than this read. */
+    @Test
+    @SuppressWarnings("unchecked")                                 // an array of a generic type, by Lettuce
+    void a_read_may_wait_at_the_server_for_longer_than_commands_may_take() {
+        var properties = new RedisProperties("redis://127.0.0.1:" + cluster.serverPorts().getFirst(), true, null, null,
+                null, RedisLinkTest.LONG, RedisLinkTest.SHORT, 10_000);
+        try (RedisLink link = RedisLink.forReads(properties); BlockingReads reads = opened(link)) {
+            assertThat(reads.commands().xread(XReadArgs.Builder.block(RedisLinkTest.BLOCK),
+                    XReadArgs.StreamOffset.from(RedisLayout.stream(0), "9999999999999-0"))).isEmpty();
+        }
+    }
+
+    /** A machine that is held up may need more than one try with so short a timeout. */
+    private static BlockingReads opened(RedisLink link) {
+        while (true) {
+            try {
+                BlockingReads reads = link.openReads(RedisLinkTest.BLOCK);
+                reads.commands().del(RedisLayout.stream(0));
+                return reads;
+            } catch (RedisException e) {
+                // again
+            }
+        }
+    }
+
     @Test
     void the_documented_permissions_suffice_to_find_the_shards() {
         for (int port : cluster.serverPorts()) {

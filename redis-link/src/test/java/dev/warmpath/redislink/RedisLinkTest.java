@@ -27,8 +27,8 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 class RedisLinkTest {
 
     /** Longer than a hasty link's commands may take. */
-    private static final Duration BLOCK = Duration.ofMillis(1_300);
-    private static final Duration SHORT = Duration.ofSeconds(1);
+    static final Duration BLOCK = Duration.ofMillis(1_300);
+    static final Duration SHORT = Duration.ofSeconds(1);
     /** The longest that there may be: nothing is given up because the machine is held up. */
     static final Duration LONG = Duration.ofSeconds(30);
 

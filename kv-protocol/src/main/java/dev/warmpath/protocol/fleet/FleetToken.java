@@ -49,7 +49,10 @@ public final class FleetToken {
         }
     }
 
-    /** For people with {@code curl}, who may send it as a bearer. True if the header proves that its sender belongs to the fleet; takes equally long for every wrong token. */
+    /**
+     * For people with {@code curl}, who may send the token as a bearer. True if the header proves that its sender
+     * belongs to the fleet; takes equally long for every wrong token.
+     */
     public boolean isProvedBy(@Nullable String authorizationHeader) {
         return isNone() || authorizationHeader != null && MessageDigest.isEqual(
                 authorizationHeader.getBytes(StandardCharsets.UTF_8),

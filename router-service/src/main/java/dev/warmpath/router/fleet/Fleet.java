@@ -161,16 +161,22 @@ public final class Fleet {
 
     /**
      * Says that a connection to this worker was refused or broke. If a new one is refused as well, the worker is
-     * removed without waiting for its lease. Returns at once; the question is asked in a thread of its own.
+     * removed without waiting for its lease. Returns at once; the question is asked in a thread of its own, one for a
+     * worker however many connections break at a time, and once more if some broke meanwhile.
      */
     public void connectionLost(FleetWorker worker, Throwable cause) {
         if (worker.isGone()) {
             return;
         }
+        if (!worker.askForProbe()) {
+            return;
+        }
         Thread.ofVirtual().name("fleet-probe-" + worker.id()).start(() -> {
-            if (probe.isRefused(worker.baseUrl())) {
-                remove(worker, "its address refuses connections (" + cause + ")");
-            }
+            do {
+                if (probe.isRefused(worker.baseUrl())) {
+                    remove(worker, "its address refuses connections (" + cause + ")");
+                }
+            } while (worker.probeIsAskedForAgain());
         });
     }
 

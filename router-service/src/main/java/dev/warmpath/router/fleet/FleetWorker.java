@@ -7,6 +7,7 @@ import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.Standing;
 import dev.warmpath.router.prefix.WorkerKeys;
 import java.net.URI;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,8 @@ public final class FleetWorker {
     private volatile boolean saysItDrains;
     private volatile boolean drainedByOperator;
     private volatile boolean gone;
+    /** 0: none; 1: one is under way; 2: and one more is to follow. */
+    private final AtomicInteger probesAsked = new AtomicInteger();
     private volatile EventSource eventSource = EventSource.DIRECT;
 
     /**
@@ -205,6 +208,16 @@ public final class FleetWorker {
 
     void setDrainedByOperator(boolean drained) {
         drainedByOperator = drained;
+    }
+
+    /** @return true if nobody asks the worker's address yet: the caller is to do it */
+    boolean askForProbe() {
+        return probesAsked.getAndUpdate(asked -> Math.min(2, asked + 1)) == 0;
+    }
+
+    /** To be asked after each probe. @return true if one more is to follow; else it was the last */
+    boolean probeIsAskedForAgain() {
+        return probesAsked.decrementAndGet() > 0 && !gone;
     }
 
     void setEventProblem(@Nullable String problem) {

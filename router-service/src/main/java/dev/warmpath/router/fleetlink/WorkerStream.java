@@ -92,6 +92,7 @@ final class WorkerStream {
             }
             return e.toString();
         } catch (EventFormatException e) {
+            fleet.eventsStuck(worker, "its events cannot be read: " + e.getMessage());
             return e.toString();
         }
     }

@@ -33,7 +33,9 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 class FleetTest {
@@ -48,6 +50,37 @@ class FleetTest {
                 probed.countDown();
                 return refused;
             });
+
+    /** A worker with hundreds of streams dies: as many connections break at once. */
+    @Test
+    void however_many_connections_break_a_worker_is_probed_by_one_at_a_time_and_once_after() throws Exception {
+        var probes = new Semaphore(0);
+        var answers = new Semaphore(0);
+        var atATime = new AtomicInteger();
+        var asked = new Fleet(index, CHECK, Duration.ofSeconds(5), 2, () -> 0, _ -> {
+            assertThat(atATime.incrementAndGet()).isOne();
+            probes.release();
+            answers.acquireUninterruptibly();
+            atATime.decrementAndGet();
+            return false;
+        });
+        var worker = ((RegistrationOutcome.Accepted) asked.register(registration("a", 1))).worker();
+
+        for (int i = 0; i < 1_000; i++) {
+            asked.connectionLost(worker, new ConnectException("broken"));
+        }
+        probes.acquire();
+        answers.release();
+        probes.acquire();                                          // for those that broke while the first was under way
+        answers.release();
+        while (atATime.get() > 0) {
+            Thread.sleep(1);
+        }
+        assertThat(probes.availablePermits()).isZero();
+        asked.connectionLost(worker, new ConnectException("broken"));
+        probes.acquire();
+        answers.release(1_000);
+    }
 
     @Test
     void another_life_of_a_sick_worker_begins_with_a_clean_sheet() {

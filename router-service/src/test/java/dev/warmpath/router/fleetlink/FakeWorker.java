@@ -47,6 +47,7 @@ final class FakeWorker implements AutoCloseable {
     final AtomicInteger streams = new AtomicInteger();
     volatile boolean corruptsFiles;
     volatile int eventStatus = 200;
+    volatile boolean sendsGarbage;
     private final String id;
     private final long epoch;
     private final HttpServer server;
@@ -138,7 +139,9 @@ final class FakeWorker implements AutoCloseable {
             }
             frames.clear();
             exchange.sendResponseHeaders(200, 0);
-            exchange.getResponseBody().write(EventFrames.encode(snapshot()));
+            byte[] first = EventFrames.encode(snapshot());
+            first[EventFrames.HEADER_BYTES] ^= (byte) (sendsGarbage ? 0x7f : 0);       // another version of the format
+            exchange.getResponseBody().write(first);
             exchange.getResponseBody().flush();
             byte[] next = nextFrame();
             while (next != END_OF_STREAM) {

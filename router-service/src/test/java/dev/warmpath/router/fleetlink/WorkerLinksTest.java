@@ -236,6 +236,18 @@ class WorkerLinksTest {
     }
 
     @Test
+    void a_worker_whose_events_cannot_be_read_shows_why_until_they_can() {
+        fake.sendsGarbage = true;
+        FleetWorker worker = follow();
+        await(() -> String.valueOf(fleet.snapshot().getFirst().problem()).startsWith("its events cannot be read: "));
+        assertThat(worker.isIndexed()).isFalse();
+
+        fake.sendsGarbage = false;
+        await(worker::isIndexed);
+        assertThat(String.valueOf(fleet.snapshot().getFirst().problem())).doesNotContain("events");
+    }
+
+    @Test
     void a_strangers_batch_ends_this_life() throws IOException {
         try (var stranger = new FakeWorker("stranger", 9)) {
             var claimed = fake.registration();

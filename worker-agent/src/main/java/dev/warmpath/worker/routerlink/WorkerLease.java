@@ -5,7 +5,9 @@ import dev.warmpath.redislink.RedisLink;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.cluster.api.sync.RedisClusterCommands;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -73,15 +75,20 @@ final class WorkerLease {
     }
 
     /**
-     * Strikes out workers that have crashed. One that comes back between the look and the stroke lists itself again
-     * within a second.
+     * Strikes out workers that have crashed, as far as they are this worker's to look after: those behind it in the
+     * order of ids, up to the next one that lives and looks after what is behind it. So each is asked for once, however
+     * many workers there are. One that comes back between the look and the stroke lists itself again within a second.
      */
     void strikeOutTheDead() {
-        for (Map.Entry<String, byte[]> listed : redis.commands().hgetall(RedisLayout.WORKERS).entrySet()) {
+        var all = new TreeMap<>(redis.commands().hgetall(RedisLayout.WORKERS));
+        var behind = new LinkedHashMap<>(all.tailMap(workerId, false));
+        behind.putAll(all.headMap(workerId, false));
+        for (Map.Entry<String, byte[]> listed : behind.entrySet()) {
             Long itsEpoch = epochOf(listed.getValue());
-            if (itsEpoch == null || !isAlive(listed.getKey(), itsEpoch)) {
-                redis.commands().hdel(RedisLayout.WORKERS, listed.getKey());
+            if (itsEpoch != null && isAlive(listed.getKey(), itsEpoch)) {
+                return;
             }
+            redis.commands().hdel(RedisLayout.WORKERS, listed.getKey());
         }
     }
 

@@ -320,6 +320,24 @@ class RedisAnnouncerTest {
         await("only the living", () -> redis.commands().hkeys("warmpath:workers").equals(List.of("w")));
     }
 
+    /** a and e live. Each looks after those behind it, so that nobody is asked for twice. */
+    @Test
+    void workers_share_out_whom_they_strike_out() {
+        redis.start();
+        for (String id : List.of("a", "b", "c", "d", "e", "f")) {
+            redis.commands().hset("warmpath:workers", id, bytes("1"));
+        }
+        redis.commands().set("warmpath:lease:a:1", bytes("sealed"));
+        redis.commands().set("warmpath:lease:e:1", bytes("sealed"));
+        try (RedisLink link = RedisLink.open(RedisProperties.of(redis.uri()))) {
+            await("connected", link::isConnected);
+            new WorkerLease(link, "a", 1, "sealed").strikeOutTheDead();
+            assertThat(redis.commands().hkeys("warmpath:workers")).containsExactlyInAnyOrder("a", "e", "f");
+            new WorkerLease(link, "e", 1, "sealed").strikeOutTheDead();
+            assertThat(redis.commands().hkeys("warmpath:workers")).containsExactlyInAnyOrder("a", "e");
+        }
+    }
+
     @Test
     void any_id_that_a_worker_may_have_will_do_and_the_documented_permissions_suffice() {
         redis = TestRedis.absent("user w on >hush ~warmpath:* +@connection +set +del +exists +pexpire +hget +hset "
