@@ -16,11 +16,13 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 import reactor.netty.http.server.HttpServerRequest;
@@ -34,6 +36,8 @@ import tools.jackson.databind.json.JsonMapper;
 public final class FakeWorker implements AutoCloseable {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();
+    /** Of all fake workers, by handle: completed when that generation is to end. */
+    private static final ConcurrentHashMap<String, Sinks.Empty<Void>> STOPS = new ConcurrentHashMap<>();
 
     /** As {@link RunningRouter} registers it. */
     private static final long EPOCH = 7;
@@ -48,6 +52,7 @@ public final class FakeWorker implements AutoCloseable {
     private final DisposableServer server;
     private final BlockingQueue<GenerateRequest> requests = new LinkedBlockingQueue<>();
     private final AtomicInteger openConnections = new AtomicInteger();
+    private final AtomicInteger acceptedConnections = new AtomicInteger();
     private volatile Script script = finishing(FinishReason.LENGTH, 0);
 
     public FakeWorker(String id) {
@@ -55,10 +60,14 @@ public final class FakeWorker implements AutoCloseable {
         this.server = HttpServer.create().host("127.0.0.1").port(0)
                 .doOnChannelInit((_, channel, _) -> {
                     openConnections.incrementAndGet();
+                    acceptedConnections.incrementAndGet();
                     channel.closeFuture().addListener(_ -> openConnections.decrementAndGet());
                 })
                 .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate)
-                        .get(Protocol.HANDSHAKE_PATH, this::shakeHands))
+                        .get(Protocol.HANDSHAKE_PATH, this::shakeHands)
+                        .delete(Protocol.GENERATE_PATH + "/{handle}", (request, response) ->
+                                response.status(STOPS.computeIfAbsent(request.param("handle"), _ -> Sinks.empty())
+                                        .tryEmitEmpty().isSuccess() ? 204 : 404).send()))
                 .bindNow();
     }
 
@@ -82,6 +91,11 @@ public final class FakeWorker implements AutoCloseable {
 
     public int openConnections() {
         return openConnections.get();
+    }
+
+    /** Open or not. */
+    public int acceptedConnections() {
+        return acceptedConnections.get();
     }
 
     /** From now on connections are refused, and those that are open break. */
@@ -129,18 +143,17 @@ public final class FakeWorker implements AutoCloseable {
         return (request, response) -> Mono.delay(silence).thenMany(Flux.from(script.answer(request, response)));
     }
 
-    /** Draws one token for ever, one each millisecond. */
-    public static Script drawingForEver(int id) {
-        return (_, response) -> send(response, Flux.interval(Duration.ofMillis(1)).onBackpressureDrop()
-                .map(_ -> line(tokens(id))));
+    /** Draws one token as often as it may, one each millisecond, and then says nothing more. */
+    public static Script drawing(int id) {
+        return (request, response) -> send(response, Flux.interval(Duration.ofMillis(1)).onBackpressureDrop()
+                .take(request.stop().maxTokens()).map(_ -> line(tokens(id))).concatWith(Flux.never()));
     }
 
-    /** Draws one token for ever, as fast as somebody reads. */
+    /** Draws one token as often as it may, as fast as somebody reads, half a kilobyte each, and ends well. */
     public static Script drawingAsFastAsItIsRead(int id, AtomicInteger drawn) {
-        return (_, response) -> send(response, Flux.generate(sink -> {
-            drawn.incrementAndGet();
-            sink.next(line(tokens(id)));
-        }));
+        return (request, response) -> send(response, Flux.range(1, request.stop().maxTokens())
+                .doOnNext(drawn::set).map(_ -> line(tokens(id)).replace("}", ",\"later\":\"" + "x".repeat(500) + "\"}"))
+                .concatWithValues(line(finished(request, FinishReason.LENGTH, 0, request.stop().maxTokens()))));
     }
 
     /** Draws these tokens, and dies in the middle of the next line. */
@@ -148,6 +161,13 @@ public final class FakeWorker implements AutoCloseable {
         return (_, response) -> send(response, Flux.fromIterable(tokenLines(ids))
                 .concatWithValues("{\"type\":\"tokens\",\"ind")
                 .concatWith(Mono.delay(Duration.ofMillis(50)).then(Mono.error(new IOException("killed")))));
+    }
+
+    /** Draws these tokens, waits until it is asked to end, and ends well. */
+    public static Script drawingUntilAskedToEnd(int cachedTokens, int... ids) {
+        return (request, response) -> send(response, Flux.fromIterable(tokenLines(ids))
+                .concatWith(STOPS.computeIfAbsent(request.handle(), _ -> Sinks.empty()).asMono()
+                        .then(Mono.just(line(finished(request, FinishReason.STOP, cachedTokens, ids.length))))));
     }
 
     /** Draws these tokens and ends the answer, but not the generation. */
@@ -170,6 +190,11 @@ public final class FakeWorker implements AutoCloseable {
 
     public static Script answering(int status, String body) {
         return (_, response) -> response.status(status).sendString(Mono.just(body));
+    }
+
+    /** Sends these texts as they are and when they come. */
+    public static Script sending(Flux<String> texts) {
+        return (_, response) -> send(response, texts);
     }
 
     /** These lines as they are, in chunks of one byte, to cut characters and lines everywhere. */

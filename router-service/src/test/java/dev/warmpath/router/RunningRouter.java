@@ -109,12 +109,17 @@ public abstract class RunningRouter {
 
     private FakeWorker join(FakeWorker worker, RevisionParts parts) {
         var model = new ModelDescription(
-                MODEL, parts.revision(), parts, 1_700_000_000L, CONTEXT_LENGTH, VOCABULARY_SIZE);
+                MODEL, parts.revision(), parts, 1_700_000_000L, contextLength(), VOCABULARY_SIZE);
         var outcome = fleet.register(new Registration(
                 Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true));
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());
         fleet.modelLoaded(parts.revision(), TOKENIZER);
         return worker;
+    }
+
+    /** The model's; a test of long answers has another. */
+    protected int contextLength() {
+        return CONTEXT_LENGTH;
     }
 
     /** The model's makers say how tokens are drawn, until the next worker joins. */

@@ -15,7 +15,7 @@ public final class Protocol {
     public static final String HEARTBEATS_PATH = "/internal/v1/heartbeats";
     public static final String FAREWELLS_PATH = "/internal/v1/farewells";
 
-    /** On the worker's port. */
+    /** On the worker's port. Below it, {@code DELETE} of a generation's handle ends that generation. */
     public static final String GENERATE_PATH = "/v1/generate";
     public static final String EVENTS_PATH = "/internal/v1/events";
     public static final String FILES_PATH = "/internal/v1/files/";

@@ -16,6 +16,10 @@ import org.jspecify.annotations.Nullable;
  * @param tenantHash   whose request this is, for later accounting; not the tenant's name
  * @param priority     lower is sooner; a worker that goes by arrival refuses anything but 0 by name
  * @param timeoutMillis the answer is worthless after this many milliseconds from arrival; 0 = no limit
+ * @param handle       what the router calls this generation, to end it early by
+ *                     {@link dev.warmpath.protocol.fleet.Protocol#GENERATE_PATH}{@code /}handle: 1 to
+ *                     {@link #MAX_HANDLE_LENGTH} letters and digits that nobody else can guess, used once. Null = it can
+ *                     only be cancelled, with its connection
  */
 public record GenerateRequest(
         String requestId,
@@ -28,9 +32,11 @@ public record GenerateRequest(
         @Nullable String adapter,
         @Nullable String tenantHash,
         int priority,
-        long timeoutMillis) {
+        long timeoutMillis,
+        @Nullable String handle) {
 
     public static final int MAX_REQUEST_ID_LENGTH = 256;
+    public static final int MAX_HANDLE_LENGTH = 64;
 
     public GenerateRequest {
         if (requestId.isEmpty() || requestId.length() > MAX_REQUEST_ID_LENGTH) {
@@ -43,12 +49,29 @@ public record GenerateRequest(
         if (timeoutMillis < 0) {
             throw new IllegalArgumentException("timeoutMillis " + timeoutMillis + " is negative");
         }
+        if (handle != null && !isHandle(handle)) {
+            throw new IllegalArgumentException("handle has " + handle.length() + " characters; 1 to "
+                    + MAX_HANDLE_LENGTH + " letters and digits are allowed");
+        }
     }
 
-    /** The same request for one life of a worker. */
-    public GenerateRequest withEpoch(long epoch) {
+    /** A request that is never ended early. */
+    public GenerateRequest(String requestId, long workerEpoch, int[] promptTokens, SamplingParameters sampling,
+            StopConditions stop, boolean logprobs, @Nullable String salt, @Nullable String adapter,
+            @Nullable String tenantHash, int priority, long timeoutMillis) {
+        this(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter, tenantHash, priority,
+                timeoutMillis, null);
+    }
+
+    /** The same request for one life of a worker, to be called by this name there. */
+    public GenerateRequest forWorker(long epoch, String newHandle) {
         return new GenerateRequest(requestId, epoch, promptTokens, sampling, stop, logprobs, salt, adapter, tenantHash,
-                priority, timeoutMillis);
+                priority, timeoutMillis, newHandle);
+    }
+
+    private static boolean isHandle(String text) {
+        return !text.isEmpty() && text.length() <= MAX_HANDLE_LENGTH
+                && text.chars().allMatch(c -> c < 0x80 && Character.isLetterOrDigit(c));
     }
 
     /** A request with nothing but the essentials. */

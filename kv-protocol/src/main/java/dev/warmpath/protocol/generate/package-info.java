@@ -2,7 +2,14 @@
  * One generation on one worker: token ids in, a stream of events out, as NDJSON over {@code POST /v1/generate}.
  *
  * <p>Order. Any number of {@code tokens} events, then exactly one of {@code finished} or {@code failed}; a stream that
- * ends without either was cut. Closing the connection cancels the request. What can be refused before the first event
+ * ends without either was cut. Nothing follows the end.
+ *
+ * <p>Leaving early. Closing the connection cancels the request. {@code DELETE /v1/generate/{handle}} ends it well: the
+ * tokens drawn so far and {@code finished} with reason {@code stop} and the usage come on the request's own stream, whose
+ * connection can be used again. The answer is 204, or 404 if no generation of this name is alive (any more); the two may
+ * cross, so who asks has to take either end.
+ *
+ * <p>What can be refused before the first event
  * is refused with an HTTP status and an RFC 9457 problem that carries a
  * {@link dev.warmpath.protocol.generate.FailureReason}.
  * <p>Uses nothing. Used by the worker's {@code generate} and the router's {@code dispatch}.

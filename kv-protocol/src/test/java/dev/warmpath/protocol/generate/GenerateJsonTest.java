@@ -38,7 +38,7 @@ class GenerateJsonTest {
     @Test
     void a_request_survives_the_wire() {
         var request = new GenerateRequest("r-1", 42L, new int[] {1, 2, 3}, new SamplingParameters(0.5f, 40, 0.9f, 7L),
-                new StopConditions(10, new int[] {9}, true, 4), true, "s:abc", null, null, 0, 1500L);
+                new StopConditions(10, new int[] {9}, true, 4), true, "s:abc", null, null, 0, 1500L, "4f3a");
 
         var read = json.readValue(json.writeValueAsBytes(request), GenerateRequest.class);
 
@@ -66,6 +66,9 @@ class GenerateJsonTest {
         assertThatThrownBy(() -> StopConditions.maxTokens(4).withMinTokens(-1)).hasMessageContaining("minTokens -1");
         assertThatThrownBy(() -> GenerateRequest.of("r", new int[0], SamplingParameters.GREEDY,
                 StopConditions.maxTokens(1))).hasMessageContaining("promptTokens is empty");
+        var request = GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY, StopConditions.maxTokens(1));
+        assertThatThrownBy(() -> request.forWorker(1, "a/b")).hasMessageContaining("handle has 3 characters");
+        assertThatThrownBy(() -> request.forWorker(1, "a".repeat(65))).hasMessageContaining("handle has 65 characters");
     }
 
     private String line(GenerateEvent event) {

@@ -8,7 +8,7 @@ import dev.warmpath.router.routing.RouteDecision;
 public sealed interface CompletionEvent {
 
     /**
-     * Once per worker that is tried, the last before the first text.
+     * Once per worker that is tried. Text that came before it is no part of the answer; of a streamed one there is none.
      *
      * @param revision what answers, for the client to tell answers of different models apart
      */
@@ -22,8 +22,8 @@ public sealed interface CompletionEvent {
      *
      * @param rest         the answer's last text, often empty
      * @param usage        completion tokens are those the worker had drawn by then
-     * @param toldByWorker false: the answer ended at a stop string before the worker told what it had found in its
-     *                     cache, and {@code usage} has the prediction in its place
+     * @param toldByWorker false: the answer ended at a stop string, and the worker did not tell what it had found in its
+     *                     cache: {@code usage} has the prediction in its place
      */
     record Finished(String rest, FinishReason reason, Usage usage, boolean toldByWorker) implements CompletionEvent {}
 }

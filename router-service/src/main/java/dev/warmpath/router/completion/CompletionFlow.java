@@ -7,7 +7,6 @@ import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.WaitingRoom;
 import dev.warmpath.router.admission.WaitingRoom.Place;
 import dev.warmpath.router.completion.BadRequestException.Fault;
-import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.Dispatcher;
@@ -23,10 +22,12 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 
 /**
  * The router's spine: the way of a request from words to words, in this order.
@@ -76,8 +77,15 @@ public final class CompletionFlow {
      *         {@link DispatchException} at any time
      */
     public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
-        return Flux.using(() -> permit, _ -> answer(request, permit).takeUntilOther(drain.cut()), Permit::close)
+        return Flux.using(() -> permit, _ -> untilCut(answer(request, permit)), Permit::close)
                 .transform(new CompletionMeter(metrics, request)::measure);
+    }
+
+    /** An error of the other publisher alone would not cancel the answer. */
+    private Flux<CompletionEvent> untilCut(Flux<CompletionEvent> answer) {
+        var source = new AtomicReference<>(Operators.emptySubscription());
+        return answer.doOnSubscribe(source::set)
+                .takeUntilOther(drain.cut().doOnError(_ -> source.get().cancel()));
     }
 
     private Flux<CompletionEvent> answer(CompletionRequest request, Permit permit) {
@@ -91,8 +99,9 @@ public final class CompletionFlow {
         var hasText = new AtomicBoolean();
         return tokenizer.tokenize(model, request.prompt(), permit)
                 .map(tokens -> hash(model, tokens))
-                .flatMapMany(prompt -> detokenize(request, prompt, dispatch(request, prompt)))
-                .doOnNext(event -> hasText.compareAndSet(false, !(event instanceof CompletionEvent.Routed)))
+                .flatMapMany(prompt -> dispatch(request, prompt))
+                .doOnNext(event -> hasText.compareAndSet(false,
+                        request.streamed() && !(event instanceof CompletionEvent.Routed)))
                 .onErrorResume(DispatchException.class, e -> hasText.get() ? Flux.error(e)
                         : answerElsewhere(request, permit, plus(failed, model.revision()), e));
     }
@@ -124,12 +133,15 @@ public final class CompletionFlow {
         return new HashedPrompt(model, tokens, BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens));
     }
 
-    private Flux<DispatchEvent> dispatch(CompletionRequest request, HashedPrompt prompt) {
+    private Flux<CompletionEvent> dispatch(CompletionRequest request, HashedPrompt prompt) {
         GenerateRequest generate = request.toGenerate(prompt.model(), prompt.tokens());
+        var answer = new AnswerText(prompt.model(), request, prompt.tokens().length);
         return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> uncachedTokens(prompt)))
                 .flatMapMany(place -> Flux.using(() -> place,
-                        _ -> dispatcher.dispatch(generate, excludedWorkerIds -> route(prompt, excludedWorkerIds)),
-                        Place::close));
+                        _ -> dispatcher.dispatch(generate, excludedWorkerIds -> route(prompt, excludedWorkerIds), answer),
+                        Place::close))
+                .<CompletionEvent>handle(answer::accept)
+                .concatWith(Mono.defer(answer::endWithoutWorker));
     }
 
     private long uncachedTokens(HashedPrompt prompt) {
@@ -139,14 +151,6 @@ public final class CompletionFlow {
     private RouteResult route(HashedPrompt prompt, Set<String> excludedWorkerIds) {
         return metrics.timed(Stage.ROUTE,
                 () -> router.route(prompt.model(), prompt.chain(), prompt.tokens().length, excludedWorkerIds));
-    }
-
-    private Flux<CompletionEvent> detokenize(
-            CompletionRequest request, HashedPrompt prompt, Flux<DispatchEvent> events) {
-        var answer = new AnswerText(prompt.model(), request, prompt.tokens().length);
-        // ending it at a stop string cancels the worker; a worker's own end is left to end by itself, which keeps its
-        // connection
-        return events.<CompletionEvent>handle(answer::accept).takeUntil(_ -> answer.isStopped());
     }
 
     /** What {@link #complete} would do with this request now, up to the choice of a worker. */

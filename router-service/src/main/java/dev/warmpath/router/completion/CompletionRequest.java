@@ -19,6 +19,7 @@ import java.util.List;
  * @param stopStrings  text that ends the answer and is not part of it; none empty
  * @param stopTokenIds tokens that do so, at least 0 each
  * @param ignoreEos    true: the model's own end-of-sequence tokens do not end the answer
+ * @param streamed     true: its text is shown as it comes; false: nothing of it before its end
  */
 public record CompletionRequest(
         String requestId,
@@ -29,7 +30,8 @@ public record CompletionRequest(
         OutputLimit limit,
         List<String> stopStrings,
         int[] stopTokenIds,
-        boolean ignoreEos) {
+        boolean ignoreEos,
+        boolean streamed) {
 
     /**
      * The request as a worker gets it.

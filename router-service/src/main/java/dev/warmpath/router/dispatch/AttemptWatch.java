@@ -1,6 +1,7 @@
 package dev.warmpath.router.dispatch;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.router.dispatch.DispatchFailure.InvalidAnswer;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
@@ -91,7 +92,7 @@ final class AttemptWatch {
     private static boolean isWorkersFault(DispatchFailure failure) {
         return switch (failure) {
             case NoWorker _, RouterStopping _ -> false;
-            case WorkerLost _, WorkerSilent _ -> true;
+            case WorkerLost _, WorkerSilent _, InvalidAnswer _ -> true;
             case Refused refused -> switch (refused.reason()) {
                 case INVALID_REQUEST, UNSUPPORTED, QUEUE_FULL, DEADLINE_EXCEEDED -> false;
                 // of the first two, one worker has no more than a moment's worth before it is replaced or removed

@@ -7,7 +7,7 @@ import dev.warmpath.router.routing.RouteDecision;
 /** What happens to a request on its way: workers chosen, then tokens of the last one chosen, then the end. */
 public sealed interface DispatchEvent {
 
-    /** The request goes to this worker now; again after one that failed without a token. */
+    /** The request goes to this worker now; again after one that failed: its tokens do not count. */
     record Chosen(RouteDecision.Routed decision) implements DispatchEvent {}
 
     /** One or more ids in order; a stop token is the last. */

@@ -16,6 +16,15 @@ public sealed interface DispatchFailure {
     /** Meter tag. */
     String cause();
 
+    /** What a worker says is shown and logged up to here. */
+    int MAX_DETAIL_CHARS = 200;
+
+    /** A worker's words as they may stand in a log: one line, not long. */
+    private static String oneLine(String text) {
+        String cut = text.length() > MAX_DETAIL_CHARS ? text.substring(0, MAX_DETAIL_CHARS) + "…" : text;
+        return cut.replaceAll("[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}]+", " ");
+    }
+
     /** No worker was there to be asked. */
     record NoWorker() implements DispatchFailure {
         @Override
@@ -52,8 +61,13 @@ public sealed interface DispatchFailure {
         }
     }
 
-    /** The connection broke, could not be made, or carried something else than the protocol. */
+    /** The connection broke, could not be made, or ended before the answer did. */
     record WorkerLost(String workerId, String detail) implements DispatchFailure {
+
+        public WorkerLost {
+            detail = oneLine(detail);
+        }
+
         @Override
         public String message() {
             return "the worker '" + workerId + "' was lost while it had this request";
@@ -77,10 +91,9 @@ public sealed interface DispatchFailure {
             return "the worker '" + workerId + "' sent no token for " + timeout.toMillis() + " ms";
         }
 
-        /** It may be busy with just this prompt: a second worker would compute it for nothing. */
         @Override
         public boolean isRetryable() {
-            return false;
+            return true;
         }
 
         @Override
@@ -89,11 +102,50 @@ public sealed interface DispatchFailure {
         }
     }
 
-    /** The worker said no, before or after its first token. */
-    record Refused(String workerId, FailureReason reason, String detail) implements DispatchFailure {
+    /** The worker sent something else than the protocol, or what cannot be the answer to this request. */
+    record InvalidAnswer(String workerId, String detail) implements DispatchFailure {
+
+        public InvalidAnswer {
+            detail = oneLine(detail);
+        }
+
         @Override
         public String message() {
-            return detail;
+            return "the worker '" + workerId + "' sent an answer that cannot be right";
+        }
+
+        @Override
+        public boolean isRetryable() {
+            return true;
+        }
+
+        @Override
+        public String cause() {
+            return "invalid_answer";
+        }
+    }
+
+    /**
+     * The worker said no, before or after its first token.
+     *
+     * @param detail its own words, for the log
+     */
+    record Refused(String workerId, FailureReason reason, String detail) implements DispatchFailure {
+
+        public Refused {
+            detail = oneLine(detail);
+        }
+
+        /** Only what is about the request itself is passed on. */
+        @Override
+        public String message() {
+            return switch (reason) {
+                case INVALID_REQUEST, UNSUPPORTED -> detail;
+                case WRONG_EPOCH, SHUTTING_DOWN -> "the worker '" + workerId + "' is going away";
+                case QUEUE_FULL -> "the worker '" + workerId + "' has no room for this request now";
+                case DEADLINE_EXCEEDED -> "the worker '" + workerId + "' had no time left for this request";
+                case ENGINE_FAILURE -> "the worker '" + workerId + "' failed on this request";
+            };
         }
 
         @Override

@@ -16,8 +16,7 @@ import org.springframework.validation.annotation.Validated;
  * @param leastRetries            such tries within 10 s that are allowed however few requests there are
  * @param connectTimeout          for a connection to a worker
  * @param firstTokenTimeout       a worker that has not sent a token for this long has failed the request
- * @param interTokenTimeout       likewise between two tokens; since nothing is read ahead of the client, one that reads
- *                                nothing for so long ends its answer, too
+ * @param interTokenTimeout       likewise between two tokens, as long as the client reads: one that does not asks for none
  * @param maxConnectionsPerWorker connections to one worker, each carrying one request at a time; one too many is
  *                                treated as a worker whose queue is full
  */

@@ -6,7 +6,6 @@ import dev.warmpath.router.dispatch.DispatchEvent.Chosen;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
-import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.StrangerException;
@@ -15,7 +14,6 @@ import dev.warmpath.router.routing.InFlightRequest;
 import dev.warmpath.router.routing.RouteResult;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RouteResult.Unplaced;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -25,12 +23,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
 import reactor.core.publisher.SynchronousSink;
 
 /**
- * Sends a request to a worker, and to another one as long as no token has come: until then a client cannot tell. After
- * the first token a failure ends the stream, since another worker's continuation could not be told from a repetition.
+ * Sends a request to a worker, and to another one as long as nothing of its answer was shown: until then a client cannot
+ * tell. After that a failure ends the stream, since another worker's continuation could not be told from a repetition.
  *
  * <p>Every attempt's end is told to the worker's health, see {@link AttemptWatch}; a failure without a token counts
  * against the worker if another one could answer, or no other one was asked.
@@ -43,9 +40,6 @@ import reactor.core.publisher.SynchronousSink;
 public final class Dispatcher {
 
     private static final Logger log = LoggerFactory.getLogger(Dispatcher.class);
-    private static final Duration LEASE_CHECK = Duration.ofSeconds(1);
-    /** A worker whose generation is over has only the end of its answer to send. */
-    private static final Duration END_OF_BODY = Duration.ofMillis(100);
 
     private final WorkerClient client;
     private final Fleet fleet;
@@ -61,16 +55,28 @@ public final class Dispatcher {
         this.retries = new RetryBudget(properties.retryShare(), properties.leastRetries());
     }
 
+    /** What the reader of an answer has made of it so far. Asked on the threads that bring the events. */
+    public interface Reader {
+
+        /** True once a client may have seen something of the answer: from then on it cannot be begun anew. */
+        boolean hasShown();
+
+        /** True once it needs no more tokens: the worker is to end, and its last words are waited for. */
+        boolean hasEnough();
+    }
+
     /**
      * @param request its epoch is filled in per worker
      * @param route   where to go, given the ids of workers that failed this request already
+     * @param reader  of the returned events, which has to take each of them in before it asks for the next
      * @return events as told by {@link DispatchEvent}; fails with {@link DispatchException}. Cancelling it makes the
-     *         worker stop
+     *         worker stop. Without {@code Finished} only if the reader has enough and the worker does not tell
      */
-    public Flux<DispatchEvent> dispatch(GenerateRequest request, Function<Set<String>, RouteResult> route) {
+    public Flux<DispatchEvent> dispatch(
+            GenerateRequest request, Function<Set<String>, RouteResult> route, Reader reader) {
         return Flux.defer(() -> {
             retries.request(System.nanoTime());
-            var attempts = new Attempts(request, route);
+            var attempts = new Attempts(request, route, reader);
             return attempts.next(new DispatchException(new NoWorker())).doFinally(_ -> attempts.over());
         });
     }
@@ -80,13 +86,15 @@ public final class Dispatcher {
 
         private final GenerateRequest request;
         private final Function<Set<String>, RouteResult> route;
+        private final Reader reader;
         private final Set<String> triedWorkerIds = new HashSet<>();
         private final List<AttemptWatch> watches = new CopyOnWriteArrayList<>();
         private boolean answered;
 
-        Attempts(GenerateRequest request, Function<Set<String>, RouteResult> route) {
+        Attempts(GenerateRequest request, Function<Set<String>, RouteResult> route, Reader reader) {
             this.request = request;
             this.route = route;
+            this.reader = reader;
         }
 
         /** @param before what to say if nobody is left to ask */
@@ -100,13 +108,12 @@ public final class Dispatcher {
         private Flux<DispatchEvent> at(Placed placed) {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
-            var attempt = new Attempt(placed, request);
+            var attempt = new Attempt(placed, request, reader);
             var watch = new AttemptWatch(placed, System::nanoTime);
             watches.add(watch);
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
                     .doOnNext(this::see)
-                    .onErrorResume(DispatchException.class, failed -> attempt.hasToken() ? Flux.error(failed)
-                            : afterFailureWithoutToken(failed));
+                    .onErrorResume(DispatchException.class, this::afterFailure);
         }
 
         /** Somebody could do it, so those who failed it before are to blame. */
@@ -123,8 +130,10 @@ public final class Dispatcher {
             watches.forEach(each -> each.decide(onlyOne));
         }
 
-        private Flux<DispatchEvent> afterFailureWithoutToken(DispatchException failed) {
-            if (!failed.failure().isRetryable() || triedWorkerIds.size() >= properties.maxAttempts()) {
+        private Flux<DispatchEvent> afterFailure(DispatchException failed) {
+            metrics.attemptFailed(failed.failure().cause());
+            boolean mayGoOn = !reader.hasShown() && failed.failure().isRetryable();
+            if (!mayGoOn || triedWorkerIds.size() >= properties.maxAttempts()) {
                 return Flux.error(failed);
             }
             if (!retries.take(System.nanoTime())) {
@@ -144,42 +153,26 @@ public final class Dispatcher {
         private final Placed placed;
         private final FleetWorker worker;
         private final GenerateRequest request;
-        /** Also read by the lease check's timer. */
-        private volatile boolean hasToken;
-        private boolean ended;
+        private final Reader reader;
+        private boolean hasToken;
 
-        Attempt(Placed placed, GenerateRequest request) {
+        Attempt(Placed placed, GenerateRequest request, Reader reader) {
             this.placed = placed;
             this.worker = placed.worker();
-            this.request = request.withEpoch(worker.epoch());
-        }
-
-        boolean hasToken() {
-            return hasToken;
+            this.request = request;
+            this.reader = reader;
         }
 
         Flux<DispatchEvent> events() {
-            return client.generate(worker, request)
-                    .timeout(Mono.delay(properties.firstTokenTimeout()),
-                            event -> Mono.delay(longestSilenceAfter(event)), Flux.error(this::silent))
+            return client.generate(worker, request, properties.firstTokenTimeout(), reader::hasEnough)
                     .<DispatchEvent>handle(this::translate)
-                    .concatWith(Flux.defer(() -> ended ? Flux.empty() : Flux.error(lost("the stream ended early"))))
-                    .takeUntilOther(leaseLostBeforeFirstToken())
                     .doOnError(this::reportLostConnection)
-                    // what comes after the end of a generation does not change how it ended
-                    .onErrorResume(e -> ended ? Flux.empty() : Flux.error(e))
+                    // it has its answer; what is missing is only what the worker had to say about it
+                    .onErrorResume(e -> reader.hasEnough() ? Flux.empty() : Flux.error(e))
                     .startWith(new Chosen(placed.decision()));
         }
 
-        /** The end of the body returns the connection to its pool; the client does not wait for it. */
-        private Duration longestSilenceAfter(GenerateEvent event) {
-            return event instanceof GenerateEvent.Tokens ? properties.interTokenTimeout() : END_OF_BODY;
-        }
-
         private void translate(GenerateEvent event, SynchronousSink<DispatchEvent> sink) {
-            if (ended) {
-                return;
-            }
             switch (event) {
                 case GenerateEvent.Tokens tokens -> {
                     fleet.heardFrom(worker);
@@ -189,20 +182,11 @@ public final class Dispatcher {
                     }
                     sink.next(new DispatchEvent.Tokens(tokens.ids()));
                 }
-                case GenerateEvent.Finished finished -> {
-                    ended = true;
-                    sink.next(new DispatchEvent.Finished(finished.reason(), finished.usage()));
-                }
+                case GenerateEvent.Finished finished ->
+                        sink.next(new DispatchEvent.Finished(finished.reason(), finished.usage()));
                 case GenerateEvent.Failed failed ->
                         sink.error(new DispatchException(new Refused(worker.id(), failed.reason(), failed.message())));
             }
-        }
-
-        /** A worker that hangs breaks no connection; its lease runs out long before a first token is overdue. */
-        private Mono<Void> leaseLostBeforeFirstToken() {
-            return Flux.interval(LEASE_CHECK)
-                    .takeUntil(_ -> hasToken || worker.isGone())
-                    .then(Mono.defer(() -> hasToken ? Mono.never() : Mono.error(lost("its lease ran out"))));
         }
 
         private void reportLostConnection(Throwable error) {
@@ -214,15 +198,6 @@ public final class Dispatcher {
                     fleet.connectionLost(worker, failed.getCause());
                 }
             }
-        }
-
-        private DispatchException silent() {
-            return new DispatchException(new WorkerSilent(worker.id(),
-                    hasToken ? properties.interTokenTimeout() : properties.firstTokenTimeout()));
-        }
-
-        private DispatchException lost(String detail) {
-            return new DispatchException(new WorkerLost(worker.id(), detail));
         }
     }
 }

@@ -17,6 +17,8 @@ public enum RouterMeter {
     /** Counter by reason. */
     ROUTE_DECISIONS("warmpath.route.decisions", "Workers chosen, by the reason for the choice", "decisions"),
     /** Counter by cause. */
+    DISPATCH_FAILURES("warmpath.dispatch.failures", "Workers' failures of requests, by what was wrong", "failures"),
+    /** Counter by cause. */
     DISPATCH_RETRIES("warmpath.dispatch.retries", "Requests sent on to another worker, by what was wrong", "retries"),
     /** Counter by cause. */
     DISPATCH_RETRIES_REFUSED("warmpath.dispatch.retries.refused",
@@ -26,7 +28,7 @@ public enum RouterMeter {
     /** Timer by model, as the client sees it. */
     TIME_TO_FIRST_TOKEN(
             "warmpath.time.to.first.token", "Arrival of a request to the first text of its answer", "seconds"),
-    /** Counters by model. Those of cached tokens leave out answers that a stop string ended: nobody told. */
+    /** Counters by model. Those of cached tokens leave out answers of workers that did not tell. */
     PROMPT_TOKENS("warmpath.prompt.tokens", "Prompt tokens of completions that finished", "tokens"),
     COMPLETION_TOKENS("warmpath.completion.tokens", "Tokens generated for completions that finished", "tokens"),
     PREDICTED_CACHED_TOKENS(

@@ -80,6 +80,11 @@ public final class RouterMetrics {
     }
 
     /** @param cause one of dispatch's closed set */
+    public void attemptFailed(String cause) {
+        count(RouterMeter.DISPATCH_FAILURES, 1, "cause", cause);
+    }
+
+    /** @param cause one of dispatch's closed set */
     public void retried(String cause) {
         count(RouterMeter.DISPATCH_RETRIES, 1, "cause", cause);
     }

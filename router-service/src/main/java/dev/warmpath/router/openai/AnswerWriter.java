@@ -4,6 +4,7 @@ import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.CompletionRequest;
 import java.time.InstantSource;
+import java.util.concurrent.atomic.AtomicReference;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.http.server.reactive.ServerHttpResponse;
@@ -11,6 +12,7 @@ import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Operators;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -53,8 +55,18 @@ final class AnswerWriter {
         var decision = DecisionHeaders.of(response, properties.decisionHeaders());
         var answer = new SseAnswer(json, format, headOf(request, format), includeUsage);
         Flux<byte[]> events = flow.complete(request, permit).doOnNext(decision::note).handle(answer::accept);
-        return response.writeAndFlushWith(new OpenStream(properties.heartbeat(), answer::error).of(events)
-                .map(bytes -> Mono.just(response.bufferFactory().wrap(bytes))));
+        return write(response, new OpenStream(properties.heartbeat(), answer::error).of(events));
+    }
+
+    /**
+     * Cancels the stream whenever writing it is over. Spring does not if the connection turns out to be closed when the
+     * first bytes are to be written: the stream would wait for a reader that never comes.
+     */
+    private static Mono<Void> write(ServerHttpResponse response, Flux<byte[]> stream) {
+        var source = new AtomicReference<>(Operators.emptySubscription());
+        return response.writeAndFlushWith(stream.doOnSubscribe(source::set)
+                        .map(bytes -> Mono.just(response.bufferFactory().wrap(bytes))))
+                .doFinally(_ -> source.get().cancel());
     }
 
     private Mono<Void> writeJson(ServerHttpResponse response, AnswerBody answer) {

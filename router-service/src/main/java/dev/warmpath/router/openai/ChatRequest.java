@@ -38,7 +38,7 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
 
     CompletionRequest toCompletion(String requestId) {
         return new CompletionRequest(requestId, ENDPOINT, generation.model(), prompt, generation.sampling(), limit,
-                generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos());
+                generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos(), generation.stream());
     }
 
     static Prompt.Chat readPrompt(RequestFields body) {

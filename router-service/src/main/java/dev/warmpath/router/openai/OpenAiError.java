@@ -5,6 +5,7 @@ import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.dispatch.DispatchFailure.InvalidAnswer;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
@@ -81,6 +82,7 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
             case RouterStopping _ -> unavailable("router_is_stopping", message, OVERLOAD_SECONDS);
             case NoWorker _ -> unavailable("no_worker_available", message, NO_WORKER_SECONDS);
             case WorkerLost _ -> error(502, API_ERROR, "worker_lost", message);
+            case InvalidAnswer _ -> error(502, API_ERROR, "invalid_worker_answer", message);
             case WorkerSilent _ -> error(504, API_ERROR, "deadline_exceeded", message);
             case Refused refused -> switch (refused.reason()) {
                 case INVALID_REQUEST, UNSUPPORTED -> error(400, INVALID_REQUEST, "refused_by_worker", message);

@@ -1,7 +1,9 @@
 package dev.warmpath.router.openai;
 
 import java.time.Duration;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -15,7 +17,8 @@ import reactor.core.publisher.Sinks;
  * has come another one may take over. How long that may last is dispatch's limit.
  *
  * <p>Heartbeats also tell readers from those who have stopped reading: as long as somebody reads, something can be
- * written every {@code heartbeat}; if nothing could for {@value #MISSED_HEARTBEATS} of them, the stream is given up.
+ * written every {@code heartbeat}; if nothing could for {@value #MISSED_HEARTBEATS} of them, the stream is given up. This is
+ * the only deadline of a client that pauses: the worker has none while nobody asks it for more.
  */
 final class OpenStream {
 
@@ -34,6 +37,7 @@ final class OpenStream {
     private final Function<Throwable, byte[]> errorEvent;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final AtomicBoolean wroteSinceTick = new AtomicBoolean();
+    private final AtomicInteger missedHeartbeats = new AtomicInteger();
     private final Sinks.Empty<Void> ended = Sinks.empty();
 
     /**
@@ -57,8 +61,24 @@ final class OpenStream {
                 .map(_ -> SseAnswer.HEARTBEAT);
         // delayed errors: the error event must not be overtaken by the failure that follows it
         return Flux.mergeDelayError(1, answer, heartbeats)
-                .doOnNext(_ -> wroteSinceTick.set(true))
-                .timeout(Mono.never(), _ -> Mono.delay(heartbeat.multipliedBy(MISSED_HEARTBEATS)));
+                .doOnNext(_ -> {
+                    wroteSinceTick.set(true);
+                    missedHeartbeats.set(0);
+                })
+                .takeUntilOther(readerStopped())                   // an error there would cancel nothing
+                .concatWith(Mono.defer(this::givenUp));
+    }
+
+    private Mono<Void> readerStopped() {
+        return Flux.interval(heartbeat)
+                .takeUntil(_ -> begun.get() && missedHeartbeats.incrementAndGet() > MISSED_HEARTBEATS)
+                .then();
+    }
+
+    private Mono<byte[]> givenUp() {
+        return missedHeartbeats.get() <= MISSED_HEARTBEATS ? Mono.empty()
+                : Mono.error(new TimeoutException("the client has read nothing for "
+                        + heartbeat.multipliedBy(MISSED_HEARTBEATS).toMillis() + " ms"));
     }
 
     private Flux<byte[]> lastWords(Throwable error) {

@@ -32,7 +32,7 @@ record TextRequest(GenerationFields generation, Prompt prompt, OutputLimit limit
 
     CompletionRequest toCompletion(String requestId) {
         return new CompletionRequest(requestId, ENDPOINT, generation.model(), prompt, generation.sampling(), limit,
-                generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos());
+                generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos(), generation.stream());
     }
 
     static Prompt readPrompt(RequestFields body, boolean addSpecialTokens) {

@@ -15,7 +15,10 @@ final class WholeAnswer {
 
     void add(CompletionEvent event) {
         switch (event) {
-            case Routed routed -> revision = routed.revision();
+            case Routed routed -> {
+                revision = routed.revision();
+                text.setLength(0);
+            }
             case Text more -> text.append(more.text());
             case Finished last -> {
                 text.append(last.rest());

@@ -5,10 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
+import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,7 +51,7 @@ class CancellationTest extends RunningRouter {
     @ParameterizedTest
     @ValueSource(strings = {"", ",'stream':true"})
     void a_client_that_leaves_during_the_decode_closes_the_workers_connection(String extra) throws Exception {
-        FakeWorker worker = join("w0").doing(FakeWorker.drawingForEver(ids("a")[0]));
+        FakeWorker worker = join("w0").doing(FakeWorker.drawing(ids("a")[0]));
 
         Socket client = rawClient(BODY.formatted(extra));
         worker.requests().take();
@@ -60,6 +63,26 @@ class CancellationTest extends RunningRouter {
         eventually(() -> worker.openConnections() == 0 && inFlight() == 0);
         assertThat(management("/actuator/prometheus").body())
                 .contains("warmpath_requests_total{endpoint=\"completions\",outcome=\"cancelled\"}");
+    }
+
+    @Override
+    protected int contextLength() {
+        return 1_000_000;
+    }
+
+    @Test
+    void a_client_that_does_not_read_stops_the_worker_and_is_given_up() throws IOException {
+        var drawn = new AtomicInteger();
+        FakeWorker worker = join("w0").doing(FakeWorker.drawingAsFastAsItIsRead(ids("a")[0], drawn));
+
+        try (Socket client = rawClient("{'model':'tiny','stream':true,'prompt':'Hi','max_tokens':900000}")) {
+            eventually(() -> drawn.get() > 0 && worker.openConnections() == 0 && inFlight() == 0);
+
+            // what was drawn fits into the sockets' buffers; a router that reads ahead would have taken all
+            assertThat(drawn.get()).isLessThan(300_000);
+            assertThat(new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                    .startsWith("HTTP/1.1 200 OK").doesNotContain("[DONE]");
+        }
     }
 
     @Test

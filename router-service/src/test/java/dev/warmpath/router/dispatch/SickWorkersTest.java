@@ -49,12 +49,12 @@ class SickWorkersTest extends RunningRouter {
     }
 
     @Test
-    void a_worker_that_cuts_its_streams_fails_what_it_got_and_gets_little() {
+    void a_worker_that_cuts_its_answers_gets_few_and_is_not_noticed_in_whole_ones() {
         wellWorkers(3);
         FakeWorker sick = join("sick").doing(FakeWorker.dyingAfter(ids("abc")));
 
-        int failed = failuresOf(ask(150));
-        assertThat(failed).isEqualTo(sick.requests().size()).isBetween(1, 9);
+        assertThat(failuresOf(ask(150))).isZero();
+        assertThat(sick.requests()).hasSizeBetween(1, 9);
     }
 
     @Test

@@ -129,18 +129,32 @@ class WorkerFailuresTest extends RunningRouter {
     }
 
     @Test
-    void a_worker_lost_after_its_first_token_is_502_for_a_whole_answer() {
+    void a_worker_lost_after_its_first_token_is_not_noticed_in_a_whole_answer() {
         FakeWorker dying = join("w0").doing(FakeWorker.dyingAfter(ids("half of")));
         announce(dying, PROMPT_IDS, 3);
-        FakeWorker other = join("w1");
+        join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
 
         HttpResponse<String> response = post("/v1/completions", WHOLE);
 
-        assertThat(response.statusCode()).isEqualTo(502);
-        assertThat(json(response).path("error").toString()).isEqualTo("""
-                {"message":"the worker 'w0' was lost while it had this request","type":"api_error","param":null,\
-                "code":"worker_lost"}""");
-        assertThat(other.requests()).isEmpty();
+        assertThat(text(json(response))).isEqualTo("fine");
+        assertThat(json(response).path("usage").path("completion_tokens").asInt()).isEqualTo(ids("fine").length);
+        assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
+    }
+
+    /** The first bytes of a character are no text yet, and what may begin a stop string is not shown. */
+    @Test
+    void a_worker_lost_before_the_first_text_is_not_noticed_in_a_stream() {
+        int[] emoji = ids("𝄞");
+        FakeWorker dying = join("w0").doing(FakeWorker.dyingAfter(emoji[0]));
+        announce(dying, PROMPT_IDS, 3);
+        join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+
+        HttpResponse<String> response = post("/v1/completions", STREAM);
+
+        assertThat(emoji.length).isGreaterThan(1);
+        assertThat(events(response.body()).stream().filter(event -> !event.equals("[DONE]"))
+                .map(event -> text(JSON.readTree(event))).reduce("", String::concat)).isEqualTo("fine");
+        assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
     }
 
     static Stream<Arguments> failures_after_a_token() {
@@ -184,7 +198,10 @@ class WorkerFailuresTest extends RunningRouter {
     void a_line_without_end_is_cut_off_at_256_kibibytes() {
         join("w0").doing(FakeWorker.answering(200, "{\"type\":\"tokens\",\"ids\":[" + "1,".repeat(200_000)));
 
-        assertThat(post("/v1/completions", WHOLE).statusCode()).isEqualTo(503);
+        HttpResponse<String> response = post("/v1/completions", WHOLE);
+
+        assertThat(response.statusCode()).isEqualTo(502);
+        assertThat(json(response).path("error").path("code").asString()).isEqualTo("invalid_worker_answer");
     }
 
     /** No deadline of the router would end it before the client gives up. */

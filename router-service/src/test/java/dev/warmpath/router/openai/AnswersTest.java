@@ -198,15 +198,27 @@ class AnswersTest extends RunningRouter {
 
     @Test
     void a_stop_string_ends_the_answer_before_it_and_the_worker_behind_it() {
-        int[] drawn = ids("one two STOP three four");
-        FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter(drawn));
+        join("w0").doing(FakeWorker.drawingUntilAskedToEnd(3, ids("one two STOP three four")));
 
         JsonNode answer = json(post("/v1/completions", TEXT.formatted(",'stop':['STOP'],'max_tokens':40")));
 
         assertThat(answer.path("choices").path(0).path("text").asString()).isEqualTo("one two ");
         assertThat(answer.path("choices").path(0).path("finish_reason").asString()).isEqualTo("stop");
         assertThat(answer.path("usage").path("completion_tokens").asInt()).isEqualTo(ids("one two STOP").length);
-        eventually(() -> worker.openConnections() == 0);
+        assertThat(answer.path("usage").path("prompt_tokens_details").path("cached_tokens").asInt())
+                .as("the worker's own count").isEqualTo(3);
+    }
+
+    /** One connection for generations, one for asking them to end; some more, as an answer is there before its end. */
+    @Test
+    void answers_that_end_at_a_stop_string_keep_their_connections() {
+        FakeWorker worker = join("w0").doing(FakeWorker.drawingUntilAskedToEnd(0, ids("one STOP two")));
+
+        for (int i = 0; i < 40; i++) {
+            post("/v1/completions", TEXT.formatted(",'stop':['STOP'],'stream':" + (i % 2 == 0)));
+        }
+
+        assertThat(worker.acceptedConnections()).isLessThan(20);
     }
 
     @Test
@@ -374,15 +386,18 @@ class AnswersTest extends RunningRouter {
         assertThat(meters()).containsEntry("warmpath_in_flight_requests", 0.0);
     }
 
+    /** The worker was not told that it may stop, or does not know how to. */
     @Test
-    void an_answer_that_a_stop_string_ends_is_no_witness_for_the_prediction() {
+    void a_worker_that_does_not_end_at_a_stop_string_changes_no_answer_and_is_no_witness_for_the_prediction() {
         int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
-        announce(join("w0").doing(FakeWorker.hangingAfter(ids("one STOP"))), prompt, 3);
+        FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter(ids("one STOP")));
+        announce(worker, prompt, 3);
         Map<String, Double> before = meters();
 
         JsonNode answer = json(post("/v1/completions",
                 "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21],'stop':'STOP'}"));
 
+        assertThat(answer.path("choices").path(0).path("text").asString()).isEqualTo("one ");
         assertThat(answer.path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(8);
         assertThat(added(before)).containsEntry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0)
                 .doesNotContainKeys("warmpath_cached_tokens_total{model=\"tiny\"}",

@@ -114,7 +114,7 @@ class ClientFaultsTest extends RunningRouter {
     @ParameterizedTest
     @ValueSource(strings = {"", ",\"stream\":true"})
     void a_client_that_resets_its_connection_while_it_is_answered(String extra) throws Exception {
-        FakeWorker worker = join("w0").doing(FakeWorker.drawingForEver(ids("a")[0]));
+        FakeWorker worker = join("w0").doing(FakeWorker.drawing(ids("a")[0]));
         for (int i = 0; i < 40; i++) {
             Socket socket = new Socket("127.0.0.1", uri("/").getPort());
             String body = BODY.formatted(extra);

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What other threads want of the engine, in one line: a cancellation can never overtake its submission.
  *
- * <p>Bounded by the generations that are alive: each enters once to begin and at most once to be cancelled, one more
+ * <p>Bounded by the generations that are alive: each enters once to begin and at most once to be ended, one more
  * than {@code capacity} is refused, and there is at most one reset. Here alone it is decided that the worker is full.
  */
 final class CommandQueue {
@@ -18,7 +18,11 @@ final class CommandQueue {
     sealed interface Command {
         record Submit(Generation generation) implements Command {}
 
+        /** Its listener hears nothing more. */
         record Cancel(Generation generation) implements Command {}
+
+        /** Its listener hears that it finished. */
+        record Stop(Generation generation) implements Command {}
 
         /** @param done true if it was reset, false if some sequence holds blocks */
         record ResetPrefixCache(CompletableFuture<Boolean> done) implements Command {}
@@ -61,6 +65,13 @@ final class CommandQueue {
     void cancel(Generation generation) {
         if (generation.close()) {
             add(new Command.Cancel(generation));
+        }
+    }
+
+    /** Does nothing for a generation that is over or was asked for before. */
+    void stop(Generation generation) {
+        if (generation.close()) {
+            add(new Command.Stop(generation));
         }
     }
 

@@ -81,6 +81,15 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
+     * Ends the generation early and well: its listener hears that it finished, unless it was over or cancelled before.
+     * Harmless twice.
+     */
+    public void stop(Generation generation) {
+        loop.commands().stop(generation);
+        LockSupport.unpark(thread);
+    }
+
+    /**
      * Forgets every cached prefix. Who asks before it is done shares the answer.
      *
      * @return true if it did, false if some sequence holds blocks; cancelled if the engine stops

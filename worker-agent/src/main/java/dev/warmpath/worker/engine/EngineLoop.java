@@ -2,6 +2,7 @@ package dev.warmpath.worker.engine;
 
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.engine.CommandQueue.Command;
 import dev.warmpath.worker.kvcache.CacheGroup;
@@ -124,6 +125,7 @@ public final class EngineLoop {
             switch (command) {
                 case Command.Submit(Generation generation) -> generations.put(generation.sequence(), generation);
                 case Command.Cancel(Generation generation) -> generations.remove(generation.sequence());
+                case Command.Stop _ -> { }
                 case Command.ResetPrefixCache(var done) -> done.cancel(false);
             }
         }, Integer.MAX_VALUE);
@@ -137,6 +139,12 @@ public final class EngineLoop {
             case Command.Cancel(Generation generation) -> {
                 if (scheduler.cancel(generation.sequence())) {
                     forget(generation);
+                }
+            }
+            case Command.Stop(Generation generation) -> {
+                if (scheduler.cancel(generation.sequence())) {
+                    forget(generation);
+                    say(generation, listener -> listener.onFinished(FinishReason.STOP, generation.usage()));
                 }
             }
             case Command.ResetPrefixCache(var done) -> resetPrefixCache(done);

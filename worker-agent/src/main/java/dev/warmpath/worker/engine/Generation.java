@@ -5,13 +5,13 @@ import dev.warmpath.worker.compute.Sampling;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** One accepted request: what is computed, and who hears of it. The submitter's handle for cancelling. */
+/** One accepted request: what is computed, and who hears of it. The submitter's handle for ending it. */
 public final class Generation {
 
     private final Sequence sequence;
     private final GenerationListener listener;
     private final Sampling sampling;
-    /** It was asked to be cancelled, or is over: cancelling it is no news any more. */
+    /** It was asked to end, or is over: asking for that is no news any more. */
     private final AtomicBoolean closing = new AtomicBoolean();
     private boolean silenced;
 
@@ -35,7 +35,7 @@ public final class Generation {
         return sampling;
     }
 
-    /** Nothing is left to cancel from here on. @return false if so before */
+    /** Nothing is left to end from here on. @return false if so before */
     boolean close() {
         return !closing.getAndSet(true);
     }

@@ -5,7 +5,12 @@ import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.Generation;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.springframework.http.MediaType;
+import org.springframework.http.ResponseEntity;
+import org.springframework.web.bind.annotation.DeleteMapping;
+import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
@@ -13,7 +18,10 @@ import reactor.core.publisher.Flux;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
-/** {@code POST /v1/generate}: one generation, its events as NDJSON. Strangers do not come as far. */
+/**
+ * {@code POST /v1/generate}: one generation, its events as NDJSON; and {@code DELETE /v1/generate/{handle}}, which ends
+ * one early. Strangers do not come as far.
+ */
 @RestController
 final class GenerateController {
 
@@ -22,6 +30,8 @@ final class GenerateController {
 
     private final Engine engine;
     private final OpenStreams streams;
+    /** Those that are alive and have a name: as many as the engine takes, at most. */
+    private final Map<String, Generation> named = new ConcurrentHashMap<>();
     private final Scheduler sending = Schedulers.newParallel("generate", SENDING_THREADS, true);
 
     GenerateController(Engine engine, OpenStreams streams) {
@@ -35,12 +45,29 @@ final class GenerateController {
         return Flux.using(this::enter, _ -> {
             var stream = new TokenStream(sending.createWorker(), request.logprobs());
             Generation generation = engine.submit(request, stream);
-            return stream.events(() -> engine.cancel(generation));
+            Flux<GenerateEvent> events = stream.events(() -> engine.cancel(generation));
+            String handle = request.handle();
+            if (handle == null) {
+                return events;
+            }
+            named.put(handle, generation);
+            return events.doFinally(_ -> named.remove(handle, generation));
         }, OpenStreams::leave);
     }
 
     private OpenStreams enter() {
         streams.enter();
         return streams;
+    }
+
+    /** Answered at once; the generation's own stream tells its end. */
+    @DeleteMapping(Protocol.GENERATE_PATH + "/{handle}")
+    ResponseEntity<Void> stop(@PathVariable String handle) {
+        Generation generation = named.get(handle);
+        if (generation == null) {
+            return ResponseEntity.notFound().build();
+        }
+        engine.stop(generation);
+        return ResponseEntity.noContent().build();
     }
 }

@@ -112,6 +112,27 @@ class EngineLoopTest {
     }
 
     @Test
+    void a_stopped_generation_gives_its_blocks_back_and_tells_what_it_had_drawn() {
+        try (var rig = new EngineRig(64, 512, 4)) {
+            var listener = new Recording();
+            Generation generation = rig.engine.submit(greedy("enough", tokens(40), 500), listener);
+            rig.loop.step();
+            rig.loop.step();
+
+            rig.engine.stop(generation);
+            rig.engine.stop(generation);
+            rig.engine.cancel(generation);
+            rig.loop.step();
+
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
+            assertThat(rig.loop.hasWork()).isFalse();
+            assertThat(listener.finished).isEqualTo(FinishReason.STOP);
+            assertThat(listener.usage).isEqualTo(new Usage(40, 0, 2));
+            assertThat(listener.tokenCount()).isEqualTo(2);
+        }
+    }
+
+    @Test
     void a_cancel_that_arrives_with_its_submission_is_not_lost() {
         try (var rig = new EngineRig(64, 512, /* maxSequences */ 1, /* maxWaiting */ 1)) {
             for (int i = 0; i < 3; i++) {

@@ -3,6 +3,7 @@ package dev.warmpath.worker.generate;
 import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateEvent.Finished;
 import dev.warmpath.protocol.generate.GenerateEvent.Tokens;
@@ -12,7 +13,13 @@ import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.model.Golden;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -25,6 +32,7 @@ import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.reactive.function.client.WebClient;
 import org.springframework.web.reactive.function.client.WebClient.RequestHeadersSpec;
+import reactor.core.scheduler.Schedulers;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -71,6 +79,39 @@ class GenerateEndpointTest {
         }
         assertThat(engine.snapshot().pool().usedBlocks()).isZero();
         assertThat(engine.snapshot().load().running()).isZero();
+    }
+
+    @Test
+    void a_generation_that_is_ended_by_its_name_tells_its_usage_on_its_own_stream() {
+        GenerateRequest endless = GenerateRequest.of("endless", IntStream.range(0, 100).toArray(),
+                SamplingParameters.GREEDY, pastTheEnd(1_900)).forWorker(0, "h1");
+        List<Integer> answers = new ArrayList<>();
+
+        List<GenerateEvent> events = post(endless).retrieve().bodyToFlux(GenerateEvent.class)
+                .publishOn(Schedulers.boundedElastic())
+                .doOnNext(event -> {
+                    if (answers.isEmpty()) {
+                        answers.add(delete("h1"));
+                    }
+                })
+                .collectList().block(TIMEOUT);
+
+        assertThat(events.getLast()).isInstanceOfSatisfying(Finished.class, finished -> {
+            assertThat(finished.reason()).isEqualTo(FinishReason.STOP);
+            assertThat(finished.usage().completionTokens()).isEqualTo(ids(events).length).isLessThan(1_900);
+        });
+        assertThat(answers).containsExactly(204);
+        assertThat(delete("h1")).as("it is over").isEqualTo(404);
+    }
+
+    private int delete(String handle) {
+        try (HttpClient http = HttpClient.newHttpClient()) {
+            return http.send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/v1/generate/" + handle))
+                    .header("authorization", "Bearer secret").DELETE().build(),
+                    HttpResponse.BodyHandlers.discarding()).statusCode();
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     @Test

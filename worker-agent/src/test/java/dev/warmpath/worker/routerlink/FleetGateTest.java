@@ -64,6 +64,9 @@ class FleetGateTest {
                 "HEAD /v1/generate: public 401, management 401",
                 "OPTIONS /v1/generate: public 401, management 401",
                 "POST /v1/generate: public 401, management 401",
+                "DELETE /v1/generate/{handle}: public 401, management 401",
+                "HEAD /v1/generate/{handle}: public 401, management 401",
+                "OPTIONS /v1/generate/{handle}: public 401, management 401",
                 "GET /webjars/**: public 401, management 401",
                 "HEAD /webjars/**: public 401, management 401",
                 "OPTIONS /webjars/**: public 401, management 401");
