@@ -66,8 +66,8 @@ public final class RouterDrain implements SmartLifecycle {
             Thread.sleep(properties.settle());
             stage = Stage.FINISHING;
             awaitAnswers();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } catch (InterruptedException _) {
+            // ends the waiting, and only that: servers that stop next turn in circles on an interrupted thread
         }
         stage = Stage.FINISHING;
         int left = admission.inFlight();
