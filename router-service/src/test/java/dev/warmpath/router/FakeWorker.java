@@ -8,6 +8,9 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.group.ChannelGroup;
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -52,6 +55,7 @@ public final class FakeWorker implements AutoCloseable {
     private final DisposableServer server;
     private final BlockingQueue<GenerateRequest> requests = new LinkedBlockingQueue<>();
     private final AtomicInteger openConnections = new AtomicInteger();
+    private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final AtomicInteger acceptedConnections = new AtomicInteger();
     private volatile Script script = finishing(FinishReason.LENGTH, 0);
 
@@ -61,6 +65,7 @@ public final class FakeWorker implements AutoCloseable {
                 .doOnChannelInit((_, channel, _) -> {
                     openConnections.incrementAndGet();
                     acceptedConnections.incrementAndGet();
+                    connections.add(channel);
                     channel.closeFuture().addListener(_ -> openConnections.decrementAndGet());
                 })
                 .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate)
@@ -102,6 +107,7 @@ public final class FakeWorker implements AutoCloseable {
     @Override
     public void close() {
         server.disposeNow(Duration.ofSeconds(5));
+        connections.close().awaitUninterruptibly();
     }
 
     /** Draws these tokens one by one and ends well, having found {@code cachedTokens} of the prompt. */
