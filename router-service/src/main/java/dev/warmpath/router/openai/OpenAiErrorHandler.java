@@ -33,6 +33,7 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
 
     static final int BEFORE_BOOTS_OWN = -2;
     private static final Logger log = LoggerFactory.getLogger(OpenAiErrorHandler.class);
+    private static final long LONGEST_PASSED_OVER = 64 << 20;
 
     private final ApplicationContext publicContext;
     private final JsonMapper json;
@@ -72,8 +73,8 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
         if (answer.retryAfterSeconds() > 0) {
             headers.set(HttpHeaders.RETRY_AFTER, Integer.toString(answer.retryAfterSeconds()));
         }
-        if (answer.status() == 413) {
-            headers.setConnection("close");                          // nobody reads the rest of the body
+        if (answer.status() == 413 && !isPassedOver(exchange.getRequest().getHeaders().getContentLength())) {
+            headers.setConnection("close");
         }
         byte[] body = json.writeValueAsBytes(answer.body());
         headers.setContentLength(body.length);
@@ -104,6 +105,14 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
                     ? first.writeAndFlush(Unpooled.EMPTY_BUFFER) : channel.newSucceededFuture();
             last.addListener(_ -> channel.close().addListener(_ -> done.success()));
         }));
+    }
+
+    /**
+     * Most clients read an answer when they have sent all of their request: a connection that is closed before is reset,
+     * and the answer lost. The server reads and drops the rest, under the deadlines of any body.
+     */
+    private static boolean isPassedOver(long declaredBytes) {
+        return declaredBytes >= 0 && declaredBytes <= LONGEST_PASSED_OVER;
     }
 
     private static void logIfOurs(ServerWebExchange exchange, OpenAiError answer, Throwable error) {

@@ -7,6 +7,7 @@ import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.net.HttpURLConnection;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpRequest;
@@ -193,6 +194,22 @@ class BadInputTest extends RunningRouter {
     void a_body_over_16_mebibytes_is_413_before_it_is_sent() throws IOException {
         assertThat(rawPost("content-length: " + ((16 << 20) + 1), new byte[0]))
                 .startsWith("HTTP/1.1 413").contains("body_too_large", "the body is longer than 16777216 bytes");
+    }
+
+    @Test
+    void who_sends_20_mebibytes_before_reading_gets_the_413() throws IOException {
+        byte[] body = new byte[20 << 20];
+        Arrays.fill(body, (byte) ' ');
+        var client = (HttpURLConnection) uri("/v1/completions").toURL().openConnection();
+        client.setDoOutput(true);
+        client.setRequestProperty("content-type", "application/json");
+        client.setFixedLengthStreamingMode(body.length);
+        client.getOutputStream().write(body);
+
+        assertThat(client.getResponseCode()).isEqualTo(413);
+        assertThat(client.getHeaderField("connection")).isNull();
+        assertThat(new String(client.getErrorStream().readAllBytes(), StandardCharsets.UTF_8))
+                .contains("body_too_large");
     }
 
     @Test
