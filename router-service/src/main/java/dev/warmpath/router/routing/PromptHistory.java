@@ -21,6 +21,17 @@ final class PromptHistory {
         this.keysPerGeneration = blockCount / 2;
     }
 
+    PromptHistory copy() {
+        var copy = new PromptHistory(2 * keysPerGeneration);
+        for (long key : recent.toArray()) {
+            copy.recent.add(key);
+        }
+        for (long key : older.toArray()) {
+            copy.older.add(key);
+        }
+        return copy;
+    }
+
     void add(long[] keys) {
         int count = Math.min(keys.length, keysPerGeneration);
         int known = LeadingBlocks.count(count, block -> recent.contains(keys[block]));

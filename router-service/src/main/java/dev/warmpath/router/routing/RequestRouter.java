@@ -75,7 +75,7 @@ public final class RequestRouter {
         this.nanoTime = nanoTime;
     }
 
-    /** What {@link #route} would decide now. Changes nothing. */
+    /** What {@link #route} would decide now, were it not the turn of a worker on trial. Changes nothing. */
     public RouteDecision explain(ServedModel model, BlockHashChain chain, int promptTokens) {
         List<FleetWorker> ready = fleet.workers(model);
         if (ready.isEmpty()) {
@@ -163,6 +163,9 @@ public final class RequestRouter {
             Prompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean mayBeTrial) {
         long now = nanoTime.getAsLong();
         decisions++;
+        for (FleetWorker worker : workers) {
+            ledger(worker).settle(indexWord(worker, now));
+        }
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         FleetWorker tried = mayBeTrial ? dueForTrial(workers, candidates, now) : null;
         Routed routed = tried == null ? policy.choose(prompt.tokens(), prompt.blockSize(), candidates)
@@ -204,22 +207,30 @@ public final class RequestRouter {
         return due;
     }
 
+    /** Reads the books and changes nothing in them. */
     private List<Candidate> candidates(Prompt prompt, List<FleetWorker> workers, PrefixMatch match, long now) {
         List<Candidate> candidates = new ArrayList<>(workers.size());
         for (FleetWorker worker : workers) {
-            candidates.add(candidate(prompt, worker, match.blocks(worker.keys()), now));
+            WorkerLedger known = ledgers.get(worker);
+            candidates.add(candidate(prompt, worker, known == null ? emptyLedger(worker) : known,
+                    match.blocks(worker.keys()), now));
         }
         return candidates;
     }
 
-    private Candidate candidate(Prompt prompt, FleetWorker worker, int indexedBlocks, long now) {
-        WorkerLedger ledger = ledger(worker);
-        IndexGrade grade = worker.indexGrade(now);
-        ledger.settle(isInStep(worker), grade, now, key -> index.holds(worker.keys(), key));
+    private WorkerLedger.IndexWord indexWord(FleetWorker worker, long now) {
+        return new WorkerLedger.IndexWord(isInStep(worker), worker.indexGrade(now), now,
+                key -> index.holds(worker.keys(), key));
+    }
+
+    private Candidate candidate(
+            Prompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks, long now) {
+        WorkerLedger.IndexWord word = indexWord(worker, now);
+        IndexGrade grade = word.grade();
         WorkerLedger.Load own = ledger.booked();
-        WorkerLedger.Load others = ledger.loadOfOthers();
+        WorkerLedger.Load others = ledger.loadOfOthers(worker.heartbeat());
         WorkerHealth health = worker.health();
-        int ownBlocks = ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks());
+        int ownBlocks = ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks(), word);
         int believedBlocks = (int) Math.round(indexedBlocks * health.credit());
         return new Candidate(
                 worker.id(),
@@ -279,10 +290,14 @@ public final class RequestRouter {
         WorkerLedger ledger = ledgers.get(worker);
         if (ledger == null) {
             ledgers.keySet().removeIf(FleetWorker::isGone);
-            ledger = new WorkerLedger(worker.blockSize(), worker.blockCount());
+            ledger = emptyLedger(worker);
             ledgers.put(worker, ledger);
         }
         ledger.hear(worker.heartbeat());
         return ledger;
+    }
+
+    private static WorkerLedger emptyLedger(FleetWorker worker) {
+        return new WorkerLedger(worker.blockSize(), worker.blockCount());
     }
 }

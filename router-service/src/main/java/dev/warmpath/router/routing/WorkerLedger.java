@@ -37,7 +37,6 @@ final class WorkerLedger {
     private final List<Entry> running = new ArrayList<>();
     private final List<Entry> ended = new ArrayList<>();
     private final PromptHistory history;
-    private boolean indexInStep = true;
     private Load booked = Load.NONE;
     private Load others = Load.NONE;
     private Load othersBefore = Load.NONE;
@@ -67,6 +66,27 @@ final class WorkerLedger {
         Load minusDownToZero(Load other) {
             return new Load(Math.max(0, pendingTokens - other.pendingTokens), Math.max(0, requests - other.requests),
                     Math.max(0, blocks - other.blocks));
+        }
+    }
+
+    /**
+     * What the index can say of this worker now.
+     *
+     * @param inStep whether it is, with this worker
+     * @param grade  how far it can be relied on
+     * @param holds  whether this worker announces a key
+     */
+    record IndexWord(boolean inStep, IndexGrade grade, long nowNanos, LongPredicate holds) {
+        private boolean knows(Entry entry) {
+            return inStep && (entry.keys.length == 0 || holds.test(entry.keys[entry.keys.length - 1]));
+        }
+
+        private boolean leavesRoomForHistory() {
+            return isHistoryRead(inStep, grade);
+        }
+
+        private boolean mayBeLateFor(Entry ended) {
+            return nowNanos - ended.closedNanos <= LONGEST_EVENT_DELAY_NANOS;
         }
     }
 
@@ -160,26 +180,19 @@ final class WorkerLedger {
 
     /**
      * Leaves to the index what it knows by now, if it is to be trusted. Asks it for one key of each prompt that was
-     * computed a moment ago.
-     *
-     * @param inStep whether the index is, with this worker, now
-     * @param grade  how far the index can be relied on
-     * @param index  whether this worker announces a key
+     * computed a moment ago. Forgets only what {@link #aboutToHold} would not count any more.
      */
-    void settle(boolean inStep, IndexGrade grade, long nowNanos, LongPredicate index) {
-        indexInStep = inStep;
-        boolean keepsHistory = isHistoryRead(inStep, grade);
-        while (!ended.isEmpty() && nowNanos - ended.getFirst().closedNanos > LONGEST_EVENT_DELAY_NANOS) {
+    void settle(IndexWord index) {
+        boolean keepsHistory = index.leavesRoomForHistory();
+        while (!ended.isEmpty() && !index.mayBeLateFor(ended.getFirst())) {
             forgetOldest(keepsHistory);
         }
         if (!keepsHistory) {
             history.clear();
         }
-        if (inStep) {
-            ended.removeIf(entry -> isIndexed(entry, index));
-            for (Entry entry : running) {
-                entry.indexed = entry.indexed || entry.hasFirstToken && isIndexed(entry, index);
-            }
+        ended.removeIf(index::knows);
+        for (Entry entry : running) {
+            entry.indexed = entry.indexed || entry.hasFirstToken && index.knows(entry);
         }
     }
 
@@ -194,22 +207,32 @@ final class WorkerLedger {
         }
     }
 
-    private static boolean isIndexed(Entry entry, LongPredicate index) {
-        return entry.keys.length == 0 || index.test(entry.keys[entry.keys.length - 1]);
-    }
-
-    /** Leading blocks of the chain that requests have brought and the index, as last settled, cannot know. */
-    int aboutToHold(BlockHashChain chain, int maxBlocks) {
+    /** Leading blocks of the chain that requests have brought and the index cannot know. Changes nothing. */
+    int aboutToHold(BlockHashChain chain, int maxBlocks, IndexWord index) {
         int limit = Math.min(maxBlocks, chain.blockCount());
-        int most = history.match(chain, limit);
+        int most = index.leavesRoomForHistory() ? settledHistory(index).match(chain, limit) : 0;
         for (Entry entry : running) {
-            boolean known = entry.indexed && indexInStep;
-            most = known ? most : Math.max(most, entry.commonBlocks(chain::key, limit));
+            int common = entry.commonBlocks(chain::key, limit);
+            boolean counts = common > most && !(index.inStep() && entry.indexed)
+                    && !(entry.hasFirstToken && index.knows(entry));
+            most = counts ? common : most;
         }
         for (Entry entry : ended) {
-            most = Math.max(most, entry.commonBlocks(chain::key, limit));
+            int common = entry.commonBlocks(chain::key, limit);
+            boolean counts = common > most && index.mayBeLateFor(entry) && !index.knows(entry);
+            most = counts ? common : most;
         }
         return most;
+    }
+
+    /** As {@link #settle} would leave it; a copy only if that would add to it. */
+    private PromptHistory settledHistory(IndexWord index) {
+        if (ended.isEmpty() || index.mayBeLateFor(ended.getFirst())) {
+            return history;
+        }
+        PromptHistory settled = history.copy();
+        ended.stream().takeWhile(entry -> !index.mayBeLateFor(entry)).forEach(entry -> settled.add(entry.keys));
+        return settled;
     }
 
     /** Leading blocks of the chain that running requests hold. */
@@ -244,11 +267,15 @@ final class WorkerLedger {
      */
     void hear(@Nullable Heartbeat heartbeat) {
         if (heartbeat != null && heartbeat != lastHeard) {
-            Load theirs = reported(heartbeat).minusDownToZero(booked);
+            Load theirs = ofOthers(heartbeat);
             othersBefore = lastHeard == null ? theirs : others;
             others = theirs;
             lastHeard = heartbeat;
         }
+    }
+
+    private Load ofOthers(Heartbeat heartbeat) {
+        return reported(heartbeat).minusDownToZero(booked);
     }
 
     private Load reported(Heartbeat heartbeat) {
@@ -262,7 +289,20 @@ final class WorkerLedger {
      * next, all shun one worker and meet at another.
      */
     Load loadOfOthers() {
-        return new Load(Math.min(others.pendingTokens(), othersBefore.pendingTokens()),
-                (others.requests() + othersBefore.requests()) / 2, (others.blocks() + othersBefore.blocks()) / 2);
+        return common(others, othersBefore);
+    }
+
+    /** The same, as it would be once that heartbeat had been taken in. Changes nothing. */
+    Load loadOfOthers(@Nullable Heartbeat last) {
+        if (last == null || last == lastHeard) {
+            return loadOfOthers();
+        }
+        Load theirs = ofOthers(last);
+        return common(theirs, lastHeard == null ? theirs : others);
+    }
+
+    private static Load common(Load last, Load before) {
+        return new Load(Math.min(last.pendingTokens(), before.pendingTokens()),
+                (last.requests() + before.requests()) / 2, (last.blocks() + before.blocks()) / 2);
     }
 }

@@ -162,9 +162,47 @@ class RequestRouterTest {
         assertThat(explain(tokens).matchedBlocks()).isEqualTo(6);
 
         compute(placed.worker(), tokens);
-        explain(tokens);
+        serveElsewhere();
         forgetAll(placed.worker());                                // evicted: what the index says now is the truth
         assertThat(explain(tokens).matchedBlocks()).isZero();
+    }
+
+    /** Neither heartbeats nor the index's word are taken in by being asked about: two routers, one of them curious. */
+    @Test
+    void a_decision_is_the_same_however_often_it_was_asked_before_what_it_would_be() {
+        for (boolean curious : new boolean[] {false, true}) {
+            now = 0;
+            two_workers_are_there_anew();
+            int[] tokens = randomTokens(640);
+            Placed first = place(tokens, Set.of("b"));
+            ask(curious, tokens);
+            fleet.heartbeat(new Heartbeat("b", 1, 7, 0, 900, 700, 0, 0, 0));
+            ask(curious, tokens);
+            fleet.heartbeat(new Heartbeat("b", 1, 4, 0, 960, 600, 0, 0, 0));
+            ask(curious, tokens);
+            finish(first);
+            compute(a, tokens);
+            ask(curious, tokens);
+            forgetAll(a);
+            ask(curious, tokens);
+
+            assertThat(terms("b").candidate().requests()).isEqualTo(4);        // one heartbeat is known, the last
+            assertThat(terms("b").candidate().usedBlocks()).isEqualTo(40);
+            assertThat(explain(tokens).matchedBlocks()).isEqualTo(39);         // the end was a moment ago
+            assertThat(place(tokens).worker()).isSameAs(a);
+        }
+    }
+
+    private void two_workers_are_there_anew() {
+        fleet.everyone().forEach(worker -> fleet.remove(worker, "it goes"));
+        announced.clear();
+        two_workers_are_ready();
+    }
+
+    private void ask(boolean curious, int[] tokens) {
+        for (int i = 0; curious && i < 100; i++) {
+            explain(tokens);
+        }
     }
 
     @Test
@@ -458,7 +496,7 @@ class RequestRouterTest {
     @Test
     void work_of_others_is_what_two_heartbeats_have_in_common() {
         fleet.heartbeat(new Heartbeat("a", 1, 7, 0, 900, 700, 0, 0, 0));
-        explain(randomTokens(10));
+        serveElsewhere();
         fleet.heartbeat(new Heartbeat("a", 1, 4, 0, 960, 50, 0, 0, 0));
 
         Candidate candidate = terms("a").candidate();
@@ -510,6 +548,11 @@ class RequestRouterTest {
     private static void finish(Placed placed) {
         placed.inFlight().firstToken();
         placed.inFlight().close();
+    }
+
+    /** A decision about something else, with which the books take in what is known of all workers by now. */
+    private void serveElsewhere() {
+        finish(place(randomTokens(10)));
     }
 
     private Routed explain(int[] tokens) {
