@@ -10,12 +10,18 @@ import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gets a revision's files from one of its workers and builds its tokenizer. A failure of the network is tried again,
+ * Gets a revision's files from one of its workers and has its tokenizer built. A failure of the network is tried again,
  * with the next worker; files that arrived whole and do not make a tokenizer never will.
+ *
+ * <p>A large vocabulary takes seconds of native code, which holds on to the thread that carries a virtual one, and as
+ * many loaders as there are cores would hold up all heartbeats and followers. Hence the builders are others' threads.
  */
 final class ModelLoading implements WorkerLinks.Task {
 
@@ -24,12 +30,15 @@ final class ModelLoading implements WorkerLinks.Task {
     private final Fleet fleet;
     private final String revision;
     private final WorkerHttp http;
+    private final ExecutorService builders;
     private final Backoff backoff;
 
-    ModelLoading(Fleet fleet, String revision, WorkerHttp http, RandomGenerator random) {
+    /** @param builders a few platform threads, in which tokenizers are built */
+    ModelLoading(Fleet fleet, String revision, WorkerHttp http, ExecutorService builders, RandomGenerator random) {
         this.fleet = fleet;
         this.revision = revision;
         this.http = http;
+        this.builders = builders;
         this.backoff = Backoff.ofLink(random);
     }
 
@@ -57,9 +66,9 @@ final class ModelLoading implements WorkerLinks.Task {
     }
 
     /** @return false if another try may help */
-    private boolean tryWorker(FleetWorker worker) {
+    private boolean tryWorker(FleetWorker worker) throws InterruptedException {
         try {
-            fleet.modelLoaded(revision, new ModelTokenizer(files(worker)));
+            fleet.modelLoaded(revision, build(files(worker)));
             return true;
         } catch (IOException e) {
             fleet.modelStuck(revision, "its files cannot be had from worker " + worker.id() + ": " + e);
@@ -71,6 +80,22 @@ final class ModelLoading implements WorkerLinks.Task {
                     + (e instanceof Error ? e.toString() : e.getMessage()));
             fleet.loadingFailed(revision);
             return true;
+        }
+    }
+
+    /** Whoever is interrupted does not wait for it any more; what has begun by then is built for nobody. */
+    private ModelTokenizer build(ModelFiles files) throws InterruptedException {
+        Future<ModelTokenizer> tokenizer = builders.submit(() -> new ModelTokenizer(files));
+        try {
+            return tokenizer.get();
+        } catch (ExecutionException e) {
+            switch (e.getCause()) {
+                case Error error -> throw error;
+                case RuntimeException exception -> throw exception;
+                case null, default -> throw new IllegalStateException(e);
+            }
+        } finally {
+            tokenizer.cancel(/* mayInterruptIfRunning */ false);
         }
     }
 

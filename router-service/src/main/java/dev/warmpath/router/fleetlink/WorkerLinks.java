@@ -13,6 +13,8 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -23,7 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * The threads behind the fleet: a follower per worker, a loader per revision until it is loaded, readers of the log in
  * Redis if there is one, a prober per worker, and those that look after leases, health and swept-out index entries when
- * nobody asks. All virtual; all end when the router does.
+ * nobody asks. All virtual; all end when the router does. One platform thread builds their tokenizers.
  */
 final class WorkerLinks implements AutoCloseable {
 
@@ -40,6 +42,8 @@ final class WorkerLinks implements AutoCloseable {
     private final WorkerHttp http;
     private final RouterMetrics metrics;
     private final LongSupplier nanoTime;
+    private final ExecutorService builders = Executors.newSingleThreadExecutor(
+            Thread.ofPlatform().name("fleet-tokenizers").daemon().factory());   // at most one waits for each revision
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
     private volatile @Nullable HealthProperties health;
     private volatile boolean closed;
@@ -92,7 +96,8 @@ final class WorkerLinks implements AutoCloseable {
             start("fleet-reach-" + worker.id(), new ReachabilityProbe(worker, watched.unreachableAfter(), random));
         }
         if (fleet.claimLoading(worker.revision())) {
-            start("fleet-model-" + worker.revision(), new ModelLoading(fleet, worker.revision(), http, random));
+            start("fleet-model-" + worker.revision(),
+                    new ModelLoading(fleet, worker.revision(), http, builders, random));
         }
     }
 
@@ -142,6 +147,7 @@ final class WorkerLinks implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        builders.shutdownNow();
         http.close();
     }
 }

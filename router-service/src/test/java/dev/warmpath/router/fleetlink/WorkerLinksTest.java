@@ -21,6 +21,11 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -178,12 +183,52 @@ class WorkerLinksTest {
         fake.corruptsFiles = true;
         var worker = ((Accepted) fleet.register(fake.registration())).worker();
         assertThat(fleet.claimLoading(worker.revision())).isTrue();
-        var loading = new ModelLoading(fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), () -> {
-            throw new AssertionError("while drawing a pause");
-        });
-
-        assertThatThrownBy(loading::run).isInstanceOf(AssertionError.class);
+        try (var builders = Executors.newSingleThreadExecutor()) {
+            var loading = new ModelLoading(fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), builders, () -> {
+                throw new AssertionError("while drawing a pause");
+            });
+            assertThatThrownBy(loading::run).isInstanceOf(AssertionError.class);
+        }
         assertThat(fleet.claimLoading(worker.revision())).isTrue();
+    }
+
+    @Test
+    void a_tokenizer_waits_for_the_thread_that_builds_them_and_an_interrupt_ends_the_waiting() throws Exception {
+        var busy = new CountDownLatch(1);
+        try (var builders = new ThreadPoolExecutor(1, 1, 0, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
+                AutoCloseable _ = busy::countDown) {               // first, or nobody could close the builders
+            builders.submit(() -> {
+                busy.await();
+                return null;
+            });
+            FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
+            fleet.indexed(worker);
+            Thread closing = startLoading(worker, builders);
+            await(() -> builders.getQueue().size() == 1 || !closing.isAlive());
+            assertThat(closing.isAlive()).as("has to wait").isTrue();
+            closing.interrupt();
+            closing.join();                                        // the builder is as busy as before
+
+            Thread loading = startLoading(worker, builders);       // the claim was given back
+            await(() -> builders.getQueue().size() == 2);
+            assertThat(fleet.model("tiny")).isNull();
+            busy.countDown();
+            loading.join();
+            assertThat(fleet.model("tiny")).isNotNull();
+        }
+    }
+
+    private Thread startLoading(FleetWorker worker, ExecutorService builders) {
+        assertThat(fleet.claimLoading(worker.revision())).isTrue();
+        var loading = new ModelLoading(
+                fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), builders, new Random(7));
+        return Thread.ofVirtual().start(() -> {
+            try {
+                loading.run();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
     }
 
     @Test
