@@ -28,6 +28,9 @@ class ClientFaultsTest extends RunningRouter {
     private static final String POST = "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n";
     private static final String BODY = "{\"model\":\"tiny\",\"prompt\":\"Hi\",\"max_tokens\":50%s}";
 
+    /** Some 20 MB of events: more than lies between router and client. */
+    private static final int UNREAD_TOKENS = 100_000;
+
     private final List<ILoggingEvent> events = new CopyOnWriteArrayList<>();
     private final AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
         @Override
@@ -39,6 +42,11 @@ class ClientFaultsTest extends RunningRouter {
         }
     };
     private String serverErrors = "";
+
+    @Override
+    protected int contextLength() {
+        return 2 * UNREAD_TOKENS;
+    }
 
     @BeforeEach
     void listen() {
@@ -135,7 +143,7 @@ class ClientFaultsTest extends RunningRouter {
         FakeWorker worker = join("w0").doing(
                 FakeWorker.drawingAsFastAsItIsRead(ids("a")[0], new AtomicInteger()));
         try (Socket socket = new Socket("127.0.0.1", uri("/").getPort())) {
-            String body = BODY.formatted(",\"stream\":true");
+            String body = BODY.formatted(",\"stream\":true").replace("50", Integer.toString(UNREAD_TOKENS));
             socket.getOutputStream().write((POST + "content-length: " + body.length() + "\r\n\r\n" + body)
                     .getBytes(StandardCharsets.US_ASCII));
             worker.requests().take();
