@@ -28,6 +28,8 @@ final class LocalFleet implements AutoCloseable {
     static final String MODEL = "warmpath-tiny";
     /** A router's setting for tests that are not about leases: none ends because the machine is held up. */
     static final String LONG_LEASE = "--warmpath.fleet.lease-duration=1h";
+    /** Nobody is refused because this machine is slow. */
+    static final String LONG_WAIT = "--warmpath.admission.max-wait=10m";
     static final int BLOCK_SIZE = 16;
 
     static final Path ROOT = Path.of("..").toAbsolutePath().normalize();

@@ -31,7 +31,7 @@ class SharedIndexTest {
     @BeforeAll
     static void start() {
         String redis = "--warmpath.redis.uri=" + REDIS.uri();
-        fleet = LocalFleet.start(2, WORKERS, List.of(redis, LocalFleet.LONG_LEASE), List.of(redis));
+        fleet = LocalFleet.start(2, WORKERS, List.of(redis, LocalFleet.LONG_LEASE, LocalFleet.LONG_WAIT), List.of(redis));
     }
 
     @AfterAll

@@ -34,7 +34,7 @@ class WalkingFleetTest {
 
     @BeforeAll
     static void start() {
-        fleet = LocalFleet.start(1, 2, List.of(LocalFleet.LONG_LEASE), List.of());
+        fleet = LocalFleet.start(1, 2, List.of(LocalFleet.LONG_LEASE, LocalFleet.LONG_WAIT), List.of());
         gateway = fleet.gateway();
     }
 

@@ -21,12 +21,19 @@ import org.junit.jupiter.api.Test;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.http.MediaType;
+import org.springframework.http.client.reactive.ReactorClientHttpConnector;
 import org.springframework.web.reactive.function.client.WebClient;
+import reactor.netty.http.client.HttpClient;
+import reactor.netty.resources.ConnectionProvider;
+import reactor.netty.resources.LoopResources;
 import tools.jackson.databind.json.JsonMapper;
 
 /** A whole worker that computes one request at a time, and is told to stop while it has several. */
 class WorkerDrainTest {
 
+    /** Not the worker's own loops and connections, which end with it. */
+    private static final ReactorClientHttpConnector CLIENT = new ReactorClientHttpConnector(
+            HttpClient.create(ConnectionProvider.create("test")).runOn(LoopResources.create("test", 1, true)));
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private ConfigurableApplicationContext worker;
@@ -41,7 +48,7 @@ class WorkerDrainTest {
         start("--warmpath.drain.timeout=10m");
         List<CompletableFuture<List<GenerateEvent>>> taken = new ArrayList<>();
         for (int i = 0; i < 4; i++) {
-            taken.add(generate(700));
+            taken.add(generate(1_900));
         }
         until(() -> engine().snapshot().load().running() == 1 && engine().snapshot().load().waiting() == 3);
 
@@ -52,7 +59,7 @@ class WorkerDrainTest {
         for (CompletableFuture<List<GenerateEvent>> each : taken) {
             assertThat(each.join().getLast()).isInstanceOfSatisfying(Finished.class, finished -> {
                 assertThat(finished.reason()).isEqualTo(FinishReason.LENGTH);
-                assertThat(finished.usage().completionTokens()).isEqualTo(700);
+                assertThat(finished.usage().completionTokens()).isEqualTo(1_900);
             });
         }
         join(stopping);
@@ -96,7 +103,8 @@ class WorkerDrainTest {
     private WebClient.RequestHeadersSpec<?> post(int tokens) {
         GenerateRequest request = GenerateRequest.of("r", IntStream.range(0, 20).toArray(), SamplingParameters.GREEDY,
                 pastTheEnd(tokens));
-        return WebClient.create("http://127.0.0.1:" + worker.getEnvironment().getProperty("local.server.port"))
+        String address = "http://127.0.0.1:" + worker.getEnvironment().getProperty("local.server.port");
+        return WebClient.builder().clientConnector(CLIENT).baseUrl(address).build()
                 .post().uri("/v1/generate").contentType(MediaType.APPLICATION_JSON)
                 .bodyValue(JSON.writeValueAsString(request));
     }

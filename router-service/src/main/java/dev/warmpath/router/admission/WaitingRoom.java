@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
@@ -49,6 +50,8 @@ public final class WaitingRoom implements AutoCloseable {
     private static final double KEPT = 31.0 / 32;
     /** Of the longest wait; an estimate may be off by so much before a request that was let in is sent away. */
     private static final double GRACE = 2;
+    /** Whoever is next stays: its turn comes with the first prompt that is computed, and that may be a long one. */
+    private static final long LONGEST_AS_NEXT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final ToIntFunction<ServedModel> room;
     private final long maxWaitNanos;
@@ -287,7 +290,8 @@ public final class WaitingRoom implements AutoCloseable {
             long ahead = 0;
             for (Iterator<Waiting> each = waiting.iterator(); each.hasNext();) {
                 Waiting one = each.next();
-                if (now - one.sinceNanos + nanosFor(ahead, now) > maxWaitNanos * GRACE) {
+                double longest = ahead == 0 ? Math.max(LONGEST_AS_NEXT_NANOS, maxWaitNanos) : maxWaitNanos * GRACE;
+                if (now - one.sinceNanos + nanosFor(ahead, now) > longest) {
                     late.add(one);
                     work -= one.work;
                     each.remove();

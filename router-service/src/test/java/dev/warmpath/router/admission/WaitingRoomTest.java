@@ -115,6 +115,10 @@ class WaitingRoomTest {
         assertThat(third).isNotDone();
         nowMillis += 2_001;
         waitingRoom.tick();
+        assertThat(third).isCompletedExceptionally();
+        assertThat(second).as("is next, behind what may be a long prompt").isNotDone();
+        nowMillis += 60_000;
+        waitingRoom.tick();
         assertThat(second).isCompletedExceptionally();
         assertThat(waitingRoom.waiting()).isZero();
     }
