@@ -153,6 +153,10 @@ public abstract class RunningRouter {
                 .filter(worker -> worker.id().equals(fake.id())).findFirst().orElseThrow();
     }
 
+    protected void loseLease(FakeWorker fake) {
+        fleet.remove(registered(fake), "its lease ran out");
+    }
+
     /** The ids that a text is made of, without a begin token. */
     protected static int[] ids(String text) {
         return TOKENIZER.encode(text, false);

@@ -15,7 +15,8 @@ import org.springframework.validation.annotation.Validated;
  * @param retryShare              tries after the first that are allowed, as a share of the requests of the last 10 s
  * @param leastRetries            such tries within 10 s that are allowed however few requests there are
  * @param connectTimeout          for a connection to a worker
- * @param firstTokenTimeout       a worker that has not sent a token for this long has failed the request
+ * @param leastFirstTokenTimeout  a worker is waited for so long before its first token, however soon that is expected
+ * @param firstTokenTimeout       and no longer than this, see {@link FirstTokenDeadline}
  * @param interTokenTimeout       likewise between two tokens, as long as the client reads: one that does not asks for none
  * @param maxConnectionsPerWorker connections to one worker, each carrying one request at a time; one too many is
  *                                treated as a worker whose queue is full
@@ -27,6 +28,7 @@ record DispatchProperties(
         @DefaultValue("0.2") @PositiveOrZero double retryShare,
         @DefaultValue("30") @PositiveOrZero int leastRetries,
         @DefaultValue("2s") @NotNull Duration connectTimeout,
+        @DefaultValue("3s") @NotNull Duration leastFirstTokenTimeout,
         @DefaultValue("60s") @NotNull Duration firstTokenTimeout,
         @DefaultValue("30s") @NotNull Duration interTokenTimeout,
         @DefaultValue("512") @Positive int maxConnectionsPerWorker) {}

@@ -14,6 +14,7 @@ import dev.warmpath.router.routing.InFlightRequest;
 import dev.warmpath.router.routing.RouteResult;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RouteResult.Unplaced;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -108,12 +109,21 @@ public final class Dispatcher {
         private Flux<DispatchEvent> at(Placed placed) {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
-            var attempt = new Attempt(placed, request, reader);
+            var attempt = new Attempt(placed, request, reader, deadline(placed));
             var watch = new AttemptWatch(placed, System::nanoTime);
             watches.add(watch);
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
                     .doOnNext(this::see)
                     .onErrorResume(DispatchException.class, this::afterFailure);
+        }
+
+        /** The last one that can be asked gets all the time there is: a late answer is better than none. */
+        private Duration deadline(Placed placed) {
+            boolean last = triedWorkerIds.size() >= properties.maxAttempts()
+                    || placed.decision().candidates().size() == 1;
+            return last ? properties.firstTokenTimeout() : FirstTokenDeadline.of(
+                    placed.worker().health().expectedFirstTokenNanos(placed.decision().chosen().workTokens()),
+                    properties.leastFirstTokenTimeout(), properties.firstTokenTimeout());
         }
 
         /** Somebody could do it, so those who failed it before are to blame. */
@@ -154,17 +164,20 @@ public final class Dispatcher {
         private final FleetWorker worker;
         private final GenerateRequest request;
         private final Reader reader;
+        private final Duration firstToken;
         private boolean hasToken;
 
-        Attempt(Placed placed, GenerateRequest request, Reader reader) {
+        /** @param firstToken longest wait for it */
+        Attempt(Placed placed, GenerateRequest request, Reader reader, Duration firstToken) {
             this.placed = placed;
             this.worker = placed.worker();
             this.request = request;
             this.reader = reader;
+            this.firstToken = firstToken;
         }
 
         Flux<DispatchEvent> events() {
-            return client.generate(worker, request, properties.firstTokenTimeout(), reader::hasEnough)
+            return client.generate(worker, request, firstToken, reader::hasEnough)
                     .<DispatchEvent>handle(this::translate)
                     .doOnError(this::reportLostConnection)
                     // it has its answer; what is missing is only what the worker had to say about it

@@ -19,10 +19,13 @@ final class HealthComparison {
     /** @param slowFactor how many times the median is slow, above 1 */
     static void of(List<WorkerHealth> workers, double slowFactor, long nowNanos) {
         double leastFaultShare = workers.stream().mapToDouble(each -> each.faultShare(nowNanos)).min().orElse(0);
-        long longestPace = limit(workers, WorkerHealth::paceNanos, slowFactor);
-        long longestStep = limit(workers, WorkerHealth::stepNanos, slowFactor);
+        long[] paces = known(workers, WorkerHealth::paceNanos);
+        long typicalPace = paces.length == 0 ? RecentSamples.UNKNOWN : lowerMedian(paces);
+        long longestPace = limit(paces, slowFactor);
+        long longestStep = limit(known(workers, WorkerHealth::stepNanos), slowFactor);
         for (WorkerHealth each : workers) {
             each.expectFaultShare(leastFaultShare);
+            each.expectPace(typicalPace);
             each.expectSpeed(longestPace, longestStep);
         }
         ejectSlow(workers, nowNanos);
@@ -37,10 +40,16 @@ final class HealthComparison {
                 .forEach(each -> each.ejectIfSlow(nowNanos));
     }
 
-    /** The lower median of those that are known, times the factor. */
-    private static long limit(List<WorkerHealth> workers, ToLongFunction<WorkerHealth> typical, double slowFactor) {
-        long[] known = workers.stream().mapToLong(typical).filter(nanos -> nanos >= 0).sorted().toArray();
-        return known.length < FEWEST_WORKERS ? Long.MAX_VALUE
-                : (long) (slowFactor * known[(known.length - 1) / 2]);
+    /** Those that are known, the least first. */
+    private static long[] known(List<WorkerHealth> workers, ToLongFunction<WorkerHealth> typical) {
+        return workers.stream().mapToLong(typical).filter(nanos -> nanos >= 0).sorted().toArray();
+    }
+
+    private static long lowerMedian(long[] sorted) {
+        return sorted[(sorted.length - 1) / 2];
+    }
+
+    private static long limit(long[] known, double slowFactor) {
+        return known.length < FEWEST_WORKERS ? Long.MAX_VALUE : (long) (slowFactor * lowerMedian(known));
     }
 }

@@ -72,6 +72,8 @@ public final class WorkerHealth {
     private int suspicions;
     /** Of the revision's workers the one that fails least: what can be expected of this one. */
     private double leastFaultShare;
+    /** Of the revision's workers; stands in as long as this one's own is not known. */
+    private long typicalPaceNanos = RecentSamples.UNKNOWN;
     private long longestPaceNanos = Long.MAX_VALUE;
     private long longestStepNanos = Long.MAX_VALUE;
     /** Why, or null while it is not ejected. */
@@ -127,6 +129,17 @@ public final class WorkerHealth {
     public synchronized void beginTrial(long nowNanos) {
         trialRuns = true;
         trialNanos = nowNanos;
+    }
+
+    /**
+     * How long a first token typically takes here: by this worker's own pace, by its revision's while that is unknown.
+     *
+     * @param workTokens as for {@link #firstToken}
+     * @return nanoseconds; negative while neither is known
+     */
+    public synchronized long expectedFirstTokenNanos(long workTokens) {
+        long pace = paces.median() >= 0 ? paces.median() : typicalPaceNanos;
+        return pace < 0 ? RecentSamples.UNKNOWN : pace * (LEAST_WORK_TOKENS + workTokens);
     }
 
     /** Why it gets no requests, or null. */
@@ -261,6 +274,11 @@ public final class WorkerHealth {
     /** Typical time between two tokens of an answer; negative while unknown. */
     synchronized long stepNanos() {
         return steps.median();
+    }
+
+    /** @param nanos the median of the revision's, negative while unknown */
+    synchronized void expectPace(long nanos) {
+        typicalPaceNanos = nanos;
     }
 
     synchronized void expectSpeed(long longestPaceNanos, long longestStepNanos) {

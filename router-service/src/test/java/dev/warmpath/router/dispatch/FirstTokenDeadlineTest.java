@@ -2,26 +2,25 @@ package dev.warmpath.router.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.router.FakeWorker;
-import dev.warmpath.router.RunningRouter;
-import java.net.http.HttpResponse;
+import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.test.context.TestPropertySource;
+import org.junit.jupiter.params.provider.CsvSource;
 
-@TestPropertySource(properties = "warmpath.dispatch.first-token-timeout=500ms")
-class FirstTokenDeadlineTest extends RunningRouter {
+class FirstTokenDeadlineTest {
+
+    /** The last but one: 4,000 tokens at 1 ms each, as a slow processor without an accelerator takes. */
+    @ParameterizedTest(name = "{0} ms expected: {1} ms")
+    @CsvSource({"-1, 60000", "0, 3000", "50, 3000", "375, 3000", "376, 3008", "4000, 32000", "7500, 60000",
+        "9000000000, 60000"})
+    void a_worker_gets_eight_times_what_is_typical_between_the_least_and_the_most(long expectedMillis, long millis) {
+        assertThat(FirstTokenDeadline.of(expectedMillis * 1_000_000, Duration.ofSeconds(3), Duration.ofMinutes(1)))
+                .isEqualTo(Duration.ofMillis(millis));
+    }
 
     @ParameterizedTest
-    @ValueSource(strings = {"false", "true"})
-    void the_only_worker_s_silence_is_an_ordinary_error(String stream) {
-        join("w0").doing(FakeWorker.hangingAfter());
-
-        HttpResponse<String> response = post("/v1/completions",
-                "{'model':'tiny','prompt':[10],'stream':" + stream + "}");
-
-        assertThat(response.statusCode()).as(response.body()).isEqualTo(504);
-        assertThat(json(response).path("error").path("code").asString()).isEqualTo("deadline_exceeded");
-        assertThat(response.headers().firstValue("retry-after")).isEmpty();
+    @CsvSource({"-1", "0", "1000"})
+    void the_most_bounds_the_least(long expectedMillis) {
+        assertThat(FirstTokenDeadline.of(expectedMillis * 1_000_000, Duration.ofSeconds(3), Duration.ofMillis(500)))
+                .isEqualTo(Duration.ofMillis(500));
     }
 }

@@ -7,8 +7,11 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.FakeWorker.Script;
 import dev.warmpath.router.RunningRouter;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.net.Socket;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
@@ -164,6 +167,24 @@ class WorkerFailuresTest extends RunningRouter {
                 Arguments.of(FakeWorker.endingEarlyAfter(drawn), "worker_lost"),
                 Arguments.of(
                         FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "device lost", drawn), "engine_failure"));
+    }
+
+    /** Without the loss it would be waited for an hour, longer than this test reads. */
+    @Test
+    void a_worker_that_falls_silent_and_loses_its_lease_ends_the_stream_with_an_error_event() throws IOException {
+        FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter(ids("a")));
+        var raw = new ByteArrayOutputStream();
+
+        try (Socket client = rawClient(STREAM)) {
+            client.setSoTimeout((int) Duration.ofMinutes(10).toMillis());
+            while (!raw.toString(StandardCharsets.UTF_8).contains("\"text\":\"a\"")) {
+                raw.write(client.getInputStream().readNBytes(1));
+            }
+            loseLease(worker);
+            client.getInputStream().transferTo(raw);
+        }
+
+        assertBroken(raw.toString(StandardCharsets.UTF_8), "worker_lost");
     }
 
     @ParameterizedTest
