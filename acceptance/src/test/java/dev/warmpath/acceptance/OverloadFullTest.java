@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 /**
  * A real router before modelled workers of a known capacity, in open loop: requests come when they come, whether others
  * are answered or not. Counts and ratios are asserted, times are printed. System property {@code overload.seconds}: how
- * long each phase lasts, 20 unless set; {@code benchmarks/results/overload.md} has a run of 60.
+ * long each phase lasts, 20 unless set. {@code benchmarks/results/overload.md} has a table.
  */
 @Tag("full")
 class OverloadFullTest {

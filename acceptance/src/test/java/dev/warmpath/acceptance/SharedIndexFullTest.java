@@ -39,7 +39,8 @@ class SharedIndexFullTest {
     @BeforeAll
     static void start() {
         REDIS.start();
-        fleet = LocalFleet.start(2, WORKERS, redis("redis://127.0.0.1:" + ROUTERS_LINE.port(), LocalFleet.LONG_LEASE, LocalFleet.LONG_WAIT),
+        fleet = LocalFleet.start(2, WORKERS,
+                redis("redis://127.0.0.1:" + ROUTERS_LINE.port(), LocalFleet.LONG_LEASE, LocalFleet.LONG_WAIT),
                 redis("redis://127.0.0.1:" + WORKERS_LINE.port()));
         awaitFollowedByRedis(fleet);
     }

@@ -5,12 +5,11 @@
  * ends without either was cut. Nothing follows the end.
  *
  * <p>Leaving early. Closing the connection cancels the request. {@code DELETE /v1/generate/{handle}} ends it well: the
- * tokens drawn so far and {@code finished} with reason {@code stop} and the usage come on the request's own stream, whose
- * connection can be used again. The answer is 204, or 404 if no generation of this name is alive (any more); the two may
- * cross, so who asks has to take either end.
+ * tokens drawn so far and {@code finished} with reason {@code stop} and the usage come on the request's own stream,
+ * whose connection can be used again. The answer is 204, or 404 if no generation of this name is alive (any more); the
+ * two may cross, so who asks has to take either end.
  *
- * <p>What can be refused before the first event
- * is refused with an HTTP status and an RFC 9457 problem that carries a
+ * <p>What can be refused before the first event is refused with an HTTP status and an RFC 9457 problem that carries a
  * {@link dev.warmpath.protocol.generate.FailureReason}.
  * <p>Uses nothing. Used by the worker's {@code generate} and the router's {@code dispatch}.
  */

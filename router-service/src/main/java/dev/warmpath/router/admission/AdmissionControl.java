@@ -10,8 +10,8 @@ import org.springframework.stereotype.Component;
 
 /**
  * The door: a request gets a place and the memory that its body may take before a byte of that body is read, and one
- * too many of either is refused at once. Unless it is set, how many follows from the fleet: {@value #PER_SEQUENCE} times what the ready workers
- * compute at the same time, {@value #AT_LEAST} at least.
+ * too many of either is refused at once. Unless it is set, how many follows from the fleet: {@value #PER_SEQUENCE} times
+ * what the ready workers compute at the same time, {@value #AT_LEAST} at least.
  *
  * <p>Large bodies together take three quarters of the memory at most, so that they never shut out small ones.
  */
@@ -32,7 +32,8 @@ public final class AdmissionControl {
 
     @Autowired
     AdmissionControl(AdmissionProperties properties, Fleet fleet, RouterMetrics metrics) {
-        this(() -> properties.maxInFlight() > 0 ? properties.maxInFlight() : capacity(fleet), (long) (Runtime.getRuntime().maxMemory() * properties.bodyHeapShare()), metrics);
+        this(() -> properties.maxInFlight() > 0 ? properties.maxInFlight() : capacity(fleet),
+                (long) (Runtime.getRuntime().maxMemory() * properties.bodyHeapShare()), metrics);
     }
 
     /**

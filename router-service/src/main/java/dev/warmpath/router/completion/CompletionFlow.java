@@ -115,7 +115,8 @@ public final class CompletionFlow {
         boolean mayHelp = failure.failure() instanceof NoWorker || failure.failure().isRetryable();
         @Nullable ServedModel other = mayHelp && failed.size() < MAX_REVISIONS
                 ? fleet.model(request.model(), request.prompt().beginning(), failed) : null;
-        if (other == null) {
+        boolean wasTried = !(failure.failure() instanceof NoWorker) || failure.getCause() != null;
+        if (other == null || wasTried && !dispatcher.takeRetry(failure.failure())) {
             return Flux.error(failure);
         }
         metrics.retried(failure.failure().cause());

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
 /**
- * Tells a worker's health how one attempt there goes: how soon tokens come, what it found in its cache, how it ends. A failure without a token
- * may be the request's own doing; it stays a suspicion until somebody {@link #decide decides}.
+ * Tells a worker's health how one attempt there goes: how soon tokens come, what it found in its cache, how it ends. A
+ * failure without a token may be the request's own doing; it stays a suspicion until somebody {@link #decide decides}.
  */
 final class AttemptWatch {
 

@@ -82,6 +82,15 @@ public final class Dispatcher {
         });
     }
 
+    /** Takes one more try of a request from what this router may spend on them; false if that is used up. */
+    public boolean takeRetry(DispatchFailure failure) {
+        boolean taken = retries.take(System.nanoTime());
+        if (!taken) {
+            metrics.retryRefused(failure.cause());
+        }
+        return taken;
+    }
+
     /** The workers that one request is sent to, one after the other. */
     private final class Attempts {
 
@@ -146,8 +155,7 @@ public final class Dispatcher {
             if (!mayGoOn || triedWorkerIds.size() >= properties.maxAttempts()) {
                 return Flux.error(failed);
             }
-            if (!retries.take(System.nanoTime())) {
-                metrics.retryRefused(failed.failure().cause());
+            if (!takeRetry(failed.failure())) {
                 return Flux.error(failed);
             }
             log.info("Request {} goes on to another worker: {}", request.requestId(), failed.failure());

@@ -29,7 +29,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A worker joins by registering and stays while its lease runs, which every heartbeat extends. It takes requests
  * once its first snapshot is in the index and its revision's tokenizer is loaded, and none any more once it drains, by
- * its own word or an operator's; what it has taken goes on. When it goes, its index entries go with it, at once. Of two lives that claim one id the later wins while both leases run (F9).
+ * its own word or an operator's; what it has taken goes on. When it goes, its index entries go with it, at once. Of two
+ * lives that claim one id the later wins while both leases run (F9).
  */
 public final class Fleet {
 
@@ -152,7 +153,8 @@ public final class Fleet {
 
     /** How many requests the ready workers compute at the same time. */
     public synchronized long sequences() {
-        return workers.values().stream().filter(FleetWorker::isIndexed).mapToLong(FleetWorker::maxSequences).sum();
+        return workers.values().stream().filter(worker -> worker.isIndexed() && !worker.isDraining())
+                .mapToLong(FleetWorker::maxSequences).sum();
     }
 
     private static boolean isReadyFor(FleetWorker worker, ServedModel model) {

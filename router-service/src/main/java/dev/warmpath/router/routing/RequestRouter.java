@@ -88,7 +88,8 @@ public final class RequestRouter {
     /**
      * How many more requests the workers of this revision should be given: as many as they compute at the same time and
      * a few, so that their batches stay full, less what they have; none to one that has half a second of prompts to
-     * compute, nor to one that is not healthy while others are. Without a ready worker there is no end to it: whom nobody will answer should not wait.
+     * compute, nor to one that is not healthy while others are. Without a ready worker there is no end to it: whom
+     * nobody will answer should not wait.
      */
     public int room(ServedModel model) {
         List<FleetWorker> ready = fleet.workers(model);

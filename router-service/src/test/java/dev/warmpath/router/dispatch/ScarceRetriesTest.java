@@ -36,6 +36,20 @@ class ScarceRetriesTest extends RunningRouter {
     }
 
     @Test
+    void another_revision_is_no_way_around_the_budget() {
+        List<FakeWorker> workers = List.of(join("w0"), join("v0", "b".repeat(64)));
+        workers.forEach(each -> each.doing(FakeWorker.refusing(503, FailureReason.QUEUE_FULL, "full")));
+        long start = System.nanoTime();
+        for (int i = 0; i < 60; i++) {
+            assertThat(post("/v1/completions", "{'model':'tiny','prompt':'abc'}").statusCode()).isEqualTo(503);
+        }
+        long windows = 1 + Duration.ofNanos(System.nanoTime() - start).toSeconds() / 10;
+
+        int tries = workers.stream().mapToInt(each -> each.requests().size()).sum();
+        assertThat((long) tries).isBetween(60L, 60 + 15 + 2 * windows);
+    }
+
+    @Test
     void a_failure_that_is_not_tried_again_is_told_as_it_was() {
         Stream.of("w0", "w1", "w2", "w3", "w4").forEach(id ->
                 join(id).doing(FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "device lost")));
