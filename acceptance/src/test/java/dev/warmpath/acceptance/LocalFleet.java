@@ -111,6 +111,28 @@ final class LocalFleet implements AutoCloseable {
         routers.get(number - 1).destroyForcibly().waitFor();
     }
 
+    /** Tells a router to stop, as an operator would, and waits until it has ended. */
+    void stopRouter(int number) throws InterruptedException {
+        stop(routers.get(number - 1));
+    }
+
+    void stopWorker(int number) throws InterruptedException {
+        stop(workers.get(number - 1));
+    }
+
+    private static void stop(Process process) throws InterruptedException {
+        process.destroy();
+        process.waitFor();
+    }
+
+    URI routerUrl(int number) {
+        return local(routerPort(number));
+    }
+
+    URI routerManagement(int number) {
+        return local(routerPort(number) + MANAGEMENT_OFFSET);
+    }
+
     void restartRouter(int number) {
         routers.set(number - 1, startRouter(number, routers.size()));
     }
