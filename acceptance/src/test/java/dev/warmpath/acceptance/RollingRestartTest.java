@@ -54,7 +54,6 @@ class RollingRestartTest {
 
             assertThat(load.failures).as("of %d streams", load.begun.get()).isEmpty();
             assertThat(load.answers.get()).isEqualTo(load.begun.get());
-            System.out.println("rolling restart: " + load.begun.get() + " streams, 0 failed");
         }
     }
 
