@@ -33,7 +33,9 @@ class ImpostorTest extends RunningRouter {
 
     @Test
     void who_takes_a_dead_workers_address_reads_no_prompt_and_no_token_and_no_request_fails() throws IOException {
-        FakeWorker dead = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("from w0")));
+        FakeWorker.Script answer = FakeWorker.finishing(FinishReason.LENGTH, 0, ids("from w0"));
+        // the router keeps no connection, whose end it might find out with a request: the next one asks who is there
+        FakeWorker dead = join("w0").doing((request, response) -> answer.answer(request, response.keepAlive(false)));
         announce(dead, PROMPT, 3);                                 // requests would go there
         join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
         assertThat(post("/v1/completions", REQUEST).headers().firstValue("x-warmpath-worker")).hasValue("w0");
