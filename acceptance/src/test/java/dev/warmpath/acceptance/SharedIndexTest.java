@@ -125,8 +125,9 @@ class SharedIndexTest {
         assertThat(again.worker()).isEqualTo(first.worker());
         assertThat(again.cachedTokens()).isEqualTo(384);
         assertThat(again.predictedCachedTokens()).isEqualTo(384);
+        // a worker whose checkpoint is not there in a moment is asked itself
         assertThat(restarted.meter("warmpath_index_reloads_copies_total{source=\"checkpoint\"}"))
-                .as("what it knew, it had from Redis").isEqualTo(WORKERS);
+                .as("copies from Redis").isBetween(1.0, (double) WORKERS);
     }
 
     private static boolean isDegradedNowhere() {
