@@ -1,5 +1,6 @@
 package dev.warmpath.redislink;
 
+import static dev.warmpath.redislink.RedisLinkTest.patiently;
 import static dev.warmpath.redislink.TestRedis.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -69,22 +70,10 @@ class RedisClusterLinkTest {
     void a_read_may_wait_at_the_server_for_longer_than_commands_may_take() {
         var properties = new RedisProperties("redis://127.0.0.1:" + cluster.serverPorts().getFirst(), true, null, null,
                 null, RedisLinkTest.LONG, RedisLinkTest.SHORT, 10_000);
-        try (RedisLink link = RedisLink.forReads(properties); BlockingReads reads = opened(link)) {
-            assertThat(reads.commands().xread(XReadArgs.Builder.block(RedisLinkTest.BLOCK),
-                    XReadArgs.StreamOffset.from(RedisLayout.stream(0), "9999999999999-0"))).isEmpty();
-        }
-    }
-
-    /** A machine that is held up may need more than one try with so short a timeout. */
-    private static BlockingReads opened(RedisLink link) {
-        while (true) {
-            try {
-                BlockingReads reads = link.openReads(RedisLinkTest.BLOCK);
-                reads.commands().del(RedisLayout.stream(0));
-                return reads;
-            } catch (RedisException e) {
-                // again
-            }
+        try (RedisLink link = RedisLink.forReads(properties);
+                BlockingReads reads = patiently(() -> link.openReads(RedisLinkTest.BLOCK))) {
+            assertThat(patiently(() -> reads.commands().xread(XReadArgs.Builder.block(RedisLinkTest.BLOCK),
+                    XReadArgs.StreamOffset.from(RedisLayout.stream(0), "9999999999999-0")))).isEmpty();
         }
     }
 
