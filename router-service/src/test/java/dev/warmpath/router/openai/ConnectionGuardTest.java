@@ -9,10 +9,13 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -26,13 +29,16 @@ import org.springframework.test.context.TestPropertySource;
     "warmpath.connections.body-rate=1MB",
     "warmpath.connections.write-idle-timeout=1s",
     "warmpath.dispatch.first-token-timeout=1500ms",
+    "server.netty.idle-timeout=1h",
 })
 class ConnectionGuardTest extends RunningRouter {
 
     private static final String HEADERS = "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n";
+    private static final String NOWHERE = "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n";
     private static final String BODY = "{\"model\":\"tiny\",\"prompt\":\"Hi\"}";
 
     @Autowired OpenConnections publicConnections;
+    @Autowired ConnectionProperties limits;
     private final List<Socket> sockets = new ArrayList<>();
 
     @AfterEach
@@ -46,7 +52,7 @@ class ConnectionGuardTest extends RunningRouter {
     @Test
     void two_hundred_headers_that_never_end_are_408() throws IOException {
         for (int i = 0; i < 200; i++) {
-            write(connect(), HEADERS);
+            connectAndWrite(HEADERS);
         }
 
         for (Socket socket : sockets) {
@@ -57,24 +63,14 @@ class ConnectionGuardTest extends RunningRouter {
     }
 
     @Test
-    void headers_that_come_byte_by_byte_have_the_same_deadline() throws IOException, InterruptedException {
-        Socket socket = connect();
-        int sent = 0;
-        try {
-            for (; sent < HEADERS.length(); sent++) {
-                write(socket, HEADERS.substring(sent, sent + 1));
-                Thread.sleep(50);
-            }
-        } catch (SocketException e) {
-            // the other side has closed
-        }
-        assertThat(sent).isLessThan(HEADERS.length());
+    void headers_that_come_byte_by_byte_have_the_same_deadline() throws IOException {
+        assertThat(trickle("GET / HTTP/1.1\r\nx: ", "a")).contains("HTTP/1.1 408", "the headers did not come within 1 s");
     }
 
     @Test
     void two_hundred_bodies_that_never_come_are_408_and_their_places_free() throws IOException {
         for (int i = 0; i < 200; i++) {
-            write(connect(), HEADERS + "content-length: 5\r\n\r\n{");
+            connectAndWrite(HEADERS + "content-length: 5\r\n\r\n{");
         }
 
         int admitted = 0;
@@ -92,16 +88,14 @@ class ConnectionGuardTest extends RunningRouter {
 
     @Test
     void a_body_that_trickles_is_408() throws IOException {
-        Socket socket = connect();
-        write(socket, HEADERS + "content-length: 100000\r\n\r\n");
-        assertThat(trickle(socket, "a")).contains("HTTP/1.1 408", "with less than 1048576 bytes a second");
+        assertThat(trickle(HEADERS + "content-length: 100000\r\n\r\n", "a"))
+                .contains("HTTP/1.1 408", "with less than 1048576 bytes a second");
     }
 
     @Test
     void a_chunked_body_whose_lengths_trickle_is_408() throws IOException {
-        Socket socket = connect();
-        write(socket, HEADERS + "transfer-encoding: chunked\r\n\r\n");
-        assertThat(trickle(socket, "0")).contains("HTTP/1.1 408", "nothing of the body came for 1 s");
+        assertThat(trickle(HEADERS + "transfer-encoding: chunked\r\n\r\n", "0"))
+                .contains("HTTP/1.1 408", "nothing of the body came for 1 s");
     }
 
     @Test
@@ -115,9 +109,11 @@ class ConnectionGuardTest extends RunningRouter {
     @Test
     void the_next_request_of_a_connection_has_its_own_deadline() throws IOException {
         join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
-        Socket socket = connect();
-        for (int i = 0; i < 3; i++) {
-            write(socket, HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
+        String request = HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY;
+        Socket socket = connectAndWrite(request);
+        assertThat(readAnswer(socket)).startsWith("HTTP/1.1 200");
+        for (int i = 0; i < 2; i++) {
+            write(socket, request);
             assertThat(readAnswer(socket)).startsWith("HTTP/1.1 200");
         }
         write(socket, "P");
@@ -128,39 +124,62 @@ class ConnectionGuardTest extends RunningRouter {
     @Test
     void a_request_that_waits_for_its_answer_has_no_deadline_of_the_connection() throws Exception {
         FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter());
-        Socket socket = connect();
-        write(socket, HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
+        Socket socket = connectAndWrite(HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
         worker.requests().take();
 
         assertThat(readAnswer(socket)).startsWith("HTTP/1.1 504");
     }
 
     @Test
-    void one_connection_too_many_closes_the_one_that_was_idle_longest_and_no_busy_one() throws Exception {
+    void one_connection_too_many_closes_an_idle_one_and_no_busy_one() throws Exception {
         FakeWorker worker = join("w0").doing(FakeWorker.hangingAfter());
-        Socket busy = connect();
-        write(busy, HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
+        Socket busy = connectAndWrite(HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY);
         worker.requests().take();
-        Socket oldest = connect();
-        write(oldest, "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
-        assertThat(readAnswer(oldest)).startsWith("HTTP/1.1 404");
         List<Socket> idle = new ArrayList<>();
-        for (int i = 0; i < 218; i++) {
-            Socket socket = connect();
-            write(socket, "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
+        for (int i = 0; i < 219; i++) {
+            Socket socket = connectAndWrite(NOWHERE);
             assertThat(readAnswer(socket)).startsWith("HTTP/1.1 404");
             idle.add(socket);
         }
-        assertThat(publicConnections.open()).isEqualTo(220);
-
-        Socket newest = connect();
-        write(newest, "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
-        assertThat(readAnswer(newest)).startsWith("HTTP/1.1 404");
-        assertThat(readToEnd(oldest)).isEmpty();
         eventually(() -> publicConnections.open() == 220);
-        write(idle.getFirst(), "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n");
-        assertThat(readAnswer(idle.getFirst())).startsWith("HTTP/1.1 404");
+
+        Socket newest = connectAndWrite(NOWHERE);
+        assertThat(readAnswer(newest)).startsWith("HTTP/1.1 404");
+        eventually(() -> publicConnections.open() == 220);
+        eventually(() -> idle.stream().filter(ConnectionGuardTest::isClosed).count() == 1);
+        assertThat(isClosed(newest)).isFalse();
         assertThat(readAnswer(busy)).startsWith("HTTP/1.1 504");
+    }
+
+    /** By the router's own order: clients have their answers a moment before their connections are idle. */
+    @Test
+    void whoever_was_idle_longest_makes_room() {
+        var connections = new OpenConnections(/* max */ 3);
+        List<ConnectionGuard> guards =
+                Stream.generate(() -> new ConnectionGuard(limits, connections)).limit(6).toList();
+        for (ConnectionGuard guard : guards.subList(0, 3)) {
+            assertThat(connections.opened(guard)).isNull();
+        }
+        connections.busy(guards.get(0));
+        connections.busy(guards.get(1));
+        connections.idle(guards.get(1));
+        assertThat(connections.opened(guards.get(3))).isSameAs(guards.get(2));
+        connections.closed(guards.get(2));
+        assertThat(connections.opened(guards.get(4))).isSameAs(guards.get(1));
+        connections.closed(guards.get(1));
+        connections.idle(guards.get(0));
+        assertThat(connections.opened(guards.get(5))).isSameAs(guards.get(3));
+    }
+
+    private static boolean isClosed(Socket socket) {
+        try {
+            socket.setSoTimeout(1);
+            return socket.getInputStream().read() < 0;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (IOException e) {
+            return true;
+        }
     }
 
     /** Answers of 10 MB or more, which no socket's buffers hold. */
@@ -197,17 +216,43 @@ class ConnectionGuardTest extends RunningRouter {
         socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));
     }
 
-    /** Writes the text every 20 ms until something is answered. */
-    private static String trickle(Socket socket, String text) throws IOException {
-        try {
-            while (socket.getInputStream().available() == 0) {
+    /** Half of every deadline: who has come to write within this time was not held up past one. */
+    private static boolean isPrompt(long sinceNanos) {
+        return System.nanoTime() - sinceNanos < 500_000_000L;
+    }
+
+    /** A connection that was given its first bytes well before they were due; a thread that is held up begins anew. */
+    private Socket connectAndWrite(String text) throws IOException {
+        while (true) {
+            long start = System.nanoTime();
+            Socket socket = connect();
+            try {
                 write(socket, text);
-                Thread.sleep(20);
+                if (isPrompt(start)) {
+                    return socket;
+                }
+            } catch (SocketException e) {
+                assertThat(isPrompt(start)).as("held up: " + e).isFalse();
             }
-        } catch (InterruptedException e) {
-            throw new IllegalStateException(e);
+            sockets.remove(socket);
+            socket.close();
         }
-        return readAnswer(socket);
+    }
+
+    /** Then writes the text every 20 ms until something is answered; a thread that is held up begins anew. */
+    private String trickle(String begin, String text) throws IOException {
+        while (true) {
+            Socket socket = connectAndWrite(begin);
+            long written = System.nanoTime();
+            while (isPrompt(written) && socket.getInputStream().available() == 0) {
+                written = System.nanoTime();
+                write(socket, text);
+                LockSupport.parkNanos(20_000_000L);
+            }
+            if (isPrompt(written)) {
+                return readAnswer(socket);
+            }
+        }
     }
 
     private static String readToEnd(Socket socket) throws IOException {
