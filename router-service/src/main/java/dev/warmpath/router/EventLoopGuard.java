@@ -1,33 +1,63 @@
 package dev.warmpath.router;
 
-import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutorGroup;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import org.springframework.boot.web.server.context.WebServerApplicationContext;
+import org.springframework.context.SmartLifecycle;
 import org.springframework.stereotype.Component;
 
 /**
- * Ends the process when one of the HTTP server's event loops has died of an error while the others go on. Netty writes
- * a line about it and no more; each of that loop's connections, and each new one that it is given, would stay without an
- * answer for as long as the process lives.
+ * Ends the process when one of the HTTP server's event loops has died of an error. Netty writes a line about it and no
+ * more; each of that loop's connections, and each new one that it is given, would stay without an answer for as long as
+ * the process lives.
  *
- * <p>Named in META-INF as a management configuration, too: that port's loop is its own.
+ * <p>It watches from the server's start until the server has stopped, and so while a stop waits for answers: only then
+ * do loops end in good order.
+ *
+ * <p>Named in META-INF as a management configuration, too: that port's loop is its own, and alone in its group.
  */
 @Component
-final class EventLoopGuard implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory> {
+final class EventLoopGuard implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory>, SmartLifecycle {
+
+    /** Stops after the server and before its loops, which have phase 0. */
+    private static final int PHASE = WebServerApplicationContext.START_STOP_LIFECYCLE_PHASE - 1;
+
+    private volatile boolean watching;
 
     @Override
     public void customize(NettyReactiveWebServerFactory factory) {
-        factory.addServerCustomizers(server -> server.doOnBound(bound -> guard(bound.channel().eventLoop().parent())));
+        factory.addServerCustomizers(server -> server.doOnBound(bound -> watch(bound.channel().eventLoop().parent())));
     }
 
-    private static void guard(EventLoopGroup group) {
-        group.forEach(loop -> loop.terminationFuture().addListener(_ -> {
-            if (!group.isShuttingDown()) {
+    private void watch(EventExecutorGroup loops) {
+        loops.forEach(loop -> loop.terminationFuture().addListener(_ -> {
+            if (watching) {
                 // as if thrown by the loop's own thread; Netty would catch it here
                 Thread.ofVirtual().name("event-loop-guard").start(() -> {
                     throw new Error("an event loop of the HTTP server has died");
                 });
             }
         }));
+    }
+
+    @Override
+    public void start() {
+        watching = true;
+    }
+
+    @Override
+    public void stop() {
+        watching = false;
+    }
+
+    @Override
+    public boolean isRunning() {
+        return watching;
+    }
+
+    @Override
+    public int getPhase() {
+        return PHASE;
     }
 }

@@ -28,8 +28,10 @@ public class RouterApplication {
         var deadline = new AtomicReference<>(DEADLINE_UNTIL_SETTINGS_ARE_READ);
         ProcessEnd.guard(deadline::get);
         var application = new SpringApplication(RouterApplication.class);
-        application.addInitializers(context ->
-                deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline()));
+        application.addInitializers(context -> {
+            deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline());
+            ProcessEnd.warnUnlessMemoryEndsIt();
+        });
         application.run(args);
     }
 }

@@ -3,6 +3,7 @@ package dev.warmpath.router;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -11,11 +12,18 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.SpringApplicationRunListener;
+import org.springframework.boot.web.server.context.WebServerInitializedEvent;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.http.client.ReactorResourceFactory;
 import reactor.netty.http.HttpResources;
 
 /** Whole routers in processes of their own, and how they end. */
@@ -39,6 +47,7 @@ class RouterEndTest {
         try (var silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             Process router = start(Usual.class, "--warmpath.redis.uri=redis://127.0.0.1:" + silent.getLocalPort());
             assertThat(statusAfterSignal(router, "events are not read from Redis")).isEqualTo(ORDERLY);
+            assertThat(output()).as("loops end in good order").doesNotContain("has died");
         }
     }
 
@@ -84,6 +93,37 @@ class RouterEndTest {
         assertThat(output()).contains("an event loop of the HTTP server has died");
     }
 
+    /** The management port's only event loop ends. */
+    static final class WithDeadControlLoop {
+
+        public static void main(String[] arguments) {
+            List<EventExecutor> loops = new CopyOnWriteArrayList<>();
+            SpringApplication.withHook(_ -> new SpringApplicationRunListener() {
+                @Override
+                public void contextPrepared(ConfigurableApplicationContext context) {
+                    context.addApplicationListener(new ControlLoops(loops));
+                }
+            }, () -> RouterApplication.main(arguments));
+            loops.getFirst().shutdownGracefully(0, 0, TimeUnit.SECONDS);
+        }
+    }
+
+    private record ControlLoops(List<EventExecutor> loops) implements ApplicationListener<WebServerInitializedEvent> {
+        @Override
+        public void onApplicationEvent(WebServerInitializedEvent opened) {
+            if ("management".equals(opened.getApplicationContext().getServerNamespace())) {
+                loops.add(opened.getApplicationContext().getBean(ReactorResourceFactory.class).getLoopResources()
+                        .onServer(true).next());
+            }
+        }
+    }
+
+    @Test
+    void a_dead_event_loop_of_the_management_port_ends_the_process() throws IOException, InterruptedException {
+        assertThat(status(start(WithDeadControlLoop.class))).isEqualTo(FAILED);
+        assertThat(output()).contains("an event loop of the HTTP server has died");
+    }
+
     @Test
     void a_deadline_of_nothing_is_refused() {
         assertThatThrownBy(() -> new ShutdownProperties(Duration.ZERO))
@@ -112,7 +152,7 @@ class RouterEndTest {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED", "-cp",
                 System.getProperty("java.class.path"), main.getName(), "--server.port=0",
-                "--management.server.port=0"));
+                "--management.server.port=0", "--warmpath.drain.settle=0s"));
         command.addAll(List.of(settings));
         return new ProcessBuilder(command).redirectErrorStream(true)
                 .redirectOutput(folder.resolve("output").toFile()).start();

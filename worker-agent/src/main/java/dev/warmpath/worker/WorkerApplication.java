@@ -24,8 +24,10 @@ public class WorkerApplication {
         var deadline = new AtomicReference<>(DEADLINE_UNTIL_SETTINGS_ARE_READ);
         ProcessEnd.guard(deadline::get);
         var application = new SpringApplication(WorkerApplication.class);
-        application.addInitializers(context ->
-                deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline()));
+        application.addInitializers(context -> {
+            deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline());
+            ProcessEnd.warnUnlessMemoryEndsIt();
+        });
         application.run(args);
     }
 }

@@ -8,16 +8,19 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import reactor.netty.http.HttpResources;
 
-/** A whole worker in a process of its own, and how it ends. */
+/** Whole workers in processes of their own, and how they end. */
 class WorkerEndTest {
 
     private static final int ORDERLY = 143;                        // SIGTERM's
+    private static final int FAILED = 1;
 
     @TempDir
     Path folder;
@@ -26,28 +29,58 @@ class WorkerEndTest {
     void neither_a_redis_nor_a_router_that_accepts_and_never_answers_holds_up_an_end()
             throws IOException, InterruptedException {
         try (var silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            Path log = folder.resolve("log");
             int port = silent.getLocalPort();
-            Process worker = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                    "-XX:+UseSerialGC", "--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED",
-                    "-cp", System.getProperty("java.class.path"), WorkerApplication.class.getName(), "--server.port=0",
-                    "--management.server.port=0", "--warmpath.worker.id=w",
-                    "--warmpath.worker.base-url=http://127.0.0.1:1",
-                    "--warmpath.model.directory=../models/warmpath-tiny", "--warmpath.compute.backend=vector",
-                    "--warmpath.compute.threads=1", "--warmpath.compute.warm-up=0s", "--warmpath.kv.memory=16MB",
-                    "--warmpath.redis.uri=redis://127.0.0.1:" + port,
-                    "--warmpath.routerlink.urls=http://127.0.0.1:" + port)
-                    .redirectErrorStream(true).redirectOutput(log.toFile()).start();
-            try {
-                while (worker.isAlive() && !Files.readString(log).contains("cannot be used, trying again")) {
-                    LockSupport.parkNanos(Duration.ofMillis(50).toNanos());
-                }
-                worker.destroy();
-                assertThat(worker.waitFor(10, TimeUnit.MINUTES)).as("ended by itself").isTrue();
-                assertThat(worker.exitValue()).isEqualTo(ORDERLY);
-            } finally {
-                worker.destroyForcibly();
+            Process worker = start(WorkerApplication.class, "--warmpath.redis.uri=redis://127.0.0.1:" + port,
+                    "--warmpath.routerlink.urls=http://127.0.0.1:" + port);
+            while (worker.isAlive() && !output().contains("cannot be used, trying again")) {
+                LockSupport.parkNanos(Duration.ofMillis(50).toNanos());
             }
+            worker.destroy();
+            assertThat(status(worker)).isEqualTo(ORDERLY);
+            assertThat(output()).as("loops end in good order").doesNotContain("has died");
         }
+    }
+
+    /** One of its event loops ends alone; both ports share them. */
+    static final class WithDeadLoop {
+
+        public static void main(String[] arguments) {
+            WorkerApplication.main(arguments);
+            HttpResources.get().onServer(true).next().shutdownGracefully(0, 0, TimeUnit.SECONDS);
+        }
+    }
+
+    @Test
+    void a_dead_event_loop_ends_the_process() throws IOException, InterruptedException {
+        assertThat(status(start(WithDeadLoop.class))).isEqualTo(FAILED);
+        assertThat(output()).contains("an event loop of the HTTP server has died");
+    }
+
+    private static int status(Process process) throws InterruptedException {
+        try {
+            assertThat(process.waitFor(10, TimeUnit.MINUTES)).as("ended by itself").isTrue();
+            return process.exitValue();
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+
+    private Process start(Class<?> main, String... settings) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1", "--add-modules", "jdk.incubator.vector",
+                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"), main.getName(),
+                "--server.port=0", "--management.server.port=0", "--warmpath.worker.id=w",
+                "--warmpath.worker.base-url=http://127.0.0.1:1", "--warmpath.model.directory=../models/warmpath-tiny",
+                "--warmpath.compute.backend=scalar", "--warmpath.compute.threads=1", "--warmpath.compute.warm-up=0s",
+                "--warmpath.kv.memory=16MB"));
+        command.addAll(List.of(settings));
+        return new ProcessBuilder(command).redirectErrorStream(true)
+                .redirectOutput(folder.resolve("output").toFile()).start();
+    }
+
+    private String output() throws IOException {
+        Path output = folder.resolve("output");
+        return Files.exists(output) ? Files.readString(output) : "";
     }
 }

@@ -1,7 +1,9 @@
 package dev.warmpath.protocol.process;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.function.Supplier;
 
@@ -16,7 +18,7 @@ import java.util.function.Supplier;
  * </ul>
  *
  * <p>The heap's end never gets here where the JVM runs with {@code -XX:+ExitOnOutOfMemoryError}, as it should: it exits
- * with status 3, at once.
+ * with status 3, at once. One that runs without it is {@link #warnUnlessMemoryEndsIt told} so.
  */
 public final class ProcessEnd {
 
@@ -24,6 +26,7 @@ public final class ProcessEnd {
     public static final Duration GRACE_AFTER_ERROR = Duration.ofSeconds(45);
 
     private static final Logger log = System.getLogger(ProcessEnd.class.getName());
+    private static final String EXIT_FLAG = "ExitOnOutOfMemoryError";
     private static final int FAILED = 1;
     private static final Duration LONGEST_LAST_WORD = Duration.ofSeconds(1);
 
@@ -45,6 +48,15 @@ public final class ProcessEnd {
                 log.log(Level.ERROR, sentence, thrown);
             }
         });
+    }
+
+    /** Says once if the JVM would go on after an {@link OutOfMemoryError}. For the start, when logging works. */
+    public static void warnUnlessMemoryEndsIt() {
+        var machine = ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class);
+        if (machine == null || !Boolean.parseBoolean(machine.getVMOption(EXIT_FLAG).getValue())) {
+            log.log(Level.WARNING, "this process runs without -XX:+" + EXIT_FLAG
+                    + ": out of memory, it may stay and answer nobody");
+        }
     }
 
     /**

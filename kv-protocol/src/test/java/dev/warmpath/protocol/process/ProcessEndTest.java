@@ -126,6 +126,7 @@ class ProcessEndTest {
 
         public static void main(String[] arguments) {
             ProcessEnd.guard(() -> Duration.ofHours(1));
+            ProcessEnd.warnUnlessMemoryEndsIt();
             Thread.ofPlatform().name("hoarder").start(() -> {
                 List<byte[]> kept = new ArrayList<>();
                 while (true) {
@@ -137,10 +138,13 @@ class ProcessEndTest {
     }
 
     @Test
-    void running_out_of_memory_is_an_end_with_the_flag_and_without_it() throws IOException, InterruptedException {
+    void running_out_of_memory_is_an_end_with_the_flag_and_without_it_there_is_a_warning()
+            throws IOException, InterruptedException {
         assertThat(status(start(Hoarder.class, List.of("-Xmx32m", "-XX:+ExitOnOutOfMemoryError"))))
                 .isEqualTo(OUT_OF_MEMORY);
+        assertThat(output()).doesNotContain("this process runs without");
         assertThat(status(start(Hoarder.class, List.of("-Xmx32m")))).isEqualTo(FAILED);
+        assertThat(output()).contains("this process runs without -XX:+ExitOnOutOfMemoryError");
     }
 
     @Test

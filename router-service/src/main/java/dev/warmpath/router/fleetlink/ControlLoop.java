@@ -5,6 +5,8 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.springframework.boot.actuate.autoconfigure.web.server.ConditionalOnManagementPort;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementPortType;
+import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
+import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.http.client.ReactorResourceFactory;
 import reactor.netty.resources.LoopResources;
@@ -23,13 +25,21 @@ class ControlLoop {
     private static final int THREADS = 1;
     private static final Duration TURN = Duration.ofMillis(100);
 
-    /** By this name the server finds it rather than the public port's, which is in the parent context. */
+    /** By this name it hides the public port's, which is in the parent context. */
     @Bean
     ReactorResourceFactory reactorResourceFactory(Fleet fleet) {
         var resources = new ReactorResourceFactory();
         resources.setUseGlobalResources(false);
         resources.setLoopResourcesSupplier(() -> started(fleet));
+        resources.setShutdownQuietPeriod(Duration.ZERO);           // the server has stopped before
         return resources;
+    }
+
+    /** The management server is made without any resources, and would run on the public port's loops. */
+    @Bean
+    WebServerFactoryCustomizer<NettyReactiveWebServerFactory> serverOnControlLoop(
+            ReactorResourceFactory reactorResourceFactory) {
+        return factory -> factory.setResourceFactory(reactorResourceFactory);
     }
 
     private static LoopResources started(Fleet fleet) {

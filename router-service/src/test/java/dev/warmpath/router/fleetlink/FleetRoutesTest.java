@@ -23,6 +23,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -35,6 +36,7 @@ import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.context.annotation.Import;
 import org.springframework.core.env.Environment;
 import org.springframework.http.client.ReactorResourceFactory;
+import reactor.netty.http.HttpResources;
 import reactor.netty.resources.LoopResources;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -224,7 +226,7 @@ class FleetRoutesTest {
         var free = new CountDownLatch(1);
         try (var worker = new FakeWorker("w", 7)) {
             post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);
-            for (EventExecutor loop : publicPort.getLoopResources().onServer(LoopResources.DEFAULT_NATIVE)) {
+            for (EventExecutor loop : publicLoops()) {
                 var busy = new CountDownLatch(1);
                 loop.execute(() -> {
                     busy.countDown();
@@ -246,6 +248,14 @@ class FleetRoutesTest {
         while (!fleet.snapshot().isEmpty()) {
             Thread.sleep(5);
         }
+    }
+
+    /** The global ones, too: a test's public port has loops of its own, and production's runs on those. */
+    private List<EventExecutor> publicLoops() {
+        List<EventExecutor> loops = new ArrayList<>();
+        publicPort.getLoopResources().onServer(LoopResources.DEFAULT_NATIVE).forEach(loops::add);
+        HttpResources.get().onServer(LoopResources.DEFAULT_NATIVE).forEach(loops::add);
+        return loops;
     }
 
     private static void awaitQuietly(CountDownLatch latch) {
