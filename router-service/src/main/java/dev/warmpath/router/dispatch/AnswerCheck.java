@@ -1,5 +1,6 @@
 package dev.warmpath.router.dispatch;
 
+import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
@@ -36,9 +37,9 @@ final class AnswerCheck {
                 over = true;
                 yield faultOf(reason, usage);
             }
-            case GenerateEvent.Failed(var reason, var _) -> {
+            case GenerateEvent.Failed(FailureReason reason, String message) -> {
                 over = true;
-                yield reason == null ? "it failed without a reason" : null;
+                yield faultOf(reason, message);
             }
         };
     }
@@ -66,6 +67,11 @@ final class AnswerCheck {
     }
 
     /** Absent fields are null here, whatever their declaration says. */
+    private static @Nullable String faultOf(@Nullable FailureReason reason, @Nullable String message) {
+        return reason == null || message == null
+                ? "it failed without " + (reason == null ? "a reason" : "a message") : null;
+    }
+
     private @Nullable String faultOf(@Nullable FinishReason reason, @Nullable Usage usage) {
         if (reason == null || usage == null) {
             return "it finished without " + (reason == null ? "a reason" : "usage");

@@ -66,7 +66,11 @@ final class EventLines {
 
     private GenerateEvent read(int end) {
         try {
-            return json.readValue(line, 0, end, GenerateEvent.class);
+            GenerateEvent event = json.readValue(line, 0, end, GenerateEvent.class);
+            if (event == null) {
+                throw new BadLineException("a line is no event: null");
+            }
+            return event;
         } catch (JacksonException e) {
             throw new BadLineException("a line is no event: " + e.getOriginalMessage());
         }

@@ -5,6 +5,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.fleet.FleetWorker;
 import java.io.IOException;
+import org.jspecify.annotations.Nullable;
 import reactor.core.Exceptions;
 import reactor.netty.channel.AbortedException;
 import tools.jackson.core.JacksonException;
@@ -28,11 +29,14 @@ final class WorkerFailures {
     private Refused readRefusal(FleetWorker worker, int status, byte[] body) {
         try {
             JsonNode problem = json.readTree(body);
-            var reason = json.treeToValue(problem.required("reason"), FailureReason.class);
-            return new Refused(worker.id(), reason, problem.path("detail").asString(reason.toString()));
+            @Nullable FailureReason reason = json.treeToValue(problem.required("reason"), FailureReason.class);
+            if (reason != null) {
+                return new Refused(worker.id(), reason, problem.path("detail").asString(reason.toString()));
+            }
         } catch (JacksonException e) {
-            return new Refused(worker.id(), FailureReason.ENGINE_FAILURE, "answered with status " + status);
+            // as if it had said nothing
         }
+        return new Refused(worker.id(), FailureReason.ENGINE_FAILURE, "answered with status " + status);
     }
 
     /**

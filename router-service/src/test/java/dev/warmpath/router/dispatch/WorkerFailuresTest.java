@@ -105,6 +105,7 @@ class WorkerFailuresTest extends RunningRouter {
                 Arguments.of(FakeWorker.refusing(503, FailureReason.QUEUE_FULL, "full"), 503, "server_is_overloaded"),
                 Arguments.of(FakeWorker.refusing(503, FailureReason.SHUTTING_DOWN, "bye"), 503, "no_worker_available"),
                 Arguments.of(FakeWorker.dyingAfter(), 503, "no_worker_available"),
+                Arguments.of(FakeWorker.answering(503, "{\"reason\":null}"), 502, "engine_failure"),
                 Arguments.of(
                         FakeWorker.failingAfter(FailureReason.DEADLINE_EXCEEDED, "late"), 504, "deadline_exceeded"),
                 Arguments.of(FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "x"), 502, "engine_failure"));

@@ -54,6 +54,8 @@ class WorkerLiesTest extends RunningRouter {
                 Arguments.of("no reason", tokens("30,30") + END.replace("\"reason\":\"length\",", "")),
                 Arguments.of("an unknown reason", tokens("30,30") + END.replace("length", "boredom")),
                 Arguments.of("no usage", tokens("30,30") + "{\"type\":\"finished\",\"reason\":\"length\"}\n"),
+                Arguments.of("no words of its failure", "{\"type\":\"failed\",\"reason\":\"engine_failure\"}\n"),
+                Arguments.of("nothing", "null\n"),
                 Arguments.of("no event", "[1,2,3]\n"),
                 Arguments.of("no JSON", "<html>\n"));
     }
