@@ -44,6 +44,7 @@ public final class WorkerHandshake extends ChannelDuplexHandler {
     private final String routerNonce = Handshake.newNonce(RANDOM);
     private @Nullable Handshake proved;
     private boolean proofSent;
+    private boolean failed;
     private @Nullable HttpResponse answer;
     private int answerBytes;
     private @Nullable Future<?> timeout;
@@ -142,7 +143,8 @@ public final class WorkerHandshake extends ChannelDuplexHandler {
     }
 
     private void fail(ChannelHandlerContext ctx, IOException why) {
-        if (ctx.channel().isOpen()) {
+        if (!failed && ctx.channel().isOpen()) {
+            failed = true;
             ctx.fireExceptionCaught(why);
             ctx.close();
         }
@@ -157,7 +159,7 @@ public final class WorkerHandshake extends ChannelDuplexHandler {
     @Override
     public void channelInactive(ChannelHandlerContext ctx) throws Exception {
         stopWaiting();
-        if (proved == null) {
+        if (proved == null && !failed) {
             ctx.fireExceptionCaught(new IOException("the connection was closed during the handshake"));
         }
         super.channelInactive(ctx);

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Handshake;
 import dev.warmpath.protocol.fleet.Protocol;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.util.AttributeKey;
 import java.io.IOException;
 import java.io.InputStream;
@@ -47,6 +49,8 @@ class WorkerHandshakeTest {
     private final AtomicInteger accepted = new AtomicInteger();
     private final AtomicInteger handshakes = new AtomicInteger();
     private final List<String> prompts = new CopyOnWriteArrayList<>();
+    private final AtomicInteger failures = new AtomicInteger();
+    private final AtomicInteger ended = new AtomicInteger();
     private DisposableServer worker;
     private ServerSocket impostor;
 
@@ -114,6 +118,10 @@ class WorkerHandshakeTest {
         assertThatThrownBy(() -> post(impostor.getLocalPort(), "w", 7)).satisfies(e ->
                 assertThat(Exceptions.unwrap(e).getCause() == null ? Exceptions.unwrap(e) : e.getCause())
                         .isInstanceOf(IOException.class));
+        while (ended.get() < heard.size()) {
+            Thread.onSpinWait();
+        }
+        assertThat(failures.get()).as("told once a connection").isEqualTo(ended.get());
         assertThat(heard).isNotEmpty().allSatisfy(request -> assertThat(request.toLowerCase())
                 .startsWith("get " + Protocol.HANDSHAKE_PATH + " http/1.1\r\n")
                 .matches("(?s)[^\r]*\r\nhost: worker\r\nwarmpath-nonce: [0-9a-f]{32}\r\n\r\n"));
@@ -143,9 +151,25 @@ class WorkerHandshakeTest {
 
     // ---- the router's side
 
-    private HttpClient client() {
-        return HttpClient.create(connections).doOnChannelInit((_, channel, _) ->
-                WorkerHandshake.addTo(channel, NettyPipeline.ReactiveBridge, HUSH));
+    /** One for all requests: another one would have connections of its own. */
+    private final HttpClient client = HttpClient.create(connections).doOnChannelInit((_, channel, _) -> {
+        WorkerHandshake.addTo(channel, NettyPipeline.ReactiveBridge, HUSH);
+        channel.pipeline().addBefore(NettyPipeline.ReactiveBridge, "above", new Above());
+    });
+
+    /** What those above a handshake are told. */
+    private final class Above extends ChannelInboundHandlerAdapter {
+        @Override
+        public void exceptionCaught(ChannelHandlerContext ctx, Throwable error) {
+            failures.incrementAndGet();
+            ctx.fireExceptionCaught(error);
+        }
+
+        @Override
+        public void channelInactive(ChannelHandlerContext ctx) {
+            ended.incrementAndGet();
+            ctx.fireChannelInactive();
+        }
     }
 
     private String post(int port, String workerId, long epoch) {
@@ -154,7 +178,7 @@ class WorkerHandshakeTest {
 
     /** @return status and body */
     private Mono<String> send(int port, String workerId, long epoch) {
-        return client().headers(headers -> WorkerHandshake.nameWorker(headers, workerId, epoch))
+        return client.headers(headers -> WorkerHandshake.nameWorker(headers, workerId, epoch))
                 .post().uri("http://127.0.0.1:" + port + Protocol.GENERATE_PATH)
                 .send(ByteBufFlux.fromString(Mono.just(PROMPT)))
                 .responseSingle((response, body) -> body.asString().defaultIfEmpty("")
