@@ -72,7 +72,7 @@ public final class RouterDrain implements SmartLifecycle {
         stage = Stage.FINISHING;
         int left = admission.inFlight();
         if (left > 0) {
-            log.warn("{} answers have not ended in {}, they are cut", left, properties.timeout());
+            log.warn("{} answers have not ended within {} ms and are cut", left, properties.timeout().toMillis());
             cut.tryEmitError(new DispatchException(new RouterStopping()));
         }
     }

@@ -1,5 +1,7 @@
 package dev.warmpath.router.openai;
 
+import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.openai.OpenStream.BrokenOffException;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -84,11 +86,17 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
     private static void logLate(ServerWebExchange exchange, Throwable error) {
         String request = RequestIdFilter.requestId(exchange);
         switch (error) {
+            case BrokenOffException told when isCut(told) ->           // the drain tells how many, once
+                    log.debug("Request {}: {}", request, told.getMessage());
             case BrokenOffException told -> log.warn("Request {}: {}", request, told.getMessage());
             case AbortedException _, IOException _, TimeoutException _ ->
                     log.debug("Request {} has nobody who reads its answer: {}", request, error.toString());
             default -> log.error("Request {} failed in the router after its first byte", request, error);
         }
+    }
+
+    private static boolean isCut(BrokenOffException told) {
+        return told.getCause() instanceof DispatchException failed && failed.failure() instanceof RouterStopping;
     }
 
     /**

@@ -2,6 +2,10 @@ package dev.warmpath.router.completion;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.AppenderBase;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
@@ -9,8 +13,12 @@ import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.test.annotation.DirtiesContext;
@@ -107,17 +115,50 @@ class RouterDrainTest {
     @DirtiesContext
     @TestPropertySource(properties = "warmpath.drain.timeout=1ms")
     class AtTheBound extends StoppedRouter {
+
+        private final Queue<ILoggingEvent> said = new ConcurrentLinkedQueue<>();
+        private final AppenderBase<ILoggingEvent> ear = new AppenderBase<>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                if (event.getLevel().isGreaterOrEqual(Level.WARN) || event.getThrowableProxy() != null) {
+                    said.add(event);
+                }
+            }
+        };
+
         @Test
-        void a_stream_that_must_be_cut_gets_its_error_event() throws Exception {
+        void streams_that_must_be_cut_get_their_error_event_and_the_log_one_line() throws Exception {
             join("w").doing(interrupted());
-            Socket stream = openStream();
+            List<Socket> streams = List.of(openStream(), openStream(), openStream());
+            listen(true);
 
             router.stop();
 
-            String rest = rest(stream);
-            assertThat(JSON.readTree(events(rest).getLast()).path("error").path("code").asString())
-                    .isEqualTo("router_is_stopping");
-            assertThat(rest).as("no last chunk").doesNotEndWith("0\r\n\r\n");
+            for (Socket stream : streams) {
+                String rest = rest(stream);
+                assertThat(JSON.readTree(events(rest).getLast()).path("error").path("code").asString())
+                        .isEqualTo("router_is_stopping");
+                assertThat(rest).as("no last chunk").doesNotEndWith("0\r\n\r\n");
+            }
+            listen(false);
+            assertThat(said).singleElement().satisfies(line -> {
+                assertThat(line).hasToString("[WARN] 3 answers have not ended within 1 ms and are cut");
+                assertThat(line.getThrowableProxy()).isNull();
+            });
+        }
+
+        /** To all that have to do with answers. */
+        private void listen(boolean begin) {
+            ear.start();
+            for (String name : List.of("dev.warmpath.router.completion", "dev.warmpath.router.openai",
+                    "reactor.netty.http.server", "org.springframework.web")) {
+                var logger = (Logger) LoggerFactory.getLogger(name);
+                if (begin) {
+                    logger.addAppender(ear);
+                } else {
+                    logger.detachAppender(ear);
+                }
+            }
         }
     }
 }
