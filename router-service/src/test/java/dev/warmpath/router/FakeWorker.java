@@ -57,6 +57,7 @@ public final class FakeWorker implements AutoCloseable {
     private final AtomicInteger openConnections = new AtomicInteger();
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final AtomicInteger acceptedConnections = new AtomicInteger();
+    private final AtomicInteger generations = new AtomicInteger();
     private volatile Script script = finishing(FinishReason.LENGTH, 0);
 
     public FakeWorker(String id) {
@@ -101,6 +102,11 @@ public final class FakeWorker implements AutoCloseable {
     /** Open or not. */
     public int acceptedConnections() {
         return acceptedConnections.get();
+    }
+
+    /** Begun and neither ended nor cancelled. */
+    public int generations() {
+        return generations.get();
     }
 
     /** From now on connections are refused, and those that are open break. */
@@ -245,7 +251,9 @@ public final class FakeWorker implements AutoCloseable {
         return request.receive().aggregate().asByteArray()
                 .map(body -> JSON.readValue(body, GenerateRequest.class))
                 .doOnNext(requests::add)
-                .flatMapMany(read -> script.answer(read, response))
+                .flatMapMany(read -> Flux.from(script.answer(read, response))
+                        .doOnSubscribe(_ -> generations.incrementAndGet())
+                        .doFinally(_ -> generations.decrementAndGet()))
                 .then();
     }
 }

@@ -10,10 +10,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.test.context.TestPropertySource;
@@ -42,10 +44,8 @@ class LeavingClientsTest extends RunningRouter {
         Script toStop = FakeWorker.drawingUntilAskedToEnd(0, ids("one two STOP"));
         Script toEnd = FakeWorker.finishing(FinishReason.LENGTH, 0, ids("one two "));
         var turn = new AtomicInteger();
-        for (String id : new String[] {"w0", "w1", "w2"}) {
-            join(id).doing((request, response) ->
-                    (turn.incrementAndGet() % 2 == 0 ? toStop : toEnd).answer(request, response));
-        }
+        List<FakeWorker> workers = Stream.of("w0", "w1", "w2").map(id -> join(id).doing((request, response) ->
+                (turn.incrementAndGet() % 2 == 0 ? toStop : toEnd).answer(request, response))).toList();
         double before = meters("warmpath_dispatch_failures_total");
         var wrong = new AtomicInteger();
 
@@ -62,6 +62,7 @@ class LeavingClientsTest extends RunningRouter {
         }
 
         eventually(() -> inFlight() == 0);
+        eventually(() -> workers.stream().allMatch(each -> each.generations() == 0));
         assertThat(wrong).as("answers that were not whole").hasValue(0);
         assertThat(meters("warmpath_dispatch_failures_total") - before).as("failed attempts").isZero();
     }

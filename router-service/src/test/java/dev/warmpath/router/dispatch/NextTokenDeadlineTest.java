@@ -3,6 +3,7 @@ package dev.warmpath.router.dispatch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.router.FakeWorker;
+import dev.warmpath.router.FakeWorker.Script;
 import dev.warmpath.router.RunningRouter;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -13,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.springframework.test.context.TestPropertySource;
 
-@TestPropertySource(properties = {"warmpath.dispatch.inter-token-timeout=500ms", "warmpath.openai.heartbeat=1h"})
+@TestPropertySource(properties = {"warmpath.dispatch.inter-token-timeout=1s", "warmpath.openai.heartbeat=1h"})
 class NextTokenDeadlineTest extends RunningRouter {
 
     private static final String STREAM = "{'model':'tiny','stream':true,'prompt':'Hi','max_tokens':50}";
@@ -28,18 +29,24 @@ class NextTokenDeadlineTest extends RunningRouter {
         assertThat(text(JSON.readTree(events(raw).getFirst()))).isEqualTo("a");
     }
 
-    /** Far more than the sockets' buffers hold, so that the worker has to wait for the client, and the router for both. */
+    /**
+     * Far more than the sockets' buffers hold, so that the worker has to wait for the client, and the router for both.
+     * How long is measured by a stream beside it, whose worker falls silent: that one has met the deadline.
+     */
     @Test
     void a_client_that_pauses_longer_than_a_worker_may_gets_its_whole_answer() throws Exception {
         int tokens = 60_000;
         var drawn = new AtomicInteger();
-        join("w0").doing(FakeWorker.drawingAsFastAsItIsRead(ids("a")[0], drawn));
+        Script paused = FakeWorker.drawingAsFastAsItIsRead(ids("a")[0], drawn);
+        Script silent = FakeWorker.hangingAfter(ids("a"));
+        join("w0").doing((request, response) ->
+                (request.stop().maxTokens() == tokens ? paused : silent).answer(request, response));
 
         try (Socket client = rawClient(STREAM.replace("50", Integer.toString(tokens)))) {
             int before;
             do {
                 before = drawn.get();
-                Thread.sleep(1_500);                                // three times what a silent worker is given
+                assertBroken(rawCompletion(STREAM), "deadline_exceeded");
             } while (drawn.get() > before || before == 0);
 
             assertThat(before).isLessThan(tokens);

@@ -7,11 +7,12 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.FakeWorker.Script;
 import dev.warmpath.router.RunningRouter;
-import java.net.http.HttpResponse;
+import java.net.http.HttpHeaders;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -99,11 +100,15 @@ class SickWorkersTest extends RunningRouter {
         FakeWorker liar = join("liar").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
         announce(liar, prompt, 3);
         join("other").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
-        for (int i = 0; i < 7; i++) {
-            HttpResponse<String> answer = post("/v1/completions", "{'model':'tiny','prompt':" + list(prompt) + "}");
-            assertThat(answer.headers().firstValue("x-warmpath-worker")).hasValue("liar");
+        for (int i = 0; i < 60; i++) {
+            HttpHeaders answer = post("/v1/completions", "{'model':'tiny','prompt':" + list(prompt) + "}").headers();
+            boolean toLiar = answer.firstValue("x-warmpath-worker").equals(Optional.of("liar"));
+            boolean byPromise = !answer.firstValue("x-warmpath-cached-tokens").equals(Optional.of("0"));
+            assertThat(toLiar && byPromise).as("request %d is sent to the liar for what it promises", i)
+                    .isEqualTo(i < 7);
         }
-        assertThat(liar.requests()).hasSize(7);
+        // on a slow machine, where the other one's part of the prompt is forgotten meanwhile, they take turns
+        assertThat(liar.requests()).hasSizeBetween(7, 7 + 53 / 2 + 1);
         assertThat(registered(liar).health().credit()).isZero();
         JsonNode candidates = json(post("/v1/route", "{'model':'tiny','prompt':" + list(prompt) + "}"))
                 .path("candidates");
