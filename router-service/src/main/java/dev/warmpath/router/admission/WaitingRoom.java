@@ -28,10 +28,10 @@ import org.springframework.stereotype.Component;
  * served. Workers get little more than they compute at the same time, so that their batches stay full, and a request
  * chooses its worker when its turn comes, by what is known then.
  *
- * <p>Work is counted in prompt tokens that no cache holds, and {@value #TOKENS_PER_ANSWER} for the answer. A line learns
- * at what rate work leaves it; the work in it over that rate is how long a newcomer would wait. One that would wait too
- * long is refused at once, and so is one that waits already as soon as its turn cannot come in time. As long as nothing
- * has left a line nobody knows, and only {@link AdmissionControl} bounds it.
+ * <p>Work is counted in prompt tokens that no cache holds, and {@value #TOKENS_PER_ANSWER} for the answer. A line
+ * learns at what rate work leaves it; the work in it over that rate is how long a newcomer would wait. One that would
+ * wait too long is refused at once, and so is one that waits already as soon as its turn cannot come in time. As long as
+ * nothing has left a line nobody knows, and only {@link AdmissionControl} bounds it.
  *
  * <p>Whether there is room is asked of the books that routing keeps, so a place is nothing that could be lost here:
  * giving one back only makes the line look again, as a clock does every {@value #TICK_MILLIS} ms. Safe for use by
@@ -120,22 +120,30 @@ public final class WaitingRoom implements AutoCloseable {
      * @throws OverloadedException if the wait would be too long
      */
     public CompletableFuture<Place> enter(ServedModel model, LongSupplier uncachedTokens) {
-        Line line = line(model);
-        synchronized (line) {
-            if (line.waiting.isEmpty() && room.applyAsInt(model) > 0) {
-                return CompletableFuture.completedFuture(new Place(line));
-            }
-            long now = nanoTime.getAsLong();
-            refuseIfHopeless(line, now);
-            var waiting = new Waiting(uncachedTokens.getAsLong() + TOKENS_PER_ANSWER, now);
-            line.join(waiting, now);
-            waiting.turn.whenComplete((_, _) -> {
-                if (waiting.turn.isCancelled()) {
-                    line.leaveEarly(waiting);
+        while (true) {
+            Line line = line(model);
+            synchronized (line) {
+                if (!line.isPutAway) {
+                    return enter(line, uncachedTokens);
                 }
-            });
-            return waiting.turn;
+            }
         }
+    }
+
+    private CompletableFuture<Place> enter(Line line, LongSupplier uncachedTokens) {
+        if (line.waiting.isEmpty() && room.applyAsInt(line.model) > 0) {
+            return CompletableFuture.completedFuture(new Place(line));
+        }
+        long now = nanoTime.getAsLong();
+        refuseIfHopeless(line, now);
+        var waiting = new Waiting(uncachedTokens.getAsLong() + TOKENS_PER_ANSWER, now);
+        line.join(waiting, now);
+        waiting.turn.whenComplete((_, _) -> {
+            if (waiting.turn.isCancelled()) {
+                line.leaveEarly(waiting);
+            }
+        });
+        return waiting.turn;
     }
 
     /** Requests in all lines. */
@@ -198,18 +206,23 @@ public final class WaitingRoom implements AutoCloseable {
             return;
         }
         int seen = 1;
-        do {
-            for (Waiting next = line.next(); next != null; next = line.next()) {
-                next.turn.complete(new Place(line));               // books its place with routing before it returns
-            }
-            seen = line.drains.addAndGet(-seen);
-        } while (seen > 0);
+        try {
+            do {
+                for (Waiting next = line.next(); next != null; next = line.next()) {
+                    next.turn.complete(new Place(line));           // books its place with routing before it returns
+                }
+                seen = line.drains.addAndGet(-seen);
+            } while (seen > 0);
+        } catch (RuntimeException e) {
+            line.drains.set(0);                                    // else nobody would ever look again
+            throw e;
+        }
     }
 
     private Line line(ServedModel model) {
         synchronized (lines) {
             if (lines.size() > MAX_IDLE_LINES) {
-                lines.values().removeIf(line -> line.size() == 0);
+                lines.values().removeIf(Line::putAwayIfEmpty);
             }
             return lines.computeIfAbsent(model.revision(), _ -> new Line(model));
         }
@@ -243,6 +256,8 @@ public final class WaitingRoom implements AutoCloseable {
         private double leftWork;
         private double leftNanos;
         private long lastLeftNanos;
+        /** Nobody looks after it any more, so that nobody may join it. */
+        private boolean isPutAway;
 
         Line(ServedModel model) {
             this.model = model;
@@ -250,6 +265,11 @@ public final class WaitingRoom implements AutoCloseable {
 
         synchronized int size() {
             return waiting.size();
+        }
+
+        synchronized boolean putAwayIfEmpty() {
+            isPutAway = waiting.isEmpty();
+            return isPutAway;
         }
 
         synchronized void join(Waiting newcomer, long now) {

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.router.admission.WaitingRoom.Place;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -17,22 +18,69 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
-/** Workers with two places and a line of requests of 488 uncached tokens, 1,000 with their answer; two seconds at most. */
+/** Workers with two places, a line of requests of 488 uncached tokens, 1,000 with their answer; two seconds at most. */
 class WaitingRoomTest {
 
     private static final ServedModel TINY = new ServedModel(MODEL,
             new HashSettings(PARTS.hashAlgorithm(), PARTS.hashSeed(), PARTS.blockSize()), TOKENIZER);
 
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-    private int room = 2;
+    private volatile int room = 2;
+    private boolean broken;
     private long nowMillis;
-    private final WaitingRoom waitingRoom = new WaitingRoom(_ -> room, Duration.ofSeconds(2),
+    private final WaitingRoom waitingRoom = new WaitingRoom(_ -> room(), Duration.ofSeconds(2),
             () -> nowMillis * 1_000_000, new RouterMetrics(meters));
     /** Those who got a place, in order. */
     private final List<String> admitted = new ArrayList<>();
     private final List<Place> places = new ArrayList<>();
+
+    @Test
+    void a_line_whose_books_could_not_be_read_once_goes_on() {
+        room = 0;
+        CompletableFuture<Place> turn = waitingRoom.enter(TINY, () -> 488);
+        broken = true;
+        assertThatThrownBy(waitingRoom::tick).isInstanceOf(IllegalStateException.class);
+        broken = false;
+        room = 1;
+        waitingRoom.tick();
+        assertThat(turn).isCompleted();
+    }
+
+    /** Lines of which nobody is left are put away when there are 65, be it in the moment in which somebody comes. */
+    @Test
+    void nobody_waits_in_a_line_that_was_put_away() throws InterruptedException {
+        var stop = new AtomicBoolean();
+        Thread others = Thread.ofPlatform().start(() -> {
+            for (int i = 0; !stop.get(); i = (i + 1) % 100) {
+                waitingRoom.refuseIfHopeless(ofRevision("other-" + i));
+            }
+        });
+        room = 0;
+        int lost = 0;
+        for (int i = 0; i < 20_000; i++) {
+            CompletableFuture<Place> turn = waitingRoom.enter(TINY, () -> 488);
+            lost += 1 - waitingRoom.waiting();
+            turn.cancel(false);
+        }
+        stop.set(true);
+        others.join();
+        assertThat(lost).isZero();
+    }
+
+    private int room() {
+        if (broken) {
+            throw new IllegalStateException("broken");
+        }
+        return room;
+    }
+
+    private static ServedModel ofRevision(String revision) {
+        return new ServedModel(new ModelDescription(MODEL.name(), revision, PARTS, MODEL.createdSeconds(),
+                MODEL.contextLength(), MODEL.vocabularySize()), TINY.hashSettings(), TOKENIZER);
+    }
 
     @Test
     void who_finds_room_does_not_wait_and_the_others_take_their_turns_in_order() {
