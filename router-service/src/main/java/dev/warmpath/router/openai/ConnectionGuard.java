@@ -34,6 +34,8 @@ final class ConnectionGuard extends ChannelDuplexHandler {
 
     private enum Phase { IDLE, HEADERS, BODY, ANSWER, CLOSING }
 
+    /** Most of a body that is read and dropped when its request was answered before: see {@link OpenAiErrorHandler}. */
+    static final long LONGEST_PASSED_OVER = 64 << 20;
     private static final int CHECKS_PER_TIMEOUT = 8;
 
     private final ConnectionProperties limits;
@@ -112,6 +114,11 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         if (message instanceof HttpContent content) {
             bodyNanos = System.nanoTime();
             bodyBytes += content.content().readableBytes();
+            if (answersDue <= 0 && bodyBytes > LONGEST_PASSED_OVER) {
+                content.release();
+                ctx.close();
+                return;
+            }
         }
         if (message instanceof LastHttpContent && phase == Phase.BODY) {
             enter(Phase.ANSWER);
@@ -185,7 +192,11 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             case BODY -> {
                 long idleNanos = limits.bodyIdleTimeout().toNanos();
                 double dueBytes = (now - phaseNanos - idleNanos) / 1e9 * limits.bodyRate().toBytes();
-                if (now - bodyNanos > idleNanos) {
+                if (answersDue > 1) {                            // the server does not read it before its turn
+                    enter(Phase.BODY);
+                    bodyNanos = phaseNanos;
+                    bodyBytes = 0;
+                } else if (now - bodyNanos > idleNanos) {
                     refuse(ctx, "nothing of the body came for " + words(limits.bodyIdleTimeout().toMillis()));
                 } else if (bodyBytes < dueBytes) {
                     refuse(ctx, "the body came with less than " + limits.bodyRate().toBytes() + " bytes a second");

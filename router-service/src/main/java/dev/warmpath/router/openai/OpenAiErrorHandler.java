@@ -35,7 +35,6 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
 
     static final int BEFORE_BOOTS_OWN = -2;
     private static final Logger log = LoggerFactory.getLogger(OpenAiErrorHandler.class);
-    private static final long LONGEST_PASSED_OVER = 64 << 20;
 
     private final ApplicationContext publicContext;
     private final JsonMapper json;
@@ -116,11 +115,11 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
     }
 
     /**
-     * Most clients read an answer when they have sent all of their request: a connection that is closed before is reset,
-     * and the answer lost. The server reads and drops the rest, under the deadlines of any body.
+     * Most clients read an answer when they have sent all of their request: a connection that is closed before is
+     * reset, and the answer lost. The server reads and drops the rest, under the deadlines of any body.
      */
     private static boolean isPassedOver(long declaredBytes) {
-        return declaredBytes >= 0 && declaredBytes <= LONGEST_PASSED_OVER;
+        return declaredBytes >= 0 && declaredBytes <= ConnectionGuard.LONGEST_PASSED_OVER;
     }
 
     private static void logIfOurs(ServerWebExchange exchange, OpenAiError answer, Throwable error) {

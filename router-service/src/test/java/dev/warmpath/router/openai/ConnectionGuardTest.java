@@ -11,6 +11,7 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -18,8 +19,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.test.context.TestPropertySource;
+import reactor.core.publisher.Mono;
 
 /** Raw sockets that do as little as they can, against deadlines of a second and room for 220 connections. */
 @TestPropertySource(properties = {
@@ -33,7 +37,8 @@ import org.springframework.test.context.TestPropertySource;
 })
 class ConnectionGuardTest extends RunningRouter {
 
-    private static final String HEADERS = "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n";
+    private static final String HEADERS =
+            "POST /v1/completions HTTP/1.1\r\nhost: r\r\ncontent-type: application/json\r\n";
     private static final String NOWHERE = "GET /nowhere HTTP/1.1\r\nhost: r\r\n\r\n";
     private static final String BODY = "{\"model\":\"tiny\",\"prompt\":\"Hi\"}";
 
@@ -199,7 +204,37 @@ class ConnectionGuardTest extends RunningRouter {
             // closed by the other side, as it should be
         }
         eventually(() -> publicConnections.open() == 0);
-        assertThat(readToEnd(socket)).doesNotContain("408");
+        assertThat(readToEnd(socket)).doesNotContain("HTTP/1.1 408");
+    }
+
+    /** The router does not read the next body before its turn, so that its deadline does not run. */
+    @Test
+    void half_of_a_next_request_cuts_no_answer_that_goes_on() throws IOException {
+        // longer than the silence that is borne within a body
+        join("w0").doing(FakeWorker.pausing(Mono.delay(Duration.ofMillis(1_300)), ids("ok and ok")));
+        String body = BODY.replace("}", ",\"stream\":true}");
+        Socket socket = connectAndWrite(HEADERS + "content-length: " + body.length() + "\r\n\r\n" + body
+                + HEADERS + "content-length: 5\r\n\r\n{");
+
+        // to the end: then the half has its deadline
+        assertThat(readToEnd(socket)).startsWith("HTTP/1.1 200").contains("data: [DONE]");
+    }
+
+    /** 404 and 415 are answered before the body has come, and most of it is of no use. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/nowhere HTTP/1.1\r\ncontent-type: application/json", "/v1/route HTTP/1.1\r\nx: y"})
+    void a_body_that_goes_on_for_ever_after_its_answer_is_cut_off(String request) throws IOException {
+        Socket socket = connectAndWrite("POST " + request + "\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n");
+        String chunk = "100000\r\n" + " ".repeat(1 << 20) + "\r\n";
+        int sent = 0;
+        try {
+            for (; sent < 256; sent++) {
+                write(socket, chunk);
+            }
+        } catch (SocketException e) {
+            // closed by the other side, as it should be
+        }
+        assertThat(sent).isLessThan(256);
     }
 
     private Socket connect() throws IOException {
