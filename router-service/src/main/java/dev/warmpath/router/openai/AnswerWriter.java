@@ -3,16 +3,21 @@ package dev.warmpath.router.openai;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.CompletionRequest;
+import io.netty.handler.codec.http.HttpVersion;
 import java.time.InstantSource;
 import java.util.concurrent.atomic.AtomicReference;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
 import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -52,10 +57,20 @@ final class AnswerWriter {
         headers.setContentType(MediaType.TEXT_EVENT_STREAM);
         headers.setCacheControl("no-cache");
         headers.set("x-accel-buffering", "no");
+        leaveOutChunksForHttp10(exchange);
         var decision = DecisionHeaders.of(response, properties.decisionHeaders());
         var answer = new SseAnswer(json, format, headOf(request, format), includeUsage);
         Flux<byte[]> events = flow.complete(request, permit).doOnNext(decision::note).handle(answer::accept);
         return write(response, new OpenStream(properties.heartbeat(), answer::error).of(events));
+    }
+
+    /** Such a client takes chunks for text: its answer ends with the connection. */
+    private static void leaveOutChunksForHttp10(ServerWebExchange exchange) {
+        HttpServerRequest request = ServerHttpRequestDecorator.getNativeRequest(exchange.getRequest());
+        if (request.version().equals(HttpVersion.HTTP_1_0)) {
+            HttpServerResponse response = ServerHttpResponseDecorator.getNativeResponse(exchange.getResponse());
+            response.chunkedTransfer(false);
+        }
     }
 
     /**

@@ -20,12 +20,15 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import reactor.core.publisher.Mono;
 import tools.jackson.databind.JsonNode;
 
@@ -34,6 +37,25 @@ class AnswersTest extends RunningRouter {
 
     private static final String CHAT = "{'model':'tiny','messages':[{'role':'user','content':'Hi'}]%s}";
     private static final String TEXT = "{'model':'tiny','prompt':'Hi'%s}";
+
+    /** RFC 9112, 6.1: a client of HTTP/1.0 is sent no transfer codings; the end of the connection is the end. */
+    @ParameterizedTest
+    @ValueSource(strings = {"", "connection: keep-alive\r\n"})
+    void a_stream_for_a_client_of_http_1_0_has_no_chunks(String header) throws IOException {
+        join("w0").doing(FakeWorker.finishing(FinishReason.STOP, 0, concat(ids("Hello"), END)));
+        String body = TEXT.formatted(",'stream':true").replace('\'', '"');
+
+        String answer;
+        try (var socket = new Socket("127.0.0.1", uri("/").getPort())) {
+            socket.getOutputStream().write(("POST /v1/completions HTTP/1.0\r\n" + header
+                    + "content-type: application/json\r\ncontent-length: " + body.length() + "\r\n\r\n" + body)
+                    .getBytes(StandardCharsets.US_ASCII));
+            answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        }
+        String head = answer.substring(0, answer.indexOf("\r\n\r\n") + 4);
+        assertThat(head.toLowerCase(Locale.ROOT)).contains(" 200 ok").doesNotContain("transfer-encoding");
+        assertThat(answer.substring(head.length())).startsWith("data: {").endsWith("data: [DONE]\n\n");
+    }
 
     @Test
     void a_whole_chat_answer_has_every_field_that_clients_read() throws Exception {
