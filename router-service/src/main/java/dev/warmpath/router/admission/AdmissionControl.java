@@ -9,9 +9,10 @@ import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.stereotype.Component;
 
 /**
- * The door: a request gets a place and the memory that its body may take before a byte of that body is read, and one
- * too many of either is refused at once. Unless it is set, how many follows from the fleet: {@value #PER_SEQUENCE} times
- * what the ready workers compute at the same time, {@value #AT_LEAST} at least.
+ * The door: a request gets a place before a byte of its body is read, if there is memory for that body, and one too
+ * many of either is refused at once. Memory is held for what has come of a body: who sends slowly keeps no more from
+ * others. Unless it is set, the number of places follows from the fleet: {@value #PER_SEQUENCE} times what the ready
+ * workers compute at the same time, {@value #AT_LEAST} at least.
  *
  * <p>Large bodies together take three quarters of the memory at most, so that they never shut out small ones.
  */
@@ -50,7 +51,8 @@ public final class AdmissionControl {
     /**
      * Takes a place, to be given back by closing the permit.
      *
-     * @param bytes heap that the request's body may take, as far as that is known
+     * @param bytes heap that reading the request's body will take, as far as that is known. There must be room for it
+     *              now, so that nobody sends in vain; it is held as the body comes, see {@link Permit#hold}
      * @throws OverloadedException if all places are taken, or too much of the memory
      */
     public synchronized Permit enter(long bytes) {
@@ -59,9 +61,9 @@ public final class AdmissionControl {
             metrics.refusedAtTheDoor(Limit.PLACES);
             throw new OverloadedException(limit + " requests are in flight, which is this router's limit");
         }
-        take(0, bytes);
+        refuseIfTooMuch(0, bytes);
         inFlight++;
-        return new Permit(new Place(bytes));
+        return new Permit(new Place());
     }
 
     private static int capacity(Fleet fleet) {
@@ -73,7 +75,7 @@ public final class AdmissionControl {
         return inFlight;
     }
 
-    /** Heap that the bodies in flight may take. */
+    /** Heap that the bodies in flight take. */
     public synchronized long heldBytes() {
         return heldBytes;
     }
@@ -83,24 +85,19 @@ public final class AdmissionControl {
         return budgetBytes / 4 * 3;
     }
 
-    private void take(long held, long wanted) {
+    private void refuseIfTooMuch(long held, long wanted) {
         long limit = wanted > budgetBytes / LARGE_PART ? largestBytes() : budgetBytes;
         if (wanted > held && heldBytes - held + wanted > limit) {
             metrics.refusedAtTheDoor(Limit.BYTES);
             throw new OverloadedException("the bodies of requests in flight take " + heldBytes + " of " + limit
                     + " bytes, this one needs " + (wanted - held) + " more");
         }
-        heldBytes += wanted - held;
     }
 
     /** What a request has taken, until its last permit is closed. */
     private static final class Place {
         private long bytes;
         private int permits = 1;
-
-        Place(long bytes) {
-            this.bytes = bytes;
-        }
     }
 
     /**
@@ -136,7 +133,8 @@ public final class AdmissionControl {
         public void hold(long bytes) {
             synchronized (AdmissionControl.this) {
                 if (place.permits > 0) {
-                    take(place.bytes, bytes);
+                    refuseIfTooMuch(place.bytes, bytes);
+                    heldBytes += bytes - place.bytes;
                     place.bytes = bytes;
                 }
             }

@@ -2,12 +2,15 @@ package dev.warmpath.router.openai;
 
 import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
+import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.ComputationPool;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.function.BiFunction;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.HttpHeaders;
@@ -21,8 +24,10 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /**
- * Reads a request's body as JSON. First a place and the memory for it, then the body: gathered on the heap, since what
- * clients have not sent whole must not fill the network's buffers, and parsed off the event loops if it is long.
+ * Reads a request's body as JSON. First a place, then the body: gathered on the heap, since what clients have not sent
+ * whole must not fill the network's buffers, and parsed off the event loops if it is long. Memory is held for the bytes
+ * that are there, and for a tree of JSON only while there is one: as many as threads that parse, the others wait for
+ * a thread, not for memory.
  */
 @Component
 final class RequestBodyReader {
@@ -42,8 +47,7 @@ final class RequestBodyReader {
 
     /**
      * @param use what is done with the request; it has the permit until it has ended
-     * @return fails with {@link BadRequestException} or
-     *         {@link dev.warmpath.router.admission.OverloadedException} before that
+     * @return fails with {@link BadRequestException} or {@link OverloadedException} before that
      */
     <T> Mono<T> read(ServerWebExchange exchange, BiFunction<RequestFields, Permit, Mono<T>> use) {
         ServerHttpRequest request = exchange.getRequest();
@@ -55,48 +59,77 @@ final class RequestBodyReader {
         }
         return Mono.using(
                 () -> admission.enter(limit.heapBytes(declaredBytes)),
-                permit -> gather(request, declaredBytes, limit, permit)
+                permit -> gather(request, limit, permit)
                         .flatMap(body -> parse(body, limit, permit))
                         .flatMap(fields -> use.apply(fields, permit)),
                 Permit::close);
     }
 
     private static Mono<FastByteArrayOutputStream> gather(
-            ServerHttpRequest request, long declaredBytes, BodyLimits.Limit limit, Permit permit) {
+            ServerHttpRequest request, BodyLimits.Limit limit, Permit permit) {
         Flux<DataBuffer> arriving = request.getBody().onErrorMap(_ -> new BadRequestException(
                 Fault.INCOMPLETE_BODY, null, "the body broke off, or its chunks cannot be told apart"));
-        return arriving.collect(FastByteArrayOutputStream::new, (body, buffer) -> {
+        return arriving.collect(Gathered::new, (body, buffer) -> {
             try {
-                int bytes = body.size() + buffer.readableByteCount();
-                if (bytes > limit.bodyBytes()) {
-                    throw limit.tooLarge();
-                }
-                if (bytes > declaredBytes) {
-                    permit.hold(limit.heapBytes(bytes));
-                }
-                append(body, buffer);
+                body.add(buffer, limit, permit);
             } finally {
                 DataBufferUtils.release(buffer);
             }
-        });
+        }).map(Gathered::whole);
     }
 
-    private static void append(FastByteArrayOutputStream body, DataBuffer buffer) {
-        byte[] bytes = new byte[buffer.readableByteCount()];
-        buffer.read(bytes);
-        try {
-            body.write(bytes);
-        } catch (IOException e) {
-            throw new UncheckedIOException("memory cannot be written", e);
+    /** What has come of a body. Where the memory ends the rest is passed over: most clients send all, then they read. */
+    private static final class Gathered {
+
+        private FastByteArrayOutputStream body = new FastByteArrayOutputStream();
+        private int bytes;
+        private @Nullable OverloadedException refusal;
+
+        void add(DataBuffer buffer, BodyLimits.Limit limit, Permit permit) {
+            bytes += buffer.readableByteCount();
+            if (bytes > limit.bodyBytes()) {
+                throw limit.tooLarge();
+            }
+            if (refusal != null) {
+                return;
+            }
+            try {
+                permit.hold(limit.gatheredHeapBytes(bytes));
+                append(buffer);
+            } catch (OverloadedException e) {
+                refusal = e;
+                body = new FastByteArrayOutputStream();
+                permit.hold(0);
+            }
+        }
+
+        private void append(DataBuffer buffer) {
+            byte[] more = new byte[buffer.readableByteCount()];
+            buffer.read(more);
+            try {
+                body.write(more);
+            } catch (IOException e) {
+                throw new UncheckedIOException("memory cannot be written", e);
+            }
+        }
+
+        FastByteArrayOutputStream whole() {
+            if (refusal != null) {
+                throw refusal;
+            }
+            return body;
         }
     }
 
     private Mono<RequestFields> parse(FastByteArrayOutputStream body, BodyLimits.Limit limit, Permit permit) {
         int bytes = body.size();
-        Mono<RequestFields> fields = bytes <= LONGEST_ON_EVENT_LOOP
-                ? Mono.fromCallable(() -> limit.parse(body.getInputStream()))
-                : pool.run(permit, () -> limit.parse(body.getInputStream()));
-        return fields.doOnNext(_ -> permit.hold(limit.parsedHeapBytes(bytes)));
+        Supplier<RequestFields> parsing = () -> {
+            permit.hold(limit.heapBytes(bytes));
+            RequestFields fields = limit.parse(body.getInputStream());
+            permit.hold(limit.parsedHeapBytes(bytes));
+            return fields;
+        };
+        return bytes <= LONGEST_ON_EVENT_LOOP ? Mono.fromSupplier(parsing) : pool.run(permit, parsing);
     }
 
     private static void refuseOtherThanPlainJson(HttpHeaders headers) {

@@ -19,8 +19,8 @@ class AdmissionControlTest {
 
     @Test
     void two_places_are_taken_and_given_back_once_each() {
-        Permit first = admission.enter(10);
-        Permit second = admission.enter(20);
+        Permit first = holding(10);
+        Permit second = holding(20);
 
         assertThatThrownBy(() -> admission.enter(0)).isInstanceOf(OverloadedException.class)
                 .hasMessage("2 requests are in flight, which is this router's limit");
@@ -32,6 +32,18 @@ class AdmissionControlTest {
         assertThat(admission.inFlight()).isZero();
         assertThat(admission.heldBytes()).isZero();
         assertThat(refusals("places")).isEqualTo(1);
+    }
+
+    /** Who sends slowly keeps no memory from others; who could not be read is told so before it sends. */
+    @Test
+    void what_a_body_will_take_must_be_there_and_is_not_taken_before_it_comes() {
+        try (Permit slow = admission.enter(4_800)) {
+            assertThat(admission.heldBytes()).isZero();
+            slow.hold(1_000);
+            assertThatThrownBy(() -> admission.enter(3_801)).isInstanceOf(OverloadedException.class);
+            admission.enter(3_800).close();
+            assertThat(admission.inFlight()).isEqualTo(1);
+        }
     }
 
     @Test
@@ -46,12 +58,12 @@ class AdmissionControlTest {
     @Test
     void large_bodies_leave_a_quarter_of_the_memory_to_small_ones() {
         places.set(100);
-        admission.enter(4_700);
+        holding(4_700);
 
         assertThatThrownBy(() -> admission.enter(101)).isInstanceOf(OverloadedException.class)
                 .hasMessage("the bodies of requests in flight take 4700 of 4800 bytes, this one needs 101 more");
         for (int i = 0; i < 17; i++) {
-            admission.enter(100);
+            holding(100);
         }
         assertThatThrownBy(() -> admission.enter(1)).isInstanceOf(OverloadedException.class)
                 .hasMessage("the bodies of requests in flight take 6400 of 6400 bytes, this one needs 1 more");
@@ -74,7 +86,7 @@ class AdmissionControlTest {
 
     @Test
     void a_place_is_free_when_its_last_permit_is_closed_and_is_not_shared_after_that() {
-        Permit permit = admission.enter(10);
+        Permit permit = holding(10);
         Permit share = Objects.requireNonNull(permit.share());
 
         permit.close();
@@ -84,6 +96,12 @@ class AdmissionControlTest {
         assertThat(permit.share()).isNull();
         permit.hold(1_000);
         assertThat(admission.heldBytes()).isZero();
+    }
+
+    private Permit holding(long bytes) {
+        Permit permit = admission.enter(bytes);
+        permit.hold(bytes);
+        return permit;
     }
 
     private double refusals(String limit) {

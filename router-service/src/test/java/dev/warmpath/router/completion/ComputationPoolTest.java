@@ -81,6 +81,7 @@ class ComputationPoolTest {
     /** As a request does it: its permit is closed when it ends or is cancelled. */
     private Disposable start(Supplier<Integer> work) {
         Permit permit = admission.enter(10);
+        permit.hold(10);
         return pool.run(permit, work).doFinally(_ -> permit.close()).subscribe();
     }
 

@@ -3,10 +3,13 @@ package dev.warmpath.router.openai;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.router.RouterProcess;
+import java.io.IOException;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -40,6 +43,41 @@ class HostileBodiesTest {
             }
             assertThat(router.isAlive()).isTrue();
             assertThat(router.log()).noneMatch(line -> line.contains("ERROR") || line.contains("Exception"));
+        }
+    }
+
+    /** Each would take 7 MB while it is parsed, and 250 MB is what all may take. */
+    @Test
+    void a_hundred_slow_bodies_cost_the_large_bodies_of_others_nothing() throws IOException {
+        var slow = new ArrayList<Socket>();
+        try (var router = new RouterProcess("--warmpath.connections.body-idle-timeout=1h")) {
+            for (int i = 0; i < 100; i++) {
+                var socket = new Socket("127.0.0.1", router.port());
+                slow.add(socket);
+                socket.getOutputStream().write(("""
+                        POST /v1/completions HTTP/1.1\r
+                        host: r\r
+                        content-type: application/json\r
+                        content-length: 100000\r
+                        \r
+                        {%s""".formatted(" ".repeat(50_000))).getBytes(StandardCharsets.US_ASCII));
+            }
+            while (!RouterProcess.get(router.managementPort(), "/actuator/prometheus").body()
+                    .contains("warmpath_in_flight_requests 100.0")) {
+                for (Socket socket : slow) {
+                    assertThat(socket.getInputStream().available()).as("bytes of a refusal").isZero();
+                }
+                RouterProcess.pause();
+            }
+            String body = "{\"model\":\"m\",\"prompt\":[" + "1,".repeat(50_000) + "1]}";
+            for (int i = 0; i < 5; i++) {
+                // read and understood: there is no worker
+                assertThat(post(router, "/v1/completions", body).join().body()).contains("no_worker_available");
+            }
+        } finally {
+            for (Socket socket : slow) {
+                socket.close();
+            }
         }
     }
 
