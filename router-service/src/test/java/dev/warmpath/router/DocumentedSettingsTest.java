@@ -1,0 +1,82 @@
+package dev.warmpath.router;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.lang.reflect.Parameter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.env.YamlPropertySourceLoader;
+import org.springframework.context.annotation.ClassPathScanningCandidateComponentProvider;
+import org.springframework.core.env.PropertySource;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.core.type.filter.AnnotationTypeFilter;
+
+/** The operator's page against the records, and against the file that ships with them. */
+class DocumentedSettingsTest {
+
+    @Test
+    void the_page_names_every_setting_of_the_router_with_its_default() throws Exception {
+        Map<String, String> documented = new TreeMap<>();
+        Files.readAllLines(Path.of("../docs/operations.md")).stream()
+                .filter(line -> line.matches("\\| router (and worker )?`warmpath.*"))
+                .filter(line -> !line.contains("`warmpath.redis.*`"))    // the worker's rows are the same settings
+                .forEach(row -> read(row, documented));
+
+        assertThat(documented).isEqualTo(settings());
+    }
+
+    @Test
+    void the_file_of_defaults_sets_what_is_the_default_anyway() throws Exception {
+        Map<String, String> settings = settings();
+        Map<String, String> shipped = new TreeMap<>();
+        for (PropertySource<?> source : new YamlPropertySourceLoader()
+                .load("defaults", new ClassPathResource("application.yaml"))) {
+            ((Map<?, ?>) source.getSource()).forEach((name, value) -> {
+                if (name.toString().startsWith("warmpath.")) {
+                    shipped.put(name.toString(), value.toString());
+                }
+            });
+        }
+
+        assertThat(shipped).hasSizeGreaterThan(20);
+        assertThat(settings).containsAllEntriesOf(shipped);
+    }
+
+    /** {@code | router `warmpath.drain.settle`, `.timeout` | 5s, 120s | …}. */
+    private static void read(String row, Map<String, String> documented) {
+        String[] cells = row.split(" \\| ");
+        String[] names = cells[0].substring(cells[0].indexOf('`')).replace("`", "").split(", ");
+        String[] defaults = cells[1].split(", ");
+        String capability = names[0].substring(0, names[0].lastIndexOf('.'));
+        for (int i = 0; i < names.length; i++) {
+            documented.put(i == 0 ? names[0] : capability + names[i], defaults[i]);
+        }
+    }
+
+    private static Map<String, String> settings() throws ClassNotFoundException {
+        var records = new ClassPathScanningCandidateComponentProvider(false);
+        records.addIncludeFilter(new AnnotationTypeFilter(ConfigurationProperties.class));
+        Map<String, String> settings = new TreeMap<>();
+        for (BeanDefinition definition : records.findCandidateComponents("dev.warmpath.router")) {
+            Class<?> type = Class.forName(definition.getBeanClassName());
+            String capability = type.getAnnotation(ConfigurationProperties.class).value();
+            for (Parameter setting : type.getDeclaredConstructors()[0].getParameters()) {
+                String name = setting.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT);
+                settings.put(capability + "." + name, defaultOf(setting));
+            }
+        }
+        return settings;
+    }
+
+    private static String defaultOf(Parameter setting) {
+        DefaultValue value = setting.getAnnotation(DefaultValue.class);
+        return value == null || value.value().length == 0 ? "–" : String.join(",", value.value());
+    }
+}
