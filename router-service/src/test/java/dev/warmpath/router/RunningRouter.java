@@ -150,7 +150,7 @@ public abstract class RunningRouter {
     }
 
     protected FleetWorker registered(FakeWorker fake) {
-        return fleet.workers(Objects.requireNonNull(fleet.model(MODEL))).stream()
+        return fleet.models().stream().flatMap(model -> fleet.workers(model).stream())
                 .filter(worker -> worker.id().equals(fake.id())).findFirst().orElseThrow();
     }
 

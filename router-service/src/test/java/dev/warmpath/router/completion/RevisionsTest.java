@@ -43,14 +43,28 @@ class RevisionsTest extends RunningRouter {
     }
 
     @Test
-    void a_request_whose_revision_loses_its_last_worker_meanwhile_is_tokenized_for_another_one() {
+    void a_revision_whose_only_worker_cannot_be_reached_fails_nobody() {
         join("old").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
-        FakeWorker leaving = join("new", OTHER_WEIGHTS);
-        leaving.close();                                           // its lease runs on, its address refuses
+        join("new", OTHER_WEIGHTS).close();                        // its lease runs on, its address refuses
 
         for (int chat = 0; chat < 40; chat++) {
             assertThat(answeredBy(prompt(chat))).isEqualTo("old");
         }
+    }
+
+    @Test
+    void a_request_whose_revision_loses_its_last_worker_meanwhile_is_tokenized_for_another_one() {
+        join("old").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+        FakeWorker leaving = join("new", OTHER_WEIGHTS);
+        leaving.doing((request, response) -> {
+            loseLease(leaving);                                    // when the request is there, tokenized and routed
+            return FakeWorker.refusing(503, FailureReason.SHUTTING_DOWN, "too late").answer(request, response);
+        });
+
+        for (int chat = 0; chat < 40; chat++) {
+            assertThat(answeredBy(prompt(chat))).isEqualTo("old");
+        }
+        assertThat(leaving.requests()).as("its revision has had no worker since").hasSize(1);
     }
 
     private String answeredBy(String body) {

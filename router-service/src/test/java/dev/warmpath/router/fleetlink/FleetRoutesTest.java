@@ -204,6 +204,17 @@ class FleetRoutesTest {
     }
 
     @Test
+    void a_body_is_read_up_to_256_kib_and_no_further() throws Exception {
+        String heartbeat = json.writeValueAsString(TestWorkers.idle("nobody", 1));
+        String longest = heartbeat + " ".repeat(262_144 - heartbeat.length());
+
+        assertThat(postText(Protocol.HEARTBEATS_PATH, longest, HUSH).statusCode()).as("unknown worker").isEqualTo(404);
+        HttpResponse<String> refusal = postText(Protocol.HEARTBEATS_PATH, longest + " ", HUSH);
+        assertThat(refusal.statusCode()).isEqualTo(422);
+        assertThat(refusal.body()).contains("body is no heartbeat", "262144");
+    }
+
+    @Test
     void what_a_web_page_can_send_is_refused() throws Exception {
         HttpRequest.Builder register = HttpRequest.newBuilder(
                         uri("local.management.port", Protocol.REGISTRATIONS_PATH))
