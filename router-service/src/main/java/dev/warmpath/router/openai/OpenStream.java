@@ -17,8 +17,8 @@ import reactor.core.publisher.Sinks;
  * has come another one may take over. How long that may last is dispatch's limit.
  *
  * <p>Heartbeats also tell readers from those who have stopped reading: as long as somebody reads, something can be
- * written every {@code heartbeat}; if nothing could for {@value #MISSED_HEARTBEATS} of them, the stream is given up. This is
- * the only deadline of a client that pauses: the worker has none while nobody asks it for more.
+ * written every {@code heartbeat}; if nothing could for {@value #MISSED_HEARTBEATS} of them, the stream is given up.
+ * This is the only deadline of a client that pauses: the worker has none while nobody asks it for more.
  */
 final class OpenStream {
 

@@ -70,9 +70,9 @@ record RouteAnswer(
         static Candidate of(CandidateTerms terms) {
             var seen = terms.candidate();
             return new Candidate(seen.workerId(), seen.matchedBlocks(), seen.promisedBlocks(), seen.grade().text(),
-                    seen.health().text(), terms.cost(), terms.uncachedTokens(), terms.delayTokens(), terms.pendingTokens(),
-                    terms.requestTokens(), terms.slotTokens(), terms.memoryTokens(), terms.failureTokens(),
-                    seen.requests(), seen.usedBlocks(), seen.blockCount());
+                    seen.health().text(), terms.cost(), terms.uncachedTokens(), terms.delayTokens(),
+                    terms.pendingTokens(), terms.requestTokens(), terms.slotTokens(), terms.memoryTokens(),
+                    terms.failureTokens(), seen.requests(), seen.usedBlocks(), seen.blockCount());
         }
     }
 

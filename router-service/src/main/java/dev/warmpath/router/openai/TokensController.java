@@ -53,7 +53,8 @@ final class TokensController {
             if (ids == null) {
                 throw body.missing("tokens");
             }
-            return tokenizer.detokenize(flow.servedModel(model, new Prompt.Tokens(ids)), ids, permit).map(Detokenized::new);
+            ServedModel served = flow.servedModel(model, new Prompt.Tokens(ids));
+            return tokenizer.detokenize(served, ids, permit).map(Detokenized::new);
         });
     }
 }
