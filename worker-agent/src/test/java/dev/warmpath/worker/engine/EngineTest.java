@@ -52,19 +52,23 @@ class EngineTest {
 
     @Test
     void closing_fails_what_is_alive_and_refuses_what_comes() {
-        try (var rig = new EngineRig(128, 256, 8)) {
-            var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
-            var end = new End();
-            engine.submit(request(64, 1_900), end);
+        String ended = "LENGTH";
+        while (ended.equals("LENGTH")) {                           // again if the test was held up for so long
+            try (var rig = new EngineRig(128, 256, 8)) {
+                var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
+                var end = new End();
+                engine.submit(request(64, 1_900), end);
 
-            engine.close();
+                engine.close();
 
-            assertThat(end.ended).isCompletedWithValue("SHUTTING_DOWN");
-            assertThatThrownBy(() -> engine.submit(request(8, 1), new End())).isInstanceOf(RefusedException.class)
-                    .hasMessage("this worker is going away");
-            assertThat(engine.resetPrefixCache()).isCancelled();
-            assertThat(death).hasValue(null);
+                ended = end.ended.join();
+                assertThatThrownBy(() -> engine.submit(request(8, 1), new End())).isInstanceOf(RefusedException.class)
+                        .hasMessage("this worker is going away");
+                assertThat(engine.resetPrefixCache()).isCancelled();
+                assertThat(death).hasValue(null);
+            }
         }
+        assertThat(ended).isEqualTo("SHUTTING_DOWN");
     }
 
     @Test

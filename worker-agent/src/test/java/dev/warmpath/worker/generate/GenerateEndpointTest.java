@@ -85,20 +85,25 @@ class GenerateEndpointTest {
     void a_generation_that_is_ended_by_its_name_tells_its_usage_on_its_own_stream() {
         GenerateRequest endless = GenerateRequest.of("endless", IntStream.range(0, 100).toArray(),
                 SamplingParameters.GREEDY, pastTheEnd(1_900)).forWorker(0, "h1");
+        assertThat(delete("h1")).as("not begun").isEqualTo(404);
         List<Integer> answers = new ArrayList<>();
+        List<GenerateEvent> events;
+        do {                                                       // again if it had come to its end before
+            answers.clear();
+            events = post(endless).retrieve().bodyToFlux(GenerateEvent.class)
+                    .publishOn(Schedulers.boundedElastic())
+                    .doOnNext(event -> {
+                        if (answers.isEmpty()) {
+                            answers.add(delete("h1"));
+                        }
+                    })
+                    .collectList().block(TIMEOUT);
+        } while (ids(events).length == 1_900);
 
-        List<GenerateEvent> events = post(endless).retrieve().bodyToFlux(GenerateEvent.class)
-                .publishOn(Schedulers.boundedElastic())
-                .doOnNext(event -> {
-                    if (answers.isEmpty()) {
-                        answers.add(delete("h1"));
-                    }
-                })
-                .collectList().block(TIMEOUT);
-
+        int tokens = ids(events).length;
         assertThat(events.getLast()).isInstanceOfSatisfying(Finished.class, finished -> {
             assertThat(finished.reason()).isEqualTo(FinishReason.STOP);
-            assertThat(finished.usage().completionTokens()).isEqualTo(ids(events).length).isLessThan(1_900);
+            assertThat(finished.usage().completionTokens()).isEqualTo(tokens);
         });
         assertThat(answers).containsExactly(204);
         assertThat(delete("h1")).as("it is over").isEqualTo(404);

