@@ -17,6 +17,7 @@ import org.springframework.test.context.TestPropertySource;
 @TestPropertySource(properties = {"warmpath.dispatch.inter-token-timeout=1s", "warmpath.openai.heartbeat=1h"})
 class NextTokenDeadlineTest extends RunningRouter {
 
+    private static final int TOKENS = 60_000;
     private static final String STREAM = "{'model':'tiny','stream':true,'prompt':'Hi','max_tokens':50}";
 
     @Test
@@ -32,25 +33,34 @@ class NextTokenDeadlineTest extends RunningRouter {
     /**
      * Far more than the sockets' buffers hold, so that the worker has to wait for the client, and the router for both.
      * How long is measured by a stream beside it, whose worker falls silent: that one has met the deadline.
+     * The worker's own thread may be held up for as long, but not each time.
      */
     @Test
     void a_client_that_pauses_longer_than_a_worker_may_gets_its_whole_answer() throws Exception {
-        int tokens = 60_000;
+        FakeWorker worker = join("w0");
+        long texts = 0;
+        for (int attempt = 0; attempt < 5 && texts < TOKENS; attempt++) {
+            texts = textsAfterAPause(worker);
+        }
+        assertThat(texts).isEqualTo(TOKENS);
+    }
+
+    private long textsAfterAPause(FakeWorker worker) throws IOException {
         var drawn = new AtomicInteger();
         Script paused = FakeWorker.drawingAsFastAsItIsRead(ids("a")[0], drawn);
         Script silent = FakeWorker.hangingAfter(ids("a"));
-        join("w0").doing((request, response) ->
-                (request.stop().maxTokens() == tokens ? paused : silent).answer(request, response));
+        worker.doing((request, response) ->
+                (request.stop().maxTokens() == TOKENS ? paused : silent).answer(request, response));
 
-        try (Socket client = rawClient(STREAM.replace("50", Integer.toString(tokens)))) {
+        try (Socket client = rawClient(STREAM.replace("50", Integer.toString(TOKENS)))) {
             int before;
             do {
                 before = drawn.get();
                 assertBroken(rawCompletion(STREAM), "deadline_exceeded");
             } while (drawn.get() > before || before == 0);
 
-            assertThat(before).isLessThan(tokens);
-            assertThat(readUntil("[DONE]", client)).isEqualTo(tokens);
+            assertThat(before).isLessThan(TOKENS);
+            return readUntil("[DONE]", client);
         }
     }
 

@@ -10,6 +10,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -133,7 +134,9 @@ class IndexCommandTest {
     private static Said run(String... arguments) {
         var out = new ByteArrayOutputStream();
         var err = new ByteArrayOutputStream();
-        int status = IndexCommand.run(List.of(arguments), new PrintStream(out, true, StandardCharsets.UTF_8),
+        List<String> patient = new ArrayList<>(List.of(arguments));
+        patient.addAll(List.of("--warmpath.redis.connect-timeout=30s", "--warmpath.redis.command-timeout=30s"));
+        int status = IndexCommand.run(patient, new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         return new Said(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
     }

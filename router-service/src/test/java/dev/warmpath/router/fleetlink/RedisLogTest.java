@@ -134,7 +134,7 @@ class RedisLogTest {
         redis.start();
         fake.next(1);
         writer.introduce();
-        try (var router = new TestRouter(redis, TOKEN)) {
+        try (var router = TestRouter.hasty(redis, TOKEN)) {
             await("in the index", () -> router.equals(fake));
             redis.kill();
             await("followed directly", () -> router.isFollowedBy(EventSource.DIRECT, "w"));
@@ -146,6 +146,7 @@ class RedisLogTest {
 
             redis.start();                                         // with nothing in it
             await("read again", () -> !router.health.health().getDetails().containsKey("degraded"));
+            router.stopTime();
             sleep(300);                                            // longer than a turn
             assertThat(router.isFollowedBy(EventSource.DIRECT, "w")).as("until it says something in the log").isTrue();
             writer.introduce();
@@ -163,7 +164,7 @@ class RedisLogTest {
     void a_frozen_redis_is_taken_for_lost_and_comes_back() {
         redis.start();
         writer.introduce();
-        try (var router = new TestRouter(redis, TOKEN)) {
+        try (var router = TestRouter.hasty(redis, TOKEN)) {
             await("in the index", () -> router.equals(fake));
             redis.freeze();
             await("followed directly", () -> fake.streams.get() == 1);
@@ -178,7 +179,7 @@ class RedisLogTest {
 
     @Test
     void a_router_that_finds_no_redis_serves_directly_and_says_so_until_redis_appears() {
-        try (var router = new TestRouter(redis, TOKEN)) {
+        try (var router = TestRouter.hasty(redis, TOKEN)) {
             fake.next(1);
             router.register(fake);
             await("served", () -> router.fleet.model("tiny") != null);

@@ -30,13 +30,27 @@ final class TestRouter implements AutoCloseable {
     final Fleet fleet = new Fleet(
             index, TestWorkers.CHECK, Duration.ofMinutes(1), 10, System::nanoTime, new ConnectProbe());
     final RedisHealth health;
+    private volatile boolean timePasses;
+    private volatile long lastNanos;
     private final RedisLink link;
     private final WorkerLinks links;
 
+    /** Takes no Redis for lost that is only held up. */
     TestRouter(TestRedis redis, FleetToken token) {
+        this(redis, token, Duration.ofSeconds(30), /* timePasses */ false);
+    }
+
+    /** Takes a Redis for lost that says nothing for two seconds. */
+    static TestRouter hasty(TestRedis redis, FleetToken token) {
+        return new TestRouter(redis, token, Duration.ofSeconds(1), /* timePasses */ true);
+    }
+
+    private TestRouter(TestRedis redis, FleetToken token, Duration timeout, boolean timePasses) {
+        this.timePasses = timePasses;
         var metrics = new RouterMetrics(meters);
-        var events = new EventLog(/* awaited */ true, System::nanoTime);
-        link = RedisLink.forReads(RedisProperties.of(uri(redis)));
+        var events = new EventLog(/* awaited */ true, this::logNanos);
+        link = RedisLink.forReads(
+                new RedisProperties(uri(redis), false, null, null, null, timeout, timeout, 10_000));
         links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
         links.readLog(link, token, JsonMapper.builder().build());
         health = new RedisHealth(link, events, fleet);
@@ -45,6 +59,19 @@ final class TestRouter implements AutoCloseable {
     /** Of a Redis with {@link #USER}. */
     static String uri(TestRedis redis) {
         return "redis://router:hush@127.0.0.1:" + redis.port();
+    }
+
+    /** From now on no silence of Redis counts. */
+    void stopTime() {
+        logNanos();
+        timePasses = false;
+    }
+
+    private long logNanos() {
+        if (timePasses) {
+            lastNanos = System.nanoTime();
+        }
+        return lastNanos;
     }
 
     /** As if the worker had come by itself. */
