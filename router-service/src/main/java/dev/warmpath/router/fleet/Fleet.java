@@ -2,8 +2,10 @@ package dev.warmpath.router.fleet;
 
 import dev.warmpath.protocol.fleet.Farewell;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
@@ -18,6 +20,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +29,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The workers that are alive, and the models that they serve. Safe for use by several threads; no call blocks.
+ * Requests read the last {@link Roster} and take no lock, unless a lease may have ended. Changes take one, publish the
+ * next roster before they leave it, and are logged after they have left it.
  *
  * <p>A worker joins by registering and stays while its lease runs, which every heartbeat extends. It takes requests
  * once its first snapshot is in the index and its revision's tokenizer is loaded, and none any more once it drains, by
@@ -49,11 +54,18 @@ public final class Fleet {
     private final WorkerProbe probe;
     private final long leaseNanos;
     private final int maxWorkers;
+    private final ChangeLog changeLog = new ChangeLog();
     private final Map<String, FleetWorker> workers = new LinkedHashMap<>();
     private final Map<String, Revision> revisions = new LinkedHashMap<>();
     private final RevisionWishes wishes;
     /** Epoch by id of workers that operators drain: another life of the worker is not meant. */
     private final Map<String, Long> drainedLives = new LinkedHashMap<>();
+    /** Removed, while the roster may still have them. */
+    private final List<FleetWorker> leaving = new ArrayList<>();
+    private boolean rosterIsStale;
+    private volatile Roster roster = Roster.EMPTY;
+    /** No lease ends before, on {@link #leaseClock}: leases are only ever extended, and a new one ends later. */
+    private volatile long nextLeaseEndNanos;
 
     /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
     public Fleet(PrefixIndex index, RegistrationCheck check, Duration leaseDuration, int maxWorkers,
@@ -71,6 +83,7 @@ public final class Fleet {
         this.leaseNanos = leaseDuration.toNanos();
         this.maxWorkers = maxWorkers;
         this.wishes = wishes;
+        this.nextLeaseEndNanos = leaseEnd();
     }
 
     /** With the bounds and the first wishes of the settings. */
@@ -83,7 +96,7 @@ public final class Fleet {
     // ---- what requests need
 
     /** Of the revisions that take new requests for that model the one with the largest share, or null. */
-    public synchronized @Nullable ServedModel model(String name) {
+    public @Nullable ServedModel model(String name) {
         return weights(name, Set.of()).entrySet().stream()
                 .max(Map.Entry.<ServedModel, Double>comparingByValue()
                         .thenComparing(each -> each.getKey().revision()))
@@ -98,7 +111,7 @@ public final class Fleet {
      * @param excluded  revisions that have failed this request already
      * @return null if nobody can serve it
      */
-    public synchronized @Nullable ServedModel model(String name, long beginning, Set<String> excluded) {
+    public @Nullable ServedModel model(String name, long beginning, Set<String> excluded) {
         return RevisionShares.choose(weights(name, excluded), beginning);
     }
 
@@ -106,13 +119,14 @@ public final class Fleet {
     private Map<ServedModel, Double> weights(String name, Set<String> excluded) {
         Map<ServedModel, Double> healthy = new LinkedHashMap<>();
         Map<ServedModel, Double> ready = new LinkedHashMap<>();
-        long now = nanoTime.getAsLong();
-        for (ServedModel model : models()) {
+        long nowNanos = nanoTime.getAsLong();
+        Roster now = roster();
+        for (ServedModel model : now.models()) {
             String revision = model.revision();
             if (model.name().equals(name) && !excluded.contains(revision) && wishes.allows(name, revision)) {
                 double weight = wishes.weight(revision);
-                ready.put(model, weight * capacity(workers(model), now, /* healthyOnly */ false));
-                healthy.put(model, weight * capacity(workers(model), now, /* healthyOnly */ true));
+                ready.put(model, weight * capacity(now.ready(revision), nowNanos, /* healthyOnly */ false));
+                healthy.put(model, weight * capacity(now.ready(revision), nowNanos, /* healthyOnly */ true));
             }
         }
         healthy.values().removeIf(weight -> weight <= 0);
@@ -133,32 +147,18 @@ public final class Fleet {
     }
 
     /** Every revision with a ready worker. */
-    public synchronized List<ServedModel> models() {
-        expireLeases();
-        List<ServedModel> served = new ArrayList<>();
-        for (Revision revision : revisions.values()) {
-            ServedModel model = revision.model();
-            if (model != null && workers.values().stream().anyMatch(worker -> isReadyFor(worker, model))) {
-                served.add(model);
-            }
-        }
-        return served;
+    public List<ServedModel> models() {
+        return roster().models();
     }
 
     /** The ready workers of this revision. */
-    public synchronized List<FleetWorker> workers(ServedModel model) {
-        expireLeases();
-        return workers.values().stream().filter(worker -> isReadyFor(worker, model)).toList();
+    public List<FleetWorker> workers(ServedModel model) {
+        return roster().ready(model.revision());
     }
 
     /** How many requests the ready workers compute at the same time. */
-    public synchronized long sequences() {
-        return workers.values().stream().filter(worker -> worker.isIndexed() && !worker.isDraining())
-                .mapToLong(FleetWorker::maxSequences).sum();
-    }
-
-    private static boolean isReadyFor(FleetWorker worker, ServedModel model) {
-        return worker.isIndexed() && !worker.isDraining() && worker.revision().equals(model.revision());
+    public long sequences() {
+        return roster().sequences();
     }
 
     /**
@@ -175,11 +175,21 @@ public final class Fleet {
         }
         Thread.ofVirtual().name("fleet-probe-" + worker.id()).start(() -> {
             do {
-                if (probe.isRefused(worker.baseUrl())) {
-                    remove(worker, "its address refuses connections (" + cause + ")");
-                }
+                probe(worker, cause);
             } while (worker.probeIsAskedForAgain());
         });
+    }
+
+    /** A probe that breaks is over as one that finds somebody: else nobody would ever ask this address again. */
+    private void probe(FleetWorker worker, Throwable cause) {
+        try {
+            if (probe.isRefused(worker.baseUrl())) {
+                remove(worker, "its address refuses connections (" + cause + ")");
+            }
+        } catch (RuntimeException | Error e) {
+            ProcessEnd.rethrowIfFatal(e);
+            log.error("asking for worker {} failed in the router", worker, e);
+        }
     }
 
     /** Says that something has come from this life of a worker just now: it lives. Takes no lock. */
@@ -188,39 +198,40 @@ public final class Fleet {
     }
 
     /** All workers, ready or not, in order of joining. */
-    public synchronized List<FleetWorker> everyone() {
-        expireLeases();
-        return List.copyOf(workers.values());
+    public List<FleetWorker> everyone() {
+        return roster().everyone();
     }
 
     /** The same, as operators see them. */
-    public synchronized List<WorkerView> snapshot() {
-        expireLeases();
+    public List<WorkerView> snapshot() {
+        List<FleetWorker> everyone = everyone();
         long now = leaseClock.nanos();
-        return workers.values().stream().map(worker -> view(worker, now)).toList();
+        synchronized (this) {
+            return everyone.stream().map(worker -> view(worker, now)).toList();
+        }
     }
 
     /** How long the index's copy of some worker has been behind; the longest, 0 if none is. */
-    public synchronized long longestOutOfStepNanos() {
+    public long longestOutOfStepNanos() {
         long now = nanoTime.getAsLong();
-        return workers.values().stream().mapToLong(worker -> worker.outOfStepNanos(now)).max().orElse(0);
+        return everyone().stream().mapToLong(worker -> worker.outOfStepNanos(now)).max().orElse(0);
     }
 
     /** Batches that the index's copy of some worker lacks; the most. */
-    public synchronized long mostBehindBatches() {
-        return workers.values().stream().mapToLong(FleetWorker::behindBatches).max().orElse(0);
+    public long mostBehindBatches() {
+        return everyone().stream().mapToLong(FleetWorker::behindBatches).max().orElse(0);
     }
 
     /** Workers that have been in the index and can be relied on so far. */
-    public synchronized long ofGrade(IndexGrade grade) {
+    public long ofGrade(IndexGrade grade) {
         long now = nanoTime.getAsLong();
-        return workers.values().stream().filter(each -> each.isIndexed() && each.indexGrade(now) == grade).count();
+        return everyone().stream().filter(each -> each.isIndexed() && each.indexGrade(now) == grade).count();
     }
 
     /** Workers of that state of health, ready or not. */
-    public synchronized long ofHealth(HealthState state) {
+    public long ofHealth(HealthState state) {
         long now = nanoTime.getAsLong();
-        return workers.values().stream().filter(worker -> worker.health().state(now) == state).count();
+        return everyone().stream().filter(worker -> worker.health().state(now) == state).count();
     }
 
     /**
@@ -238,29 +249,34 @@ public final class Fleet {
     }
 
     /** Workers whose batches come that way. */
-    public synchronized int followedBy(EventSource source) {
-        return (int) workers.values().stream().filter(worker -> worker.eventSource() == source).count();
+    public int followedBy(EventSource source) {
+        return (int) everyone().stream().filter(worker -> worker.eventSource() == source).count();
     }
 
     // ---- what operators ask and want
 
     /** All revisions of all models that have a worker. */
-    public synchronized List<RevisionView> revisionViews() {
-        expireLeases();
-        long now = nanoTime.getAsLong();
+    public List<RevisionView> revisionViews() {
+        Roster now = roster();
+        List<Revision> known;
+        synchronized (this) {
+            known = List.copyOf(revisions.values());
+        }
         List<RevisionView> views = new ArrayList<>();
-        for (Revision revision : revisions.values()) {
+        for (Revision revision : known) {
             String name = revision.description().name();
             String id = revision.description().revision();
-            List<FleetWorker> members = membersOf(id);
-            if (!members.isEmpty()) {
-                ServedModel model = revision.model();
-                List<FleetWorker> ready = model == null ? List.of() : workers(model);
+            long members = now.everyone().stream().filter(worker -> worker.revision().equals(id)).count();
+            if (members > 0) {
+                ServedModel model = now.models().stream().filter(each -> each.revision().equals(id)).findFirst()
+                        .orElse(null);
+                List<FleetWorker> ready = model == null ? List.of() : now.ready(id);
                 Map<ServedModel, Double> weights = weights(name, Set.of());
                 double all = weights.values().stream().mapToDouble(Double::doubleValue).sum();
                 double own = model == null ? 0 : weights.getOrDefault(model, 0.0);
-                views.add(new RevisionView(name, id, members.size(), ready.size(), capacity(ready, now, true),
-                        wishes.weight(id), wishes.isPinned(name, id), own == 0 ? 0 : own / all));
+                views.add(new RevisionView(name, id, (int) members, ready.size(),
+                        capacity(ready, nanoTime.getAsLong(), true), wishes.weight(id), wishes.isPinned(name, id),
+                        own == 0 ? 0 : own / all));
             }
         }
         return views;
@@ -271,12 +287,17 @@ public final class Fleet {
      *
      * @return false if it is not here
      */
-    public synchronized boolean drainWorker(String id, boolean drain) {
+    public boolean drainWorker(String id, boolean drain) {
+        return change(() -> drain(id, drain));
+    }
+
+    private boolean drain(String id, boolean drain) {
         FleetWorker worker = workers.get(id);
         if (worker == null) {
             return false;
         }
         worker.setDrainedByOperator(drain);
+        rosterIsStale = true;
         drainedLives.remove(id);
         if (drain) {
             drainedLives.put(id, worker.epoch());
@@ -327,11 +348,17 @@ public final class Fleet {
         leaseClock.turn();
     }
 
-    public synchronized RegistrationOutcome register(Registration registration) {
-        expireLeases();
+    public RegistrationOutcome register(Registration registration) {
+        return change(() -> {
+            endLeases();
+            return admit(registration);
+        });
+    }
+
+    private RegistrationOutcome admit(Registration registration) {
         RegistrationOutcome.Refused refusal = refusal(registration);
         if (refusal != null) {
-            log.warn("worker refused: {}", refusal.message());
+            changeLog.add(() -> log.warn("worker refused: {}", refusal.message()));
             return refusal;
         }
         FleetWorker known = workers.get(registration.workerId());
@@ -340,13 +367,19 @@ public final class Fleet {
             return new RegistrationOutcome.Accepted(known, false);
         }
         if (known != null) {
-            remove(known, "epoch " + registration.epoch() + " of it has registered");
+            leave(known, "epoch " + registration.epoch() + " of it has registered");
         }
         return new RegistrationOutcome.Accepted(join(registration), true);
     }
 
-    public synchronized HeartbeatOutcome heartbeat(Heartbeat heartbeat) {
-        expireLeases();
+    public HeartbeatOutcome heartbeat(Heartbeat heartbeat) {
+        return change(() -> {
+            endLeases();
+            return hear(heartbeat);
+        });
+    }
+
+    private HeartbeatOutcome hear(Heartbeat heartbeat) {
         FleetWorker worker = workers.get(heartbeat.workerId());
         if (worker == null || worker.epoch() < heartbeat.epoch()) {
             return new HeartbeatOutcome.Refused(RefusalReason.UNKNOWN_WORKER,
@@ -357,7 +390,8 @@ public final class Fleet {
                     olderEpoch(heartbeat.workerId(), heartbeat.epoch(), worker));
         }
         if (heartbeat.draining() && !worker.isDraining()) {
-            log.info("worker {} drains: it gets nothing new", worker);
+            rosterIsStale = true;
+            changeLog.add(() -> log.info("worker {} drains: it gets nothing new", worker));
         }
         worker.heard(heartbeat, nanoTime.getAsLong());
         worker.extendLease(leaseEnd());
@@ -371,7 +405,7 @@ public final class Fleet {
     }
 
     /** Removes that life of the worker, if it is here. */
-    public synchronized void farewell(Farewell farewell) {
+    public void farewell(Farewell farewell) {
         FleetWorker worker = worker(farewell.workerId(), farewell.epoch());
         if (worker != null) {
             remove(worker, "it has said farewell");
@@ -379,20 +413,25 @@ public final class Fleet {
     }
 
     /** The worker's first snapshot, or a batch after it, is in the index. */
-    public synchronized void indexed(FleetWorker worker) {
-        worker.setEventProblem(null);
-        if (!worker.isIndexed()) {
-            worker.markIndexed();
-            log.info("worker {} is in the index", worker);
-        }
+    public void indexed(FleetWorker worker) {
+        change(() -> {
+            worker.setEventProblem(null);
+            if (!worker.isIndexed()) {
+                worker.markIndexed();
+                rosterIsStale = true;
+                changeLog.add(() -> log.info("worker {} is in the index", worker));
+            }
+        });
     }
 
     /** Makes visible why a worker's events do not come; somebody goes on trying. */
-    public synchronized void eventsStuck(FleetWorker worker, String problem) {
-        if (!problem.equals(worker.eventProblem())) {
-            worker.setEventProblem(problem);
-            log.warn("worker {} cannot be followed: {}", worker, problem);
-        }
+    public void eventsStuck(FleetWorker worker, String problem) {
+        change(() -> {
+            if (!problem.equals(worker.eventProblem())) {
+                worker.setEventProblem(problem);
+                changeLog.add(() -> log.warn("worker {} cannot be followed: {}", worker, problem));
+            }
+        });
     }
 
     /** True for the one caller who is to load the model of this worker's revision, and then says how it went. */
@@ -407,27 +446,37 @@ public final class Fleet {
     }
 
     /** From now on the revision's ready workers take requests, unless the files contradict what the workers said. */
-    public synchronized void modelLoaded(String revision, ModelTokenizer tokenizer) {
+    public void modelLoaded(String revision, ModelTokenizer tokenizer) {
+        change(() -> load(revision, tokenizer));
+    }
+
+    private void load(String revision, ModelTokenizer tokenizer) {
         Revision known = revisions.get(revision);
         if (known == null) {
             return;
         }
         String contradiction = known.contradiction(tokenizer);
         if (contradiction != null) {
-            modelStuck(revision, contradiction);
+            stick(known, contradiction);
             known.giveUpLoading();
             return;
         }
         known.loaded(tokenizer);
-        log.info("model {} revision {} is loaded", known.description().name(), revision);
+        rosterIsStale = true;
+        changeLog.add(() -> log.info("model {} revision {} is loaded", known.description().name(), revision));
     }
 
     /** Makes visible why a revision is not served; somebody goes on trying. */
-    public synchronized void modelStuck(String revision, String problem) {
-        Revision known = revisions.get(revision);
+    public void modelStuck(String revision, String problem) {
+        change(() -> stick(revisions.get(revision), problem));
+    }
+
+    private void stick(@Nullable Revision known, String problem) {
         if (known != null && !problem.equals(known.problem())) {
             known.stuck(problem);
-            log.warn("model {} revision {} is not served: {}", known.description().name(), revision, problem);
+            ModelDescription model = known.description();
+            changeLog.add(() -> log.warn("model {} revision {} is not served: {}", model.name(), model.revision(),
+                    problem));
         }
     }
 
@@ -449,28 +498,82 @@ public final class Fleet {
     }
 
     /** Removes a worker and its index entries now. */
-    public synchronized void remove(FleetWorker worker, String why) {
-        if (worker.isGone()) {
-            return;
-        }
-        workers.remove(worker.id());
-        index.remove(worker.keys());
-        worker.markGone();                                         // whoever sees it gone finds no trace of it
-        forgetIdleRevisions();
-        log.info("worker {} is removed: {}", worker, why);
+    public void remove(FleetWorker worker, String why) {
+        change(() -> leave(worker, why));
     }
 
     /** Removes every worker whose lease has ended. Every other call does so first; this one is for quiet times. */
-    public synchronized void expireLeases() {
-        long now = leaseClock.nanos();
-        for (FleetWorker worker : List.copyOf(workers.values())) {
-            if (now - worker.leaseEndNanos() >= 0) {
-                remove(worker, "its lease of " + TimeUnit.NANOSECONDS.toMillis(leaseNanos) + " ms has ended");
-            }
+    public void expireLeases() {
+        if (leaseClock.nanos() - nextLeaseEndNanos >= 0) {
+            change(this::endLeases);
         }
     }
 
     // ---- details
+
+    /** Who is there now, without a lock unless a lease may have ended since somebody looked. */
+    private Roster roster() {
+        expireLeases();
+        return roster;
+    }
+
+    /** All that changes what a roster says, or is logged, goes through here. Not to be nested. */
+    private <T> T change(Supplier<T> step) {
+        try {
+            synchronized (this) {
+                T outcome = step.get();
+                publish();
+                return outcome;
+            }
+        } finally {
+            changeLog.write();
+        }
+    }
+
+    private void change(Runnable step) {
+        change(() -> {
+            step.run();
+            return true;
+        });
+    }
+
+    /** However much one step has changed, it costs one roster. */
+    private void publish() {
+        if (rosterIsStale) {
+            rosterIsStale = false;
+            forgetIdleRevisions();
+            roster = Roster.of(workers.values(), revisions.values());
+            leaving.forEach(FleetWorker::markGone);                // whoever sees it gone finds no trace of it
+            leaving.clear();
+        }
+    }
+
+    private void leave(FleetWorker worker, String why) {
+        if (workers.remove(worker.id(), worker)) {
+            index.remove(worker.keys());
+            leaving.add(worker);
+            rosterIsStale = true;
+            changeLog.add(() -> log.info("worker {} is removed: {}", worker, why));
+        }
+    }
+
+    /** Looks at every lease, once for each time that one may have ended. */
+    private void endLeases() {
+        long now = leaseClock.nanos();
+        if (now - nextLeaseEndNanos < 0) {
+            return;
+        }
+        long next = now + leaseNanos;
+        for (FleetWorker worker : roster.everyone()) {
+            long end = worker.leaseEndNanos();
+            if (now - end >= 0) {
+                leave(worker, "its lease of " + TimeUnit.NANOSECONDS.toMillis(leaseNanos) + " ms has ended");
+            } else if (end - next < 0) {
+                next = end;
+            }
+        }
+        nextLeaseEndNanos = next;
+    }
 
     private FleetWorker join(Registration registration) {
         WorkerKeys keys = index.add(registration.blockCount(), registration.prefixClosed());
@@ -480,7 +583,9 @@ public final class Fleet {
         workers.put(worker.id(), worker);
         worker.setDrainedByOperator(Objects.equals(drainedLives.get(worker.id()), worker.epoch()));
         revisions.computeIfAbsent(worker.revision(), revision -> new Revision(registration.model()));
-        log.info("worker {} joins with model {} revision {}", worker, worker.model().name(), worker.revision());
+        rosterIsStale = true;
+        changeLog.add(() -> log.info("worker {} joins with model {} revision {}", worker, worker.model().name(),
+                worker.revision()));
         return worker;
     }
 
@@ -520,6 +625,7 @@ public final class Fleet {
         }
         if (membersOf(revision).stream().allMatch(worker -> worker == replaced)) {
             revisions.remove(revision);
+            rosterIsStale = true;
             return null;
         }
         return new RegistrationOutcome.Refused(RefusalReason.REVISION_CONTRADICTION,
@@ -532,8 +638,11 @@ public final class Fleet {
     }
 
     private void forgetIdleRevisions() {
-        List<String> idle = revisions.keySet().stream().filter(revision -> membersOf(revision).isEmpty()).toList();
-        idle.stream().limit(Math.max(0, idle.size() - MAX_IDLE_REVISIONS)).forEach(revisions::remove);
+        if (revisions.size() > MAX_IDLE_REVISIONS) {
+            Set<String> used = workers.values().stream().map(FleetWorker::revision).collect(Collectors.toSet());
+            List<String> idle = revisions.keySet().stream().filter(revision -> !used.contains(revision)).toList();
+            idle.stream().limit(Math.max(0, idle.size() - MAX_IDLE_REVISIONS)).forEach(revisions::remove);
+        }
     }
 
     private long leaseEnd() {

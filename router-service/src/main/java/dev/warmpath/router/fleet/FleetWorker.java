@@ -8,6 +8,7 @@ import dev.warmpath.router.prefix.Standing;
 import dev.warmpath.router.prefix.WorkerKeys;
 import java.net.URI;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +23,7 @@ public final class FleetWorker {
     private final KvEventApplier events;
     private final WorkerHealth health;
     private volatile @Nullable Heard heard;
-    private volatile long leaseEndNanos;
+    private final AtomicLong leaseEndNanos;
     private volatile @Nullable String eventProblem;
     private volatile boolean indexed;
     private volatile boolean saysItDrains;
@@ -46,7 +47,7 @@ public final class FleetWorker {
         this.keys = keys;
         this.events = events;
         this.health = health;
-        this.leaseEndNanos = leaseEndNanos;
+        this.leaseEndNanos = new AtomicLong(leaseEndNanos);
     }
 
     public String id() {
@@ -187,11 +188,12 @@ public final class FleetWorker {
 
     /** When its lease ends, on the fleet's {@link LeaseClock}. */
     long leaseEndNanos() {
-        return leaseEndNanos;
+        return leaseEndNanos.get();
     }
 
+    /** Never shortens it: whoever was held up between looking at the clock and saying so says nothing new. */
     void extendLease(long endNanos) {
-        leaseEndNanos = endNanos;
+        leaseEndNanos.accumulateAndGet(endNanos, (end, other) -> other - end > 0 ? other : end);
     }
 
     /**

@@ -6,7 +6,7 @@ import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import org.jspecify.annotations.Nullable;
 
-/** What the fleet knows about one model revision. Guarded by {@link Fleet}'s lock. */
+/** What the fleet knows about one model revision. Guarded by {@link Fleet}'s lock, but for what never changes. */
 final class Revision {
 
     private final ModelDescription description;

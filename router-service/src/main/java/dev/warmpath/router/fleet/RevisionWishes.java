@@ -1,11 +1,12 @@
 package dev.warmpath.router.fleet;
 
-import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What operators want of revisions: weights, drained ones have weight 0, and of a model the one that is pinned. In this
- * router's memory only; it begins with the settings. Guarded by {@link Fleet}'s lock.
+ * router's memory only; it begins with the settings. Changed under {@link Fleet}'s lock, read without it.
  */
 final class RevisionWishes {
 
@@ -19,8 +20,8 @@ final class RevisionWishes {
      * @param pins    revision by model name
      */
     RevisionWishes(Map<String, Double> weights, Map<String, String> pins) {
-        this.weights = new LinkedHashMap<>(weights);
-        this.pins = new LinkedHashMap<>(pins);
+        this.weights = new ConcurrentHashMap<>(weights);
+        this.pins = new ConcurrentHashMap<>(pins);
     }
 
     double weight(String revision) {
@@ -50,7 +51,8 @@ final class RevisionWishes {
 
     /** Whether new requests may go there at all. */
     boolean allows(String model, String revision) {
-        return weight(revision) > 0 && (!pins.containsKey(model) || isPinned(model, revision));
+        @Nullable String pinned = pins.get(model);
+        return weight(revision) > 0 && (pinned == null || pinned.equals(revision));
     }
 
     /** Revisions that somebody has spoken of. */

@@ -11,6 +11,9 @@ import static dev.warmpath.router.fleet.TestWorkers.parts;
 import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.KeySetDigest;
 import dev.warmpath.protocol.event.KvEventBatch;
@@ -25,6 +28,7 @@ import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.tokenization.ModelFiles;
 import dev.warmpath.router.tokenization.ModelTokenizer;
+import java.lang.management.ManagementFactory;
 import java.net.ConnectException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -32,11 +36,14 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 class FleetTest {
 
@@ -80,6 +87,137 @@ class FleetTest {
         asked.connectionLost(worker, new ConnectException("broken"));
         probes.acquire();
         answers.release(1_000);
+    }
+
+    @Test
+    void a_probe_that_breaks_is_not_the_last_one() throws Exception {
+        var probes = new AtomicInteger();
+        var asked = new Fleet(index, CHECK, Duration.ofSeconds(5), 2, () -> 0, _ -> {
+            if (probes.incrementAndGet() == 1) {
+                throw new IllegalStateException("no such address");
+            }
+            return true;
+        });
+        var worker = ((RegistrationOutcome.Accepted) asked.register(registration("a", 1))).worker();
+
+        while (!worker.isGone()) {
+            asked.connectionLost(worker, new ConnectException("broken"));
+            Thread.sleep(1);
+        }
+        assertThat(probes.get()).isGreaterThanOrEqualTo(2);
+        assertThat(asked.everyone()).isEmpty();
+    }
+
+    @Test
+    void a_lease_is_never_shortened_by_whoever_was_held_up_on_the_way() {
+        FleetWorker worker = join(registration("w", 1));
+        long end = worker.leaseEndNanos();
+        worker.extendLease(end + 10);
+        worker.extendLease(end + 3);
+        assertThat(worker.leaseEndNanos()).isEqualTo(end + 10);
+    }
+
+    @Test
+    void leases_of_1_024_workers_end_each_at_its_time() {
+        Fleet large = large(1_024);
+        nowMillis = 4_000;
+        for (int i = 0; i < 512; i++) {
+            large.heartbeat(idle("w" + i, 1));
+        }
+        nowMillis = 4_999;
+        assertThat(large.everyone()).hasSize(1_024);
+        nowMillis = 5_000;
+        assertThat(large.everyone()).hasSize(512);
+        assertThat(large.sequences()).isEqualTo(512 * 8);
+        nowMillis = 8_999;
+        assertThat(large.everyone()).hasSize(512);
+        nowMillis = 9_000;
+        assertThat(large.everyone()).isEmpty();
+        assertThat(large.models()).isEmpty();
+    }
+
+    @Test
+    void a_log_that_blocks_holds_up_whoever_writes_it_and_nobody_else() throws Exception {
+        FleetWorker worker = ready(registration("w", 1));
+        ServedModel model = fleet.models().getFirst();
+        var reached = new CountDownLatch(1);
+        var goOn = new CountDownLatch(1);
+        List<String> written = new CopyOnWriteArrayList<>();
+        var appender = new UnsynchronizedAppenderBase<ILoggingEvent>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                written.add(event.getFormattedMessage());
+                reached.countDown();
+                try {
+                    goOn.await();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        };
+        var logger = (Logger) LoggerFactory.getLogger(Fleet.class);
+        appender.setContext(logger.getLoggerContext());
+        appender.start();
+        logger.addAppender(appender);
+        try {
+            Thread newcomer = Thread.ofPlatform().start(() -> fleet.register(registration("x", 1)));
+            reached.await();
+
+            var others = CompletableFuture.runAsync(() -> {
+                assertThat(fleet.workers(model)).containsExactly(worker);
+                assertThat(fleet.model("tiny", 1, Set.of())).isEqualTo(model);
+                assertThat(fleet.heartbeat(idle("w", 1))).isEqualTo(new HeartbeatOutcome.Extended());
+                fleet.indexed(fleet.everyone().getLast());
+                assertThat(fleet.workers(model)).hasSize(2);
+                fleet.remove(worker, "it is enough");
+            });
+            others.get(10, TimeUnit.MINUTES);
+            assertThat(written).hasSize(1);
+            goOn.countDown();
+            newcomer.join();
+        } finally {
+            goOn.countDown();
+            logger.detachAppender(appender);
+        }
+        assertThat(written).satisfiesExactly(
+                joined -> assertThat(joined).startsWith("worker x (epoch 1").contains("joins"),
+                indexed -> assertThat(indexed).startsWith("worker x (epoch 1").endsWith("is in the index"),
+                removed -> assertThat(removed).startsWith("worker w (epoch 1").endsWith("is removed: it is enough"));
+    }
+
+    /** A list of 1,024 workers takes 4 KiB, wherever a compiler puts it. */
+    @Test
+    void what_requests_ask_of_1_024_workers_costs_no_memory_that_grows_with_them() {
+        Fleet large = large(1_024);
+        ServedModel model = large.models().getFirst();
+        assertThat(large.workers(model)).hasSize(1_024);
+
+        assertThat(bytesPerCall(() -> large.workers(model))).isLessThan(1_024);
+        assertThat(bytesPerCall(large::models)).isLessThan(1_024);
+        assertThat(bytesPerCall(large::sequences)).isLessThan(1_024);
+        assertThat(bytesPerCall(large::expireLeases)).isLessThan(1_024);
+        assertThat(bytesPerCall(() -> large.model("tiny", 1, Set.of()))).isLessThan(2_048);
+    }
+
+    private static long bytesPerCall(Runnable call) {
+        var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        call.run();                                                // classes are loaded and lambdas linked
+        long before = threads.getCurrentThreadAllocatedBytes();
+        for (int i = 0; i < 200; i++) {
+            call.run();
+        }
+        return (threads.getCurrentThreadAllocatedBytes() - before) / 200;
+    }
+
+    /** Ready ones w0, w1 and so on. */
+    private Fleet large(int workers) {
+        var large = new Fleet(index, CHECK, Duration.ofSeconds(5), workers,
+                () -> TimeUnit.MILLISECONDS.toNanos(nowMillis), _ -> false);
+        for (int i = 0; i < workers; i++) {
+            large.indexed(((RegistrationOutcome.Accepted) large.register(registration("w" + i, 1))).worker());
+        }
+        large.modelLoaded(MODEL.revision(), TOKENIZER);
+        return large;
     }
 
     @Test

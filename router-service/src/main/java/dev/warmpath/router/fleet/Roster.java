@@ -1,0 +1,46 @@
+package dev.warmpath.router.fleet;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Who is in the fleet, and who of them takes requests, as of the fleet's last change. Built once for each, under the
+ * fleet's lock; read by every request, without it and without a copy.
+ *
+ * @param everyone  in order of joining
+ * @param models    every revision with a ready worker
+ * @param ready     ready workers by revision, be it loaded or not
+ * @param sequences how many requests the ready workers compute at the same time
+ */
+record Roster(List<FleetWorker> everyone, List<ServedModel> models, Map<String, List<FleetWorker>> ready,
+        long sequences) {
+
+    static final Roster EMPTY = new Roster(List.of(), List.of(), Map.of(), 0);
+
+    static Roster of(Collection<FleetWorker> workers, Collection<Revision> revisions) {
+        Map<String, List<FleetWorker>> ready = new HashMap<>();
+        long sequences = 0;
+        for (FleetWorker worker : workers) {
+            if (worker.isIndexed() && !worker.isDraining()) {
+                ready.computeIfAbsent(worker.revision(), _ -> new ArrayList<>()).add(worker);
+                sequences += worker.maxSequences();
+            }
+        }
+        ready.replaceAll((_, those) -> List.copyOf(those));
+        List<ServedModel> models = new ArrayList<>();
+        for (Revision revision : revisions) {
+            ServedModel model = revision.model();
+            if (model != null && ready.containsKey(model.revision())) {
+                models.add(model);
+            }
+        }
+        return new Roster(List.copyOf(workers), List.copyOf(models), Map.copyOf(ready), sequences);
+    }
+
+    List<FleetWorker> ready(String revision) {
+        return ready.getOrDefault(revision, List.of());
+    }
+}
