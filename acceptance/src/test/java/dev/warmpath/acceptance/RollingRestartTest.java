@@ -20,6 +20,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Two routers and three workers are stopped and started again one after the other, while ten streams of 32 tokens begin
@@ -54,6 +55,7 @@ class RollingRestartTest {
 
             assertThat(load.failures).as("of %d streams", load.begun.get()).isEmpty();
             assertThat(load.answers.get()).isEqualTo(load.begun.get());
+            System.out.printf("%d of %d streams had their %d tokens%n", load.answers.get(), load.begun.get(), TOKENS);
         }
     }
 
@@ -68,6 +70,7 @@ class RollingRestartTest {
         private final AtomicInteger begun = new AtomicInteger();
         private final AtomicInteger answers = new AtomicInteger();
         private final Queue<String> failures = new ConcurrentLinkedQueue<>();
+        private final JsonMapper json = JsonMapper.builder().build();
         private volatile List<URI> ready = List.of();
 
         Load(LocalFleet fleet) throws InterruptedException {
@@ -104,23 +107,38 @@ class RollingRestartTest {
             int number = begun.getAndIncrement();
             List<URI> choice = ready;
             if (choice.isEmpty()) {
-                failures.add(number + ": no router was ready");
+                failed(number + ": no router was ready");
                 return;
             }
             String body = "{\"model\":\"" + LocalFleet.MODEL + "\",\"prompt\":[" + (1 + number % 2_000)
-                    + ",7,8,9],\"stream\":true,\"ignore_eos\":true,\"max_tokens\":" + TOKENS + "}";
+                    + ",7,8,9],\"stream\":true,\"stream_options\":{\"include_usage\":true},"
+                    + "\"ignore_eos\":true,\"max_tokens\":" + TOKENS + "}";
             HttpRequest request = HttpRequest.newBuilder(choice.get(number % choice.size()).resolve("/v1/completions"))
                     .header("content-type", "application/json").POST(HttpRequest.BodyPublishers.ofString(body)).build();
             try (Stream<String> lines = http.send(request, BodyHandlers.ofLines()).body()) {
-                List<String> events = lines.toList();
-                if (events.contains("data: [DONE]")) {
+                List<String> events = lines.filter(line -> line.startsWith("data: ")).map(line -> line.substring(6))
+                        .toList();
+                if (isWhole(events)) {
                     answers.incrementAndGet();
                 } else {
-                    failures.add(number + " at " + request.uri() + ": " + events);
+                    failed(number + " at " + request.uri() + ": " + events);
                 }
             } catch (Exception e) {
-                failures.add(number + " at " + request.uri() + ": " + e);
+                failed(number + " at " + request.uri() + ": " + e);
             }
+        }
+
+        /** The last two events are the count of tokens, as the router sent them, and the end. */
+        private boolean isWhole(List<String> events) {
+            return events.size() > 2 && events.getLast().equals("[DONE]")
+                    && json.readTree(events.get(events.size() - 2)).path("usage").path("completion_tokens").asInt(0)
+                            == TOKENS;
+        }
+
+        /** Told at once: the processes' logs are then still at that place. */
+        private void failed(String sentence) {
+            System.out.println("stream " + sentence);
+            failures.add(sentence);
         }
 
         void awaitReadyRouters(int count) {

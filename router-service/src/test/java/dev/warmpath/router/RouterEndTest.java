@@ -73,9 +73,9 @@ class RouterEndTest {
 
     @Test
     void a_stuck_event_loop_is_cut_off_at_the_deadline() throws IOException, InterruptedException {
-        Process router = start(WithStuckLoop.class, "--warmpath.shutdown.deadline=2s");
+        Process router = start(WithStuckLoop.class, "--warmpath.shutdown.deadline=500ms");
         assertThat(statusAfterSignal(router, "stuck")).isEqualTo(FAILED);
-        assertThat(output()).contains("has not come to its end in PT2S, it is halted");
+        assertThat(output()).contains("has not come to its end in PT0.5S, it is halted");
     }
 
     /** One of its event loops ends alone. */

@@ -1,6 +1,7 @@
 package dev.warmpath.worker;
 
-import io.netty.util.concurrent.EventExecutorGroup;
+import io.netty.channel.EventLoopGroup;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
@@ -21,16 +22,18 @@ final class EventLoopGuard implements WebServerFactoryCustomizer<NettyReactiveWe
     /** Stops after the server and before its loops, which have phase 0. */
     private static final int PHASE = WebServerApplicationContext.START_STOP_LIFECYCLE_PHASE - 1;
 
-    private volatile boolean watching;
+    /** Those of the server that runs now; a server that starts again gets others. */
+    private volatile @Nullable EventLoopGroup watched;
 
     @Override
     public void customize(NettyReactiveWebServerFactory factory) {
         factory.addServerCustomizers(server -> server.doOnBound(bound -> watch(bound.channel().eventLoop().parent())));
     }
 
-    private void watch(EventExecutorGroup loops) {
+    private void watch(EventLoopGroup loops) {
+        watched = loops;
         loops.forEach(loop -> loop.terminationFuture().addListener(_ -> {
-            if (watching) {
+            if (watched == loops) {
                 // as if thrown by the loop's own thread; Netty would catch it here
                 Thread.ofVirtual().name("event-loop-guard").start(() -> {
                     throw new Error("an event loop of the HTTP server has died");
@@ -39,19 +42,18 @@ final class EventLoopGuard implements WebServerFactoryCustomizer<NettyReactiveWe
         }));
     }
 
+    /** The server's start is what begins it. */
     @Override
-    public void start() {
-        watching = true;
-    }
+    public void start() {}
 
     @Override
     public void stop() {
-        watching = false;
+        watched = null;
     }
 
     @Override
     public boolean isRunning() {
-        return watching;
+        return watched != null;
     }
 
     @Override

@@ -31,6 +31,7 @@ class WorkerEndTest {
         try (var silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
             int port = silent.getLocalPort();
             Process worker = start(WorkerApplication.class, "--warmpath.redis.uri=redis://127.0.0.1:" + port,
+                    "--warmpath.redis.connect-timeout=100ms", "--warmpath.redis.command-timeout=100ms",
                     "--warmpath.routerlink.urls=http://127.0.0.1:" + port);
             while (worker.isAlive() && !output().contains("cannot be used, trying again")) {
                 LockSupport.parkNanos(Duration.ofMillis(50).toNanos());
