@@ -25,7 +25,7 @@ class LiveHeapTest {
 
     @Test
     void the_live_heap_grows_by_at_most_two_megabytes_between_the_2000th_and_the_10000th_request() throws Exception {
-        try (var fleet = LocalFleet.start(1, 1, List.of(LocalFleet.LONG_WAIT), List.of());
+        try (var fleet = LocalFleet.start(1, 1, LocalFleet.patient(), List.of());
                 var threads = Executors.newFixedThreadPool(CLIENTS)) {
             run(fleet.gateway(), threads, WARM_UP_REQUESTS, 1);
             long routerBefore = liveBytes(fleet.routerProcess());

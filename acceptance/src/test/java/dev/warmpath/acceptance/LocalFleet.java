@@ -46,6 +46,15 @@ final class LocalFleet implements AutoCloseable {
     private final List<Process> routers = new ArrayList<>();
     private final List<Process> workers = new ArrayList<>();
 
+    /** A router's settings with which nothing ends and nobody is given up or refused because the machine is held up. */
+    static List<String> patient(String... others) {
+        List<String> settings = new ArrayList<>(List.of(LONG_LEASE, LONG_WAIT,
+                "--warmpath.dispatch.first-token-timeout=10m", "--warmpath.dispatch.inter-token-timeout=10m",
+                "--warmpath.dispatch.least-first-token-timeout=10m"));
+        settings.addAll(List.of(others));
+        return settings;
+    }
+
     /** Starts one router and its workers, and returns when it knows every worker as ready. */
     static LocalFleet start(int workerCount) {
         return start(1, workerCount, List.of(), List.of());
