@@ -1,5 +1,8 @@
 package dev.warmpath.protocol.fleet;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import java.net.URI;
 
 /**
@@ -14,6 +17,8 @@ import java.net.URI;
  * @param blockCount      blocks of its pool that can hold tokens
  * @param maxSequences    most requests that it computes at the same time
  * @param prefixClosed    true: a key is announced only while all its ancestors are (D9), so an index may jump
+ * @param hostBlockCount  blocks that it may announce besides, of a tier behind its pool; 0 = none, also where a sender
+ *                        does not know this field
  */
 public record Registration(
         int protocolVersion,
@@ -23,4 +28,18 @@ public record Registration(
         ModelDescription model,
         int blockCount,
         int maxSequences,
-        boolean prefixClosed) {}
+        boolean prefixClosed,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int hostBlockCount) {
+
+    /** Of a worker that announces its pool alone. */
+    public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
+            int blockCount, int maxSequences, boolean prefixClosed) {
+        this(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences, prefixClosed,
+                /* hostBlockCount */ 0);
+    }
+
+    /** Most keys that it may announce at a time: each block of each tier has another one. */
+    public long mostKeys() {
+        return (long) blockCount + hostBlockCount;
+    }
+}

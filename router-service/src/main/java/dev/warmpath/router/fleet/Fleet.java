@@ -424,6 +424,25 @@ public final class Fleet {
         });
     }
 
+    /**
+     * Makes visible that a worker's own event stream does not last; somebody goes on trying.
+     *
+     * @param trouble null: it lasts, or is not needed
+     */
+    public void streamEnds(FleetWorker worker, @Nullable String trouble) {
+        change(() -> {
+            if (trouble != null && worker.streamProblem() == null) {
+                changeLog.add(() -> log.warn("worker {} cannot be followed: {}", worker, trouble));
+            }
+            worker.setStreamProblem(trouble);
+        });
+    }
+
+    /** Workers whose events do not come, or not for long. */
+    public long notFollowed() {
+        return everyone().stream().filter(worker -> worker.followingProblem() != null).count();
+    }
+
     /** Makes visible why a worker's events do not come; somebody goes on trying. */
     public void eventsStuck(FleetWorker worker, String problem) {
         change(() -> {
@@ -576,7 +595,7 @@ public final class Fleet {
     }
 
     private FleetWorker join(Registration registration) {
-        WorkerKeys keys = index.add(registration.blockCount(), registration.prefixClosed());
+        WorkerKeys keys = index.add(Math.toIntExact(registration.mostKeys()), registration.prefixClosed());
         var events = new KvEventApplier(registration.workerId(), registration.epoch(), keys);
         var health = new WorkerHealth(registration.workerId(), nanoTime.getAsLong(), RandomGenerator.getDefault());
         var worker = new FleetWorker(registration, keys, events, health, leaseEnd());
@@ -650,7 +669,7 @@ public final class Fleet {
     }
 
     private static @Nullable String problem(FleetWorker worker, @Nullable Revision revision) {
-        String problem = worker.eventProblem();
+        String problem = worker.followingProblem();
         return problem != null || revision == null ? problem : revision.problem();
     }
 

@@ -25,6 +25,7 @@ public final class FleetWorker {
     private volatile @Nullable Heard heard;
     private final AtomicLong leaseEndNanos;
     private volatile @Nullable String eventProblem;
+    private volatile @Nullable String streamProblem;
     private volatile boolean indexed;
     private volatile boolean saysItDrains;
     private volatile boolean drainedByOperator;
@@ -171,6 +172,17 @@ public final class FleetWorker {
         return eventProblem;
     }
 
+    /** Why its own event stream does not last, or null. Snapshots come all the same. */
+    @Nullable String streamProblem() {
+        return streamProblem;
+    }
+
+    /** Either of the two, or null. */
+    @Nullable String followingProblem() {
+        String problem = eventProblem;
+        return problem == null ? streamProblem : problem;
+    }
+
     /** True from its first snapshot on: what it holds is known. */
     public boolean isIndexed() {
         return indexed;
@@ -224,6 +236,10 @@ public final class FleetWorker {
 
     void setEventProblem(@Nullable String problem) {
         eventProblem = problem;
+    }
+
+    void setStreamProblem(@Nullable String problem) {
+        streamProblem = problem;
     }
 
     void markIndexed() {

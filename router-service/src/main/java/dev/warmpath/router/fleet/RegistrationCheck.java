@@ -75,6 +75,8 @@ public final class RegistrationCheck {
         between("epoch", registration.epoch(), 1, Long.MAX_VALUE);
         checkUrl(present("baseUrl", registration.baseUrl()));
         between("blockCount", registration.blockCount(), 1, KvEventCodec.MAX_KEYS_PER_CHANGE);
+        between("hostBlockCount", registration.hostBlockCount(), 0,
+                KvEventCodec.MAX_KEYS_PER_CHANGE - registration.blockCount());
         between("maxSequences", registration.maxSequences(), 1, MAX_SEQUENCES);
     }
 
@@ -138,6 +140,7 @@ public final class RegistrationCheck {
                 unequal("revision", known.model().revision(), now.model().revision()),
                 unequal("baseUrl", known.baseUrl(), now.baseUrl()),
                 unequal("blockCount", known.blockCount(), now.blockCount()),
+                unequal("hostBlockCount", known.hostBlockCount(), now.hostBlockCount()),
                 unequal("maxSequences", known.maxSequences(), now.maxSequences()),
                 unequal("prefixClosed", known.prefixClosed(), now.prefixClosed()));
     }

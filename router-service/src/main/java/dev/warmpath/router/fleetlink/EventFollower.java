@@ -88,6 +88,9 @@ final class EventFollower implements WorkerLinks.Task {
                 copy.apply(batch, ReloadSource.CHECKPOINT);
             }
             State state = copy.state();
+            if (state == State.SOUND) {
+                stream.forgive();                                  // it is not needed while the log goes on
+            }
             if (state == State.UNSOUND && inbox.stream().isFresh()) {
                 reload();
             } else if (state == State.LATE && inbox.stream().isFresh()) {
@@ -138,6 +141,7 @@ final class EventFollower implements WorkerLinks.Task {
                 log.info("event stream of worker {} ended: {}", worker, trouble);
             }
         }
+        stream.forgive();                                          // the log does without it
     }
 
     private boolean logTakesOver() {

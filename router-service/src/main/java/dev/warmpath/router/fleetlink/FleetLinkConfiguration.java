@@ -55,6 +55,7 @@ class FleetLinkConfiguration {
         metrics.watch(RouterMeter.INDEX_LAG,
                 () -> (double) fleet.longestOutOfStepNanos() / TimeUnit.SECONDS.toNanos(1));
         metrics.watch(RouterMeter.INDEX_LAG_BATCHES, fleet::mostBehindBatches);
+        metrics.watch(RouterMeter.INDEX_NOT_FOLLOWED, fleet::notFollowed);
         for (IndexGrade grade : IndexGrade.values()) {
             metrics.watch(RouterMeter.INDEX_WORKERS, () -> fleet.ofGrade(grade), "grade", grade.text());
         }

@@ -116,6 +116,9 @@ final class WorkerLinks implements AutoCloseable {
         });
         threads.add(thread);
         thread.start();
+        if (closed) {                                              // since it was asked: nobody else interrupts this one
+            thread.interrupt();
+        }
     }
 
     /** Straight-line code that ends when interrupted. */

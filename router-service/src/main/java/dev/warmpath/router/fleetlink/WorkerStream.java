@@ -24,12 +24,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A worker that was asked a while ago is asked again at once, otherwise after growing pauses until its lease ends: a
  * snapshot that is contradicted as soon as it has come must not become a loop of snapshots. A refused connection,
- * another epoch at the address or the worker's own word (503) means that this life of the worker is over.
+ * another epoch at the address or the worker's own word (503) means that this life of the worker is over. One stream
+ * after the other that breaks or falls silent within seconds is told, until one has lasted.
  */
 final class WorkerStream {
 
     /** Longer than the heartbeat takes to contradict a copy. */
     private static final Duration GOOD_WHILE = Duration.ofSeconds(5);
+
+    /** Streams in a row that did not last. */
+    private static final int TOO_MANY = 3;
 
     private final Fleet fleet;
     private final FleetWorker worker;
@@ -39,6 +43,7 @@ final class WorkerStream {
     private final Backoff backoff;
     private boolean asked;
     private long askedNanos;
+    private int broken;
 
     WorkerStream(Fleet fleet, FleetWorker worker, WorkerCopy copy, WorkerHttp http, LongSupplier nanoTime,
             Backoff backoff) {
@@ -59,15 +64,26 @@ final class WorkerStream {
      */
     @Nullable String read(ReloadSource source, BooleanSupplier enough) throws InterruptedException {
         pauseUnlessQuiet();
+        String trouble = follow(source, enough);
+        if (trouble == null) {
+            forgive();
+        }
+        return trouble;
+    }
+
+    private @Nullable String follow(ReloadSource source, BooleanSupplier enough) throws InterruptedException {
         try (var in = new DataInputStream(new BufferedInputStream(http.events(worker)))) {
             do {
-                byte[] payload = EventFrames.read(in, EventFrames.maxPayloadBytes(worker.blockCount()));
+                byte[] payload = EventFrames.read(in, EventFrames.maxPayloadBytes(worker.keys().blockCount()));
+                if (nanoTime.getAsLong() - askedNanos >= GOOD_WHILE.toNanos()) {
+                    forgive();
+                }
                 if (payload.length > 0) {
                     copy.apply(KvEventCodec.decode(payload), source);
                 }
                 State state = copy.state();
                 if (state != State.SOUND) {
-                    return "the copy is " + state;
+                    return broke("the copy is " + state);
                 }
             } while (!worker.isGone() && !enough.getAsBoolean());
             return null;
@@ -90,10 +106,26 @@ final class WorkerStream {
             if (WorkerHttp.isRefusal(e)) {
                 fleet.remove(worker, "its address refuses connections");
             }
-            return e.toString();
+            return broke(e.toString());
         } catch (EventFormatException e) {
             fleet.eventsStuck(worker, "its events cannot be read: " + e.getMessage());
             return e.toString();
+        }
+    }
+
+    private String broke(String trouble) {
+        broken = Math.min(TOO_MANY, broken + 1);
+        if (broken == TOO_MANY) {
+            fleet.streamEnds(worker, "its event stream does not last: " + trouble);
+        }
+        return trouble;
+    }
+
+    /** What its streams did so far is told no longer. */
+    void forgive() {
+        if (broken > 0) {
+            broken = 0;
+            fleet.streamEnds(worker, null);
         }
     }
 

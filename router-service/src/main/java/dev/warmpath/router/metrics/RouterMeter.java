@@ -48,6 +48,8 @@ public enum RouterMeter {
             "warmpath.index.lag.batches", "Batches that the copy of some worker lacks, worst worker", "batches"),
     /** Gauge by grade. */
     INDEX_WORKERS("warmpath.index.workers", "Workers in the index, by how far it can be relied on", "workers"),
+    INDEX_NOT_FOLLOWED(
+            "warmpath.index.not.followed", "Workers whose events do not come, or not for long", "workers"),
     /** Counters of what came from workers, by whichever way. */
     INDEX_CHANGES("warmpath.index.changes", "Keys that workers announced as stored or removed, known ones too", "keys"),
     INDEX_GAPS("warmpath.index.gaps", "Batches that came without the one before", "gaps"),

@@ -48,6 +48,8 @@ final class FakeWorker implements AutoCloseable {
     volatile boolean corruptsFiles;
     volatile int eventStatus = 200;
     volatile boolean sendsGarbage;
+    volatile boolean endsAtOnce;
+    volatile int hostBlocks;
     private final String id;
     private final long epoch;
     private final HttpServer server;
@@ -67,7 +69,7 @@ final class FakeWorker implements AutoCloseable {
     Registration registration() {
         return new Registration(Protocol.VERSION, id, epoch,
                 URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
-                new ModelDescription("tiny", REVISION, PARTS, 1_000, 2_048, 512), 1_000, 8, true);
+                new ModelDescription("tiny", REVISION, PARTS, 1_000, 2_048, 512), 1_000, 8, true, hostBlocks);
     }
 
     /** The next batch, not sent. */
@@ -143,7 +145,7 @@ final class FakeWorker implements AutoCloseable {
             first[EventFrames.HEADER_BYTES] ^= (byte) (sendsGarbage ? 0x7f : 0);       // another version of the format
             exchange.getResponseBody().write(first);
             exchange.getResponseBody().flush();
-            byte[] next = nextFrame();
+            byte[] next = endsAtOnce ? END_OF_STREAM : nextFrame();
             while (next != END_OF_STREAM) {
                 exchange.getResponseBody().write(next);
                 exchange.getResponseBody().flush();

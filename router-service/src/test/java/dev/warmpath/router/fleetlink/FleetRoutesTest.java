@@ -86,6 +86,16 @@ class FleetRoutesTest {
     }
 
     @Test
+    void a_registration_may_tell_of_a_host_tier_or_not() throws Exception {
+        try (var worker = new FakeWorker("w", 7)) {
+            assertThat(json.writeValueAsString(worker.registration())).doesNotContain("hostBlockCount");
+            worker.hostBlocks = 3_000;
+            assertThat(post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH).statusCode()).isEqualTo(204);
+            assertThat(fleet.everyone().getFirst().keys().blockCount()).isEqualTo(4_000);
+        }
+    }
+
+    @Test
     void a_heartbeat_may_say_less_or_more_than_this_router_knows() throws Exception {
         try (var worker = new FakeWorker("w", 7)) {
             post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);

@@ -12,6 +12,7 @@ import dev.warmpath.redislink.TestRedis;
 import dev.warmpath.router.fleet.EventSource;
 import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -62,6 +63,29 @@ class RedisLogTest {
             // ready means that it takes requests: then its set must be there already
             await("ready", () -> router.fleet.model("tiny") != null);
             assertThat(router.equals(fake)).isTrue();
+        }
+    }
+
+    @Test
+    void neither_a_bug_nor_an_error_in_the_router_ends_the_reading_of_the_log() {
+        redis.start();
+        writer.introduce();
+        var failures = new AtomicInteger();
+        try (var router = new TestRouter(redis, TOKEN)) {
+            await("in the index", () -> router.equals(fake));
+            router.linksTime = () -> {
+                if (Thread.currentThread().getName().startsWith("redis-log-")) {
+                    switch (failures.getAndIncrement()) {
+                        case 0 -> throw new IllegalStateException("a bug");
+                        case 1 -> throw new StackOverflowError("too deep");
+                        default -> { }
+                    }
+                }
+                return System.nanoTime();
+            };
+            await("failed twice, and begun anew", () -> failures.get() > 2);
+            writer.announce(1);
+            await("read on", () -> router.equals(fake) && router.isFollowedBy(EventSource.LOG, "w"));
         }
     }
 

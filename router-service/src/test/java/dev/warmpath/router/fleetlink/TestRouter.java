@@ -16,6 +16,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -30,6 +31,8 @@ final class TestRouter implements AutoCloseable {
     final Fleet fleet = new Fleet(
             index, TestWorkers.CHECK, Duration.ofMinutes(1), 10, System::nanoTime, new ConnectProbe());
     final RedisHealth health;
+    /** Asked by the links: a test may let it fail. */
+    volatile LongSupplier linksTime = System::nanoTime;
     private volatile boolean timePasses;
     private volatile long lastNanos;
     private final RedisLink link;
@@ -51,7 +54,8 @@ final class TestRouter implements AutoCloseable {
         var events = new EventLog(/* awaited */ true, this::logNanos);
         link = RedisLink.forReads(
                 new RedisProperties(uri(redis), false, null, null, null, timeout, timeout, 10_000));
-        links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
+        links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics,
+                () -> linksTime.getAsLong());
         links.readLog(link, token, JsonMapper.builder().build());
         health = new RedisHealth(link, events, fleet);
     }

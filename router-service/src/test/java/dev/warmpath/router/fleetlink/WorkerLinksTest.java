@@ -30,6 +30,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -290,6 +291,42 @@ class WorkerLinksTest {
         fake.sendsGarbage = false;
         await(worker::isIndexed);
         assertThat(String.valueOf(fleet.snapshot().getFirst().problem())).doesNotContain("events");
+    }
+
+    @Test
+    void a_worker_whose_streams_break_one_after_the_other_says_so_in_its_view_until_one_has_lasted() {
+        fake.endsAtOnce = true;
+        FleetWorker worker = follow();
+        await(() -> fleet.snapshot().getFirst().problem() != null && worker.isIndexed());
+        assertThat(fleet.snapshot().getFirst().problem()).startsWith("its event stream does not last: ");
+        assertThat(fake.streams.get()).isGreaterThanOrEqualTo(3);
+        assertThat(fleet.notFollowed()).isOne();
+        int streams = fake.streams.get();
+        await(() -> fake.streams.get() > streams + 1);             // snapshots that come do not hide it
+        assertThat(fleet.notFollowed()).isOne();
+
+        fake.endsAtOnce = false;
+        while (fleet.notFollowed() > 0) {
+            clock.addAndGet(TimeUnit.MILLISECONDS.toNanos(5));
+            fleet.heartbeat(fake.heartbeat());
+            sleep(1);
+        }
+        assertThat(worker.isGone()).isFalse();
+    }
+
+    @Test
+    void a_worker_may_announce_as_many_keys_as_its_tiers_have_blocks() {
+        long[] keys = LongStream.rangeClosed(1, 150_000).toArray();
+        fake.hostBlocks = 149_000;                                 // 1.2 MB, more than its pool of 1,000 blocks may need
+        fake.store(keys);
+        FleetWorker worker = follow();
+        await(worker::isIndexed);
+        assertThat(worker.keys().size()).isEqualTo(150_000);
+        assertThat(worker.blockCount()).isEqualTo(1_000);
+
+        fake.frames.add(fake.store(150_001));
+        await(() -> fleet.snapshot().getFirst().problem() != null);
+        assertThat(fleet.snapshot().getFirst().problem()).contains("TooManyKeys", "150000", "150001");
     }
 
     @Test

@@ -3,6 +3,9 @@ package dev.warmpath.worker.routerlink;
 import static dev.warmpath.redislink.TestRedis.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.BlockChange.Removed;
@@ -29,12 +32,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import tools.jackson.databind.json.JsonMapper;
@@ -132,6 +137,34 @@ class RedisAnnouncerTest {
         assertThat(redis.commands().pttl("warmpath:checkpoint:w")).isBetween(1L, 60_000L);
         assertThat(text(redis.commands().hget("warmpath:workers", "w"))).isEqualTo("7");
         assertThat(redis.commands().pttl("warmpath:workers")).isBetween(1L, 600_000L);
+    }
+
+    /** Of the log's: the one thing in the announcer's way that a test may break. */
+    @Test
+    void an_error_in_the_worker_does_not_end_the_announcing() {
+        redis.start();
+        var failures = new AtomicInteger();
+        var appender = new UnsynchronizedAppenderBase<ILoggingEvent>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                if (event.getMessage().startsWith("announcing to Redis at") && failures.getAndIncrement() == 0) {
+                    throw new StackOverflowError("too deep");
+                }
+            }
+        };
+        var logger = (Logger) LoggerFactory.getLogger(RedisAnnouncer.class);
+        appender.setContext(logger.getLoggerContext());
+        appender.start();
+        logger.addAppender(appender);
+        try {
+            Worker worker = worker("w", 7).start();
+            await("well after an error", () -> failures.get() >= 2 && worker.announcer.status().problem() == null);
+            assertThat(worker.announcer.status().restarts()).isPositive();
+            worker.store(1, 2, 3);
+            await("everything in Redis", worker::isInRedis);
+        } finally {
+            logger.detachAppender(appender);
+        }
     }
 
     @Tag("full")
