@@ -5,6 +5,7 @@ import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Outcome;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import reactor.core.publisher.Flux;
 
 /** Watches one completion from outside and writes it into the meters. */
@@ -13,6 +14,7 @@ final class CompletionMeter {
     private final RouterMetrics metrics;
     private final CompletionRequest request;
     private final long startNanos = System.nanoTime();
+    private final AtomicBoolean ended = new AtomicBoolean();
     private int predictedCachedTokens;
     private boolean hasText;
 
@@ -54,7 +56,10 @@ final class CompletionMeter {
         }
     }
 
+    /** A client may leave while the last of its answer is written: it was answered all the same. */
     private void end(Outcome outcome) {
-        metrics.requestEnded(request.endpoint(), outcome);
+        if (ended.compareAndSet(false, true)) {
+            metrics.requestEnded(request.endpoint(), outcome);
+        }
     }
 }
