@@ -1,5 +1,6 @@
 package dev.warmpath.redislink;
 
+import dev.warmpath.protocol.redis.RedisLayout;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterURIUtil;
 import java.io.BufferedInputStream;
@@ -31,6 +32,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param connectTimeout longest wait for a connection to open
  * @param commandTimeout longest wait for an answer
  * @param streamLength   entries kept in each event stream, about; more let a router be away for longer
+ * @param eventStreams   streams over which workers are spread, 1 to {@value RedisLayout#MAX_STREAM_COUNT}; a router
+ *                       follows a worker that has another number directly, as if it were not in Redis
  */
 @ConfigurationProperties(value = "warmpath.redis", ignoreUnknownFields = false)
 public record RedisProperties(
@@ -41,7 +44,8 @@ public record RedisProperties(
         @Nullable Path caCertificate,
         @DefaultValue("1s") Duration connectTimeout,
         @DefaultValue("1s") Duration commandTimeout,
-        @DefaultValue("10000") int streamLength) {
+        @DefaultValue("10000") int streamLength,
+        @DefaultValue("" + RedisLayout.DEFAULT_STREAM_COUNT) int eventStreams) {
 
     private static final Duration SHORTEST_TIMEOUT = Duration.ofMillis(10);
     private static final Duration LONGEST_TIMEOUT = Duration.ofSeconds(30);
@@ -59,6 +63,10 @@ public record RedisProperties(
             throw new IllegalArgumentException("warmpath.redis.stream-length is " + streamLength + ", the least is "
                     + SHORTEST_STREAM);
         }
+        if (eventStreams < 1 || eventStreams > RedisLayout.MAX_STREAM_COUNT) {
+            throw new IllegalArgumentException("warmpath.redis.event-streams is " + eventStreams
+                    + ", possible are 1 to " + RedisLayout.MAX_STREAM_COUNT);
+        }
         if (username != null && password == null) {
             throw new IllegalArgumentException("warmpath.redis.username is set, warmpath.redis.password is not");
         }
@@ -73,7 +81,8 @@ public record RedisProperties(
 
     /** For tests and tools: that server, everything else by default. */
     public static RedisProperties of(String uri) {
-        return new RedisProperties(uri, false, null, null, null, Duration.ofSeconds(1), Duration.ofSeconds(1), 10_000);
+        return new RedisProperties(uri, false, null, null, null, Duration.ofSeconds(1), Duration.ofSeconds(1), 10_000,
+                RedisLayout.DEFAULT_STREAM_COUNT);
     }
 
     /** False: this process does without Redis. */
@@ -87,7 +96,7 @@ public record RedisProperties(
         return "RedisProperties[servers=" + (uri == null ? "none" : describe()) + ", cluster=" + cluster
                 + ", username=" + (username == null ? "none" : "set") + ", caCertificate=" + caCertificate
                 + ", connectTimeout=" + connectTimeout + ", commandTimeout=" + commandTimeout
-                + ", streamLength=" + streamLength + "]";
+                + ", streamLength=" + streamLength + ", eventStreams=" + eventStreams + "]";
     }
 
     /** Host and port of the server, or of all seeds or sentinels; no credentials. */

@@ -48,12 +48,12 @@ class RedisClusterLinkTest {
     void every_stream_is_written_and_read_wherever_its_shard_is() {
         List<Integer> ports = cluster.serverPorts();
         var properties = new RedisProperties("redis://127.0.0.1:" + ports.get(0) + ",127.0.0.1:" + ports.get(1), true,
-                null, null, null, RedisLinkTest.LONG, RedisLinkTest.LONG, 10_000);
+                null, null, null, RedisLinkTest.LONG, RedisLinkTest.LONG, 10_000, 8);
         try (RedisLink link = RedisLink.open(properties)) {
             await("connected", link::isConnected);
             assertThat(link.isCluster()).isTrue();
             await("all shards answering", () -> allAnswer(link));
-            for (int i = 0; i < RedisLayout.STREAM_COUNT; i++) {
+            for (int i = 0; i < RedisLayout.DEFAULT_STREAM_COUNT; i++) {
                 String stream = RedisLayout.stream(i);
                 link.commands().xadd(stream, Map.of(RedisLayout.BATCH_FIELD, RedisLinkTest.bytes("x" + i)));
                 try (BlockingReads reads = link.openReads(Duration.ofMillis(500))) {
@@ -69,7 +69,7 @@ class RedisClusterLinkTest {
     @SuppressWarnings("unchecked")                                 // an array of a generic type, by Lettuce
     void a_read_may_wait_at_the_server_for_longer_than_commands_may_take() {
         var properties = new RedisProperties("redis://127.0.0.1:" + cluster.serverPorts().getFirst(), true, null, null,
-                null, RedisLinkTest.LONG, RedisLinkTest.SHORT, 10_000);
+                null, RedisLinkTest.LONG, RedisLinkTest.SHORT, 10_000, 8);
         try (RedisLink link = RedisLink.forReads(properties);
                 BlockingReads reads = patiently(() -> link.openReads(RedisLinkTest.BLOCK))) {
             assertThat(patiently(() -> reads.commands().xread(XReadArgs.Builder.block(RedisLinkTest.BLOCK),
@@ -87,7 +87,7 @@ class RedisClusterLinkTest {
             }
         }
         var properties = new RedisProperties("redis://127.0.0.1:" + cluster.serverPorts().getFirst(), true, "anna",
-                "hush", null, RedisLinkTest.LONG, RedisLinkTest.LONG, 10_000);
+                "hush", null, RedisLinkTest.LONG, RedisLinkTest.LONG, 10_000, 8);
         try (RedisLink link = RedisLink.open(properties)) {
             await("connected", link::isConnected);
             await("all shards answering", () -> allAnswer(link));
@@ -97,7 +97,7 @@ class RedisClusterLinkTest {
     /** Each node says that the cluster is down until it has heard of all slots. */
     private static boolean allAnswer(RedisLink link) {
         try {
-            for (int i = 0; i < RedisLayout.STREAM_COUNT; i++) {
+            for (int i = 0; i < RedisLayout.DEFAULT_STREAM_COUNT; i++) {
                 link.commands().del(RedisLayout.stream(i));
             }
             return true;

@@ -223,16 +223,16 @@ class RedisLinkTest {
 
     /** A command that is not answered is given up soon. */
     private static RedisProperties hasty(String uri) {
-        return new RedisProperties(uri, false, null, null, null, SHORT, SHORT, 10_000);
+        return new RedisProperties(uri, false, null, null, null, SHORT, SHORT, 10_000, 8);
     }
 
     private static RedisProperties as(String username, String password, String uri) {
-        return new RedisProperties(uri, false, username, password, null, LONG, LONG, 10_000);
+        return new RedisProperties(uri, false, username, password, null, LONG, LONG, 10_000, 8);
     }
 
     /** A command that waits at all would wait for long. */
     private static RedisProperties patient(String uri) {
-        return new RedisProperties(uri, false, null, null, null, LONG, LONG, 10_000);
+        return new RedisProperties(uri, false, null, null, null, LONG, LONG, 10_000, 8);
     }
 
     static byte[] bytes(String text) {

@@ -26,7 +26,7 @@ class RedisPropertiesTest {
         assertThat(bind(Map.of()).isSet()).isFalse();
         assertThat(bind(Map.of("uri", " ")).isSet()).isFalse();
         assertThat(bind(Map.of())).hasToString("RedisProperties[servers=none, cluster=false, username=none, "
-                + "caCertificate=null, connectTimeout=PT1S, commandTimeout=PT1S, streamLength=10000]");
+                + "caCertificate=null, connectTimeout=PT1S, commandTimeout=PT1S, streamLength=10000, eventStreams=8]");
     }
 
     @Test
@@ -98,6 +98,8 @@ class RedisPropertiesTest {
                 "warmpath.redis.ca-certificate " + files + "/no.pem cannot be read");
         assertRefused(Map.of("command-timeout", "0s"),
                 "warmpath.redis.command-timeout is 0 ms, possible are 10 to 30000");
+        assertRefused(Map.of("event-streams", "0"), "warmpath.redis.event-streams is 0, possible are 1 to 64");
+        assertRefused(Map.of("event-streams", "65"), "warmpath.redis.event-streams is 65, possible are 1 to 64");
         assertRefused(Map.of("stream-length", "99"), "warmpath.redis.stream-length is 99, the least is 100");
     }
 

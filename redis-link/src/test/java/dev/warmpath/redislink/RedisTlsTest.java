@@ -50,7 +50,7 @@ class RedisTlsTest {
 
     private static RedisProperties properties(int port, @Nullable Path authority) {
         return new RedisProperties("rediss://127.0.0.1:" + port, false, null, null, authority, RedisLinkTest.LONG,
-                RedisLinkTest.LONG, 10_000);
+                RedisLinkTest.LONG, 10_000, 8);
     }
 
     private void write(String name, String kind, byte[] content) throws IOException {

@@ -192,9 +192,10 @@ class WorkerConfiguration {
 
     @Bean
     Registration registration(WorkerProperties worker, CachePlan plan, SchedulerProperties scheduler, ModelFiles model,
-            KvEventPublisher publisher) {
-        return new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
+            KvEventPublisher publisher, RedisProperties redis) {
+        var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
                 model.description(), plan.cache().blockCount() - 1, scheduler.maxNumSeqs(), true);
+        return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 
     /** Only talks once {@link WorkerStart} says so. */

@@ -111,7 +111,7 @@ final class IndexWorld {
     private long now;
     private PrefixIndex index = new PrefixIndex();
     private Fleet fleet = fleet();
-    private EventLog events = new EventLog(/* awaited */ true, () -> now);
+    private EventLog events = new EventLog(/* awaited */ true, 8, () -> now);
     private final List<Worker> workers;
 
     IndexWorld(long seed, Reached reached) {
@@ -178,7 +178,7 @@ final class IndexWorld {
             case NEW_ROUTER -> {
                 index = new PrefixIndex();
                 fleet = fleet();
-                events = new EventLog(/* awaited */ true, () -> now);
+                events = new EventLog(/* awaited */ true, 8, () -> now);
                 workers.forEach(Worker::join);
                 workers.forEach(Worker::loadCheckpoint);
             }

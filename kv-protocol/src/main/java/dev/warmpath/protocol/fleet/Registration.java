@@ -19,6 +19,8 @@ import java.net.URI;
  * @param prefixClosed    true: a key is announced only while all its ancestors are (D9), so an index may jump
  * @param hostBlockCount  blocks that it may announce besides, of a tier behind its pool; 0 = none, also where a sender
  *                        does not know this field
+ * @param eventStreams    streams in Redis over which it takes the fleet's workers to be spread; 0 = it writes to none
+ *                        or does not know this field
  */
 public record Registration(
         int protocolVersion,
@@ -29,13 +31,20 @@ public record Registration(
         int blockCount,
         int maxSequences,
         boolean prefixClosed,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int hostBlockCount) {
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int hostBlockCount,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int eventStreams) {
 
-    /** Of a worker that announces its pool alone. */
+    /** Of a worker that announces its pool alone, and nothing in Redis. */
     public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
             int blockCount, int maxSequences, boolean prefixClosed) {
         this(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences, prefixClosed,
-                /* hostBlockCount */ 0);
+                /* hostBlockCount */ 0, /* eventStreams */ 0);
+    }
+
+    /** The same, of a worker that writes to one of so many streams in Redis. */
+    public Registration withEventStreams(int count) {
+        return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
+                prefixClosed, hostBlockCount, count);
     }
 
     /** Most keys that it may announce at a time: each block of each tier has another one. */

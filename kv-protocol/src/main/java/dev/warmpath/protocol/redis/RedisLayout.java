@@ -7,8 +7,11 @@ import java.util.zip.CRC32;
 /** Names and lifetimes of what lies in Redis. Nothing that a client wrote is ever part of a key. */
 public final class RedisLayout {
 
-    /** Enough to spread over the shards of a cluster, few enough for one read over all of them. */
-    public static final int STREAM_COUNT = 8;
+    /** Unless a fleet has another number of streams: enough to spread over the shards of a small cluster. */
+    public static final int DEFAULT_STREAM_COUNT = 8;
+
+    /** In a cluster a router has a connection and a thread for each. */
+    public static final int MAX_STREAM_COUNT = 64;
 
     /** The only field of a stream entry: one batch as of {@code KvEventCodec}. */
     public static final String BATCH_FIELD = "b";
@@ -28,16 +31,20 @@ public final class RedisLayout {
 
     private RedisLayout() {}
 
-    /** @param index 0 to {@link #STREAM_COUNT} less one */
+    /** @param index 0 to the fleet's number of streams less one */
     public static String stream(int index) {
         return STREAM_PREFIX + index;
     }
 
-    /** Which stream has the worker's batches: CRC-32 of the id in UTF-8, modulo {@link #STREAM_COUNT}. */
-    public static int streamOf(String workerId) {
+    /**
+     * Which stream has the worker's batches: CRC-32 of the id in UTF-8, modulo the number of streams.
+     *
+     * @param streamCount of the fleet, 1 to {@link #MAX_STREAM_COUNT}
+     */
+    public static int streamOf(String workerId, int streamCount) {
         var crc = new CRC32();
         crc.update(workerId.getBytes(StandardCharsets.UTF_8));
-        return (int) (crc.getValue() % STREAM_COUNT);
+        return (int) (crc.getValue() % streamCount);
     }
 
     public static String checkpoint(String workerId) {

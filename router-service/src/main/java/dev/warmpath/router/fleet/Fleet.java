@@ -670,7 +670,10 @@ public final class Fleet {
 
     private static @Nullable String problem(FleetWorker worker, @Nullable Revision revision) {
         String problem = worker.followingProblem();
-        return problem != null || revision == null ? problem : revision.problem();
+        if (problem == null && revision != null) {
+            problem = revision.problem();
+        }
+        return problem == null ? worker.logProblem() : problem;
     }
 
     private static State state(FleetWorker worker, @Nullable Revision revision) {

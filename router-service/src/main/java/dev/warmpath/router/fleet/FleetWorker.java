@@ -25,6 +25,7 @@ public final class FleetWorker {
     private volatile @Nullable Heard heard;
     private final AtomicLong leaseEndNanos;
     private volatile @Nullable String eventProblem;
+    private volatile @Nullable String logProblem;
     private volatile @Nullable String streamProblem;
     private volatile boolean indexed;
     private volatile boolean saysItDrains;
@@ -177,7 +178,22 @@ public final class FleetWorker {
         return streamProblem;
     }
 
-    /** Either of the two, or null. */
+    /** Over how many streams in Redis it takes workers to be spread; 0 = it does not say. */
+    public int eventStreams() {
+        return registration.eventStreams();
+    }
+
+    /** Says why its batches are not looked for in Redis. They come directly. */
+    public void isNotInLog(String why) {
+        logProblem = why;
+    }
+
+    /** Why it is not followed by Redis though there is one, or null. */
+    @Nullable String logProblem() {
+        return logProblem;
+    }
+
+    /** Why it cannot be followed: its events do not come, or its own stream does not last; or null. */
     @Nullable String followingProblem() {
         String problem = eventProblem;
         return problem == null ? streamProblem : problem;

@@ -7,6 +7,7 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.router.fleet.RegistrationOutcome.Refused;
 import java.net.InetAddress;
 import java.net.URI;
@@ -77,6 +78,7 @@ public final class RegistrationCheck {
         between("blockCount", registration.blockCount(), 1, KvEventCodec.MAX_KEYS_PER_CHANGE);
         between("hostBlockCount", registration.hostBlockCount(), 0,
                 KvEventCodec.MAX_KEYS_PER_CHANGE - registration.blockCount());
+        between("eventStreams", registration.eventStreams(), 0, RedisLayout.MAX_STREAM_COUNT);
         between("maxSequences", registration.maxSequences(), 1, MAX_SEQUENCES);
     }
 
@@ -141,6 +143,7 @@ public final class RegistrationCheck {
                 unequal("baseUrl", known.baseUrl(), now.baseUrl()),
                 unequal("blockCount", known.blockCount(), now.blockCount()),
                 unequal("hostBlockCount", known.hostBlockCount(), now.hostBlockCount()),
+                unequal("eventStreams", known.eventStreams(), now.eventStreams()),
                 unequal("maxSequences", known.maxSequences(), now.maxSequences()),
                 unequal("prefixClosed", known.prefixClosed(), now.prefixClosed()));
     }

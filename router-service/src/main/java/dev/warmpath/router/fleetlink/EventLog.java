@@ -16,15 +16,21 @@ import org.jspecify.annotations.Nullable;
 final class EventLog {
 
     private final List<LogStream> streams;
+    /** Of workers that write to another number of streams: never fresh. */
+    private final LogStream unread;
     private final Map<Life, LogInbox> inboxes = new ConcurrentHashMap<>();
 
     /** One life of one worker. */
     private record Life(String workerId, long epoch) {}
 
-    /** @param awaited whether there is a Redis to read from */
-    EventLog(boolean awaited, LongSupplier nanoTime) {
-        this.streams = IntStream.range(0, RedisLayout.STREAM_COUNT)
+    /**
+     * @param awaited     whether there is a Redis to read from
+     * @param streamCount the fleet's, as this router is set
+     */
+    EventLog(boolean awaited, int streamCount, LongSupplier nanoTime) {
+        this.streams = IntStream.range(0, streamCount)
                 .mapToObj(index -> new LogStream(index, awaited, nanoTime)).toList();
+        this.unread = new LogStream(-1, /* awaited */ false, nanoTime);
     }
 
     /** By place in {@link RedisLayout}. */
@@ -32,9 +38,22 @@ final class EventLog {
         return streams;
     }
 
-    /** From now on batches of this worker are kept for its follower. */
+    /** Which of the streams has that worker's batches, if it spreads workers as this router is set. */
+    LogStream streamOf(String workerId) {
+        return streams.get(RedisLayout.streamOf(workerId, streams.size()));
+    }
+
+    /**
+     * From now on batches of this worker are kept for its follower; none of one that spreads workers over another
+     * number of streams, who is followed directly.
+     */
     LogInbox open(FleetWorker worker) {
-        var inbox = new LogInbox(streams.get(RedisLayout.streamOf(worker.id())));
+        if (worker.eventStreams() != 0 && worker.eventStreams() != streams.size()) {
+            worker.isNotInLog("it writes to one of " + worker.eventStreams() + " streams in Redis, this router reads "
+                    + streams.size() + ": set warmpath.redis.event-streams alike on all routers and workers");
+            return new LogInbox(unread);
+        }
+        var inbox = new LogInbox(streamOf(worker.id()));
         inboxes.put(new Life(worker.id(), worker.epoch()), inbox);
         return inbox;
     }

@@ -77,8 +77,8 @@ class FleetLinkConfiguration {
     }
 
     @Bean
-    EventLog eventLog(ObjectProvider<RedisLink> redis) {
-        return new EventLog(/* awaited */ redis.getIfAvailable() != null, System::nanoTime);
+    EventLog eventLog(ObjectProvider<RedisLink> redis, RedisProperties properties) {
+        return new EventLog(/* awaited */ redis.getIfAvailable() != null, properties.eventStreams(), System::nanoTime);
     }
 
     @Bean(destroyMethod = "close")

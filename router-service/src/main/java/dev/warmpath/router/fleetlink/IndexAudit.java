@@ -20,6 +20,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Builds the index from what lies in Redis as a starting router does, with the same applier, which verifies size and
@@ -32,18 +34,21 @@ final class IndexAudit {
 
     private final String server;
     private final RedisContents redis;
+    private final int streamCount;
     private final FleetToken token;
+    private final JsonMapper json = JsonMapper.builder().build();
     private final PrefixIndex index = new PrefixIndex();
 
-    private IndexAudit(String server, RedisContents redis, FleetToken token) {
+    private IndexAudit(String server, RedisContents redis, int streamCount, FleetToken token) {
         this.server = server;
         this.redis = redis;
+        this.streamCount = streamCount;
         this.token = token;
     }
 
-    static IndexReport run(String server, RedisContents redis, FleetToken token) {
-        IndexReport report = new IndexAudit(server, redis, token).report();
-        return report.holds() ? report : new IndexAudit(server, redis, token).report();
+    static IndexReport run(String server, RedisContents redis, int streamCount, FleetToken token) {
+        IndexReport report = new IndexAudit(server, redis, streamCount, token).report();
+        return report.holds() ? report : new IndexAudit(server, redis, streamCount, token).report();
     }
 
     /** One worker under audit. */
@@ -93,7 +98,7 @@ final class IndexAudit {
     }
 
     private IndexReport report() {
-        List<StreamId> ends = IntStream.range(0, RedisLayout.STREAM_COUNT).mapToObj(redis::end).toList();
+        List<StreamId> ends = IntStream.range(0, streamCount).mapToObj(redis::end).toList();
         List<Subject> subjects = new ArrayList<>();
         redis.workers().forEach((id, epoch) -> subjects.add(subject(id, epoch)));
         List<StreamReport> streams = IntStream.range(0, ends.size())
@@ -107,11 +112,27 @@ final class IndexAudit {
         String lease = redis.lease(id, epoch);
         var subject = new Subject(id, epoch, lease != null,
                 index.add(KvEventCodec.MAX_KEYS_PER_CHANGE, /* prefixClosed */ false));
-        if (lease != null && token.open(lease) == null) {
-            subject.problems.add("its lease is not sealed with the fleet token given here (WARMPATH_FLEET_TOKEN)");
+        if (lease != null) {
+            checkLease(subject, token.open(lease));
         }
         readCheckpoint(subject);
         return subject;
+    }
+
+    private void checkLease(Subject subject, @Nullable String registration) {
+        if (registration == null) {
+            subject.problems.add("its lease is not sealed with the fleet token given here (WARMPATH_FLEET_TOKEN)");
+            return;
+        }
+        try {
+            int streams = json.readTree(registration).path("eventStreams").asInt(0);
+            if (streams != 0 && streams != streamCount) {
+                subject.problems.add("it writes to one of " + streams + " streams, " + streamCount
+                        + " are looked at here: --warmpath.redis.event-streams=" + streams);
+            }
+        } catch (JacksonException e) {
+            subject.problems.add("its lease is no registration: " + e.getOriginalMessage());
+        }
     }
 
     private void readCheckpoint(Subject subject) {
@@ -141,7 +162,8 @@ final class IndexAudit {
     /** @param end workers go on writing; what comes behind it is not looked at */
     private StreamReport readStream(int stream, StreamId end, List<Subject> all) {
         List<Subject> subjects = all.stream()
-                .filter(subject -> subject.checkpoint != null && RedisLayout.streamOf(subject.id) == stream).toList();
+                .filter(subject -> subject.checkpoint != null
+                        && RedisLayout.streamOf(subject.id, streamCount) == stream).toList();
         StreamId place = subjects.stream().map(IndexAudit::continuation).min(StreamId::compareTo).orElse(end);
         long read = 0;
         long unreadable = 0;

@@ -78,7 +78,8 @@ public final class IndexCommand {
         }
         FleetToken token = FleetToken.of(environment.getProperty("warmpath.fleet.token"));
         try (RedisLink link = RedisLink.forReads(properties); BlockingReads reads = link.openReads(Duration.ZERO)) {
-            return IndexAudit.run(link.describe(), new RedisContents(reads.commands()), token);
+            return IndexAudit.run(
+                    link.describe(), new RedisContents(reads.commands()), properties.eventStreams(), token);
         }
     }
 

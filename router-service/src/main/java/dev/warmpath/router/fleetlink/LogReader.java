@@ -102,10 +102,11 @@ final class LogReader implements WorkerLinks.Task {
         streams.forEach(LogStream::starting);
         streams.forEach(stream -> continueFrom(stream.index(), contents.end(stream.index())));
         contents.workers().forEach((workerId, epoch) -> {
-            if (streams.contains(events.streams().get(RedisLayout.streamOf(workerId)))) {
+            LogStream stream = events.streamOf(workerId);
+            if (streams.contains(stream)) {
                 StreamId continuation = leaseHolders.admit(contents, workerId, epoch);
                 if (continuation != null) {
-                    continueFrom(RedisLayout.streamOf(workerId), continuation);
+                    continueFrom(stream.index(), continuation);
                 }
                 streams.forEach(LogStream::progressed);
             }

@@ -14,6 +14,7 @@ import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.router.fleet.TestWorkers;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -50,6 +51,7 @@ final class FakeWorker implements AutoCloseable {
     volatile boolean sendsGarbage;
     volatile boolean endsAtOnce;
     volatile int hostBlocks;
+    volatile int eventStreams;
     private final String id;
     private final long epoch;
     private final HttpServer server;
@@ -69,7 +71,13 @@ final class FakeWorker implements AutoCloseable {
     Registration registration() {
         return new Registration(Protocol.VERSION, id, epoch,
                 URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
-                new ModelDescription("tiny", REVISION, PARTS, 1_000, 2_048, 512), 1_000, 8, true, hostBlocks);
+                new ModelDescription("tiny", REVISION, PARTS, 1_000, 2_048, 512), 1_000, 8, true, hostBlocks,
+                eventStreams);
+    }
+
+    /** Of the log that it writes to. */
+    int streamCount() {
+        return eventStreams == 0 ? RedisLayout.DEFAULT_STREAM_COUNT : eventStreams;
     }
 
     /** The next batch, not sent. */

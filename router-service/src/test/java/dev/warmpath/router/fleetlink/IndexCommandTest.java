@@ -63,6 +63,23 @@ class IndexCommandTest {
     }
 
     @Test
+    void a_worker_that_counts_other_streams_is_told_with_the_setting_that_finds_it() {
+        fake.eventStreams = 64;
+        fake.next(1, 2, 3);
+        writer.introduce();
+        writer.announce(4);
+        Said eight = run("--redis", TestRouter.uri(redis), "--warmpath.fleet.token=hush");
+        Said all = run("--redis", TestRouter.uri(redis), "--warmpath.fleet.token=hush",
+                "--warmpath.redis.event-streams=64");
+
+        assertThat(eight.status()).isOne();
+        assertThat(eight.out()).contains(
+                "it writes to one of 64 streams, 8 are looked at here: --warmpath.redis.event-streams=64");
+        assertThat(all.status()).as(all.out()).isZero();
+        assertThat(all.out()).contains("1 stream entries read", "all of it holds");
+    }
+
+    @Test
     void a_batch_that_is_missing_or_contradicted_is_told_and_ends_with_1() throws IOException {
         try (var other = new FakeWorker("x", 3)) {
             writer.introduce();

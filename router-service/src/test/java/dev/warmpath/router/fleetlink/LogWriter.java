@@ -64,7 +64,7 @@ final class LogWriter {
     }
 
     String stream() {
-        return RedisLayout.stream(RedisLayout.streamOf(id()));
+        return RedisLayout.stream(RedisLayout.streamOf(id(), worker.streamCount()));
     }
 
     private String id() {

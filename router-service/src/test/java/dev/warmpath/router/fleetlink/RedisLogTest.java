@@ -10,7 +10,9 @@ import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.redislink.TestRedis;
 import dev.warmpath.router.fleet.EventSource;
+import dev.warmpath.router.fleet.WorkerView;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -51,6 +53,48 @@ class RedisLogTest {
             assertThat(router.count("warmpath.index.changes")).isEqualTo(8);
             assertThat(router.isFollowedBy(EventSource.LOG, "w")).isTrue();
             assertThat(fake.streams).hasValue(0);
+        }
+    }
+
+    @Test
+    void sixty_four_streams_carry_their_workers_as_eight_do() throws IOException {
+        redis.start();
+        List<FakeWorker> workers = new ArrayList<>();
+        try (var router = new TestRouter(redis, TOKEN, 64)) {
+            for (int i = 0; i < 10; i++) {
+                var one = new FakeWorker("worker-" + i, 7);
+                one.eventStreams = 64;
+                workers.add(one);
+                var log = new LogWriter(redis, one, TOKEN).introduce();
+                router.register(one);
+                log.announce(i, i + 1);
+            }
+            await("all in the index", () -> workers.stream().allMatch(router::equals));
+
+            assertThat(redis.commands().keys("warmpath:events:*")).hasSize(10);
+            assertThat(workers).allMatch(one -> router.isFollowedBy(EventSource.LOG, one.registration().workerId()));
+        } finally {
+            workers.forEach(FakeWorker::close);
+        }
+    }
+
+    @Test
+    void a_worker_that_counts_other_streams_than_the_router_is_followed_directly_and_says_so() {
+        redis.start();
+        fake.eventStreams = 64;
+        fake.next(1, 2, 3);
+        writer.introduce();
+        try (var router = new TestRouter(redis, TOKEN)) {
+            await("in the index", () -> router.equals(fake));
+            KvEventBatch batch = fake.next(4);
+            writer.append(batch);
+            fake.frames.add(EventFrames.encode(batch));
+            await("followed", () -> router.equals(fake));
+
+            assertThat(router.isFollowedBy(EventSource.DIRECT, "w")).isTrue();
+            assertThat(router.fleet.snapshot()).singleElement().extracting(WorkerView::problem).asString()
+                    .isEqualTo("it writes to one of 64 streams in Redis, this router reads 8: set "
+                            + "warmpath.redis.event-streams alike on all routers and workers");
         }
     }
 

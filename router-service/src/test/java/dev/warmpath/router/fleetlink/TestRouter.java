@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.fleet.FleetToken;
+import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.redislink.TestRedis;
@@ -40,20 +41,27 @@ final class TestRouter implements AutoCloseable {
 
     /** Takes no Redis for lost that is only held up. */
     TestRouter(TestRedis redis, FleetToken token) {
-        this(redis, token, Duration.ofSeconds(30), /* timePasses */ false);
+        this(redis, token, RedisLayout.DEFAULT_STREAM_COUNT);
+    }
+
+    /** The same, in a fleet with so many event streams. */
+    TestRouter(TestRedis redis, FleetToken token, int streams) {
+        this(redis, token, streams, Duration.ofSeconds(30), /* timePasses */ false);
     }
 
     /** Takes a Redis for lost that says nothing for two seconds. */
     static TestRouter hasty(TestRedis redis, FleetToken token) {
-        return new TestRouter(redis, token, Duration.ofSeconds(1), /* timePasses */ true);
+        return new TestRouter(
+                redis, token, RedisLayout.DEFAULT_STREAM_COUNT, Duration.ofSeconds(1), /* timePasses */ true);
     }
 
-    private TestRouter(TestRedis redis, FleetToken token, Duration timeout, boolean timePasses) {
+    private TestRouter(TestRedis redis, FleetToken token, int streams, Duration timeout, boolean timePasses) {
         this.timePasses = timePasses;
         var metrics = new RouterMetrics(meters);
-        var events = new EventLog(/* awaited */ true, this::logNanos);
+        var events = new EventLog(/* awaited */ true, streams, this::logNanos);
         link = RedisLink.forReads(
-                new RedisProperties(uri(redis), false, null, null, null, timeout, timeout, 10_000));
+                new RedisProperties(uri(redis), false, null, null, null, timeout, timeout, 10_000,
+                        streams));
         links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics,
                 () -> linksTime.getAsLong());
         links.readLog(link, token, JsonMapper.builder().build());

@@ -41,7 +41,7 @@ class WorkerLinksTest {
     private final PrefixIndex index = new PrefixIndex();
     private final Fleet fleet = new Fleet(
             index, TestWorkers.CHECK, Duration.ofSeconds(5), 10, clock::get, new ConnectProbe());
-    private final WorkerLinks links = new WorkerLinks(fleet, index, new EventLog(/* awaited */ false, clock::get),
+    private final WorkerLinks links = new WorkerLinks(fleet, index, new EventLog(/* awaited */ false, 8, clock::get),
             new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), clock::get);
     private final FakeWorker fake = new FakeWorker("w", 7);
 
@@ -108,7 +108,7 @@ class WorkerLinksTest {
     @Test
     void neither_a_bug_nor_an_error_in_the_router_ends_the_following_of_a_worker() {
         var failures = new AtomicInteger();
-        try (var fragile = new WorkerLinks(fleet, index, new EventLog(false, clock::get),
+        try (var fragile = new WorkerLinks(fleet, index, new EventLog(false, 8, clock::get),
                 new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), () -> {
             if (fake.streams.get() == failures.get() + 1) {
                 switch (failures.getAndIncrement()) {
@@ -135,7 +135,7 @@ class WorkerLinksTest {
         var stream = new WorkerStream(fleet, worker, copy, new WorkerHttp(FleetToken.NONE), () -> {
             throw new OutOfMemoryError("asked for the time before the stream is opened again");
         }, Backoff.ofLink(new Random(1)));
-        var log = new EventLog(false, clock::get);
+        var log = new EventLog(false, 8, clock::get);
         Thread follower = Thread.ofVirtual().uncaughtExceptionHandler((_, _) -> { }).start(() -> {
             copy.apply(fake.snapshot(), ReloadSource.STREAM);
             try {
@@ -170,7 +170,7 @@ class WorkerLinksTest {
             return clock.get();
         }, new ConnectProbe());
         FleetWorker worker = ((Accepted) fragile.register(fake.registration())).worker();
-        try (var _ = new WorkerLinks(fragile, index, new EventLog(false, clock::get),
+        try (var _ = new WorkerLinks(fragile, index, new EventLog(false, 8, clock::get),
                 new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), clock::get)) {
             clock.addAndGet(TimeUnit.SECONDS.toNanos(5));
 

@@ -156,8 +156,7 @@ public final class RedisAnnouncer implements AutoCloseable {
     }
 
     private void writeUntilFenced() throws InterruptedException {
-        var redisLog = new RedisLog(redis, publisher.workerId(), blockCount, properties.streamLength(),
-                properties.commandTimeout());
+        var redisLog = new RedisLog(redis, properties, publisher.workerId(), blockCount);
         var inbox = new Inbox();
         publisher.subscribe(inbox);
         try {

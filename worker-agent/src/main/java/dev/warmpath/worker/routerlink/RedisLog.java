@@ -7,6 +7,7 @@ import dev.warmpath.protocol.redis.Checkpoint;
 import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.protocol.redis.StreamId;
 import dev.warmpath.redislink.RedisLink;
+import dev.warmpath.redislink.RedisProperties;
 import io.lettuce.core.LettuceFutures;
 import io.lettuce.core.Limit;
 import io.lettuce.core.Range;
@@ -58,13 +59,13 @@ final class RedisLog {
     private boolean streamExpires;
 
     /** Reads where the stream ends: everything in it is in the snapshot that comes next. */
-    RedisLog(RedisLink redis, String workerId, int blockCount, int streamLength, Duration commandTimeout) {
+    RedisLog(RedisLink redis, RedisProperties properties, String workerId, int blockCount) {
         this.redis = redis;
         this.workerId = workerId;
-        this.streamLength = streamLength;
+        this.streamLength = properties.streamLength();
         this.manyChanges = Math.max(FEW_CHANGES, blockCount / 4);
-        this.timeoutNanos = commandTimeout.toNanos();
-        this.stream = RedisLayout.stream(RedisLayout.streamOf(workerId));
+        this.timeoutNanos = properties.commandTimeout().toNanos();
+        this.stream = RedisLayout.stream(RedisLayout.streamOf(workerId, properties.eventStreams()));
         this.last = idOf(redis.commands().xrevrange(stream, ALL, Limit.from(1)));
     }
 

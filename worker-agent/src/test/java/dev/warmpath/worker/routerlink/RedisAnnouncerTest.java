@@ -190,12 +190,25 @@ class RedisAnnouncerTest {
         assertThat(worker.announcer.status().checkpoints()).isEqualTo(2);
     }
 
+    @Test
+    void a_fleet_may_spread_its_workers_over_more_streams() {
+        redis.start();
+        var properties = new RedisProperties(redis.uri(), false, null, null, null, PATIENT, PATIENT, 10_000, 64);
+        Worker worker = new Worker("worker-2", 7, properties).startAndWait();
+        worker.store(1);
+
+        String stream = RedisLayout.stream(RedisLayout.streamOf("worker-2", 64));
+        assertThat(stream).isEqualTo("warmpath:events:26");
+        await("a batch there", () -> redis.commands().xlen(stream) >= 2);
+        assertThat(redis.commands().keys(RedisLayout.stream(0).replace("0", "*"))).containsExactly(stream);
+    }
+
     @Tag("full")
     @Test
     void streams_stay_short_and_a_checkpoint_is_renewed_before_the_entries_behind_it_are_trimmed() {
         redis.start();
         var properties = new RedisProperties(redis.uri(), false, null, null, null, Duration.ofSeconds(1),
-                Duration.ofSeconds(1), /* streamLength */ 200);
+                Duration.ofSeconds(1), /* streamLength */ 200, 8);
         Worker worker = new Worker("w", 7, properties).startAndWait();
         for (int i = 0; i < 1_500; i++) {
             worker.store(i);
@@ -377,7 +390,7 @@ class RedisAnnouncerTest {
         redis = TestRedis.absent("user w on >hush ~warmpath:* +@connection +set +del +exists +pexpire +hget +hset "
                 + "+hdel +hgetall +xadd +xlen +xrange +xrevrange");
         redis.start();
-        var properties = new RedisProperties(redis.uri(), false, "w", "hush", null, PATIENT, PATIENT, 100);
+        var properties = new RedisProperties(redis.uri(), false, "w", "hush", null, PATIENT, PATIENT, 100, 8);
         String id = "{a}:b*?[c]:\"8'\\%$~";
         Worker worker = new Worker(id, 7, properties).startAndWait();
         worker.store(LongStream.range(0, BLOCKS).toArray());
@@ -420,7 +433,8 @@ class RedisAnnouncerTest {
 
     /** One that gives nothing up because the machine is held up. */
     private Worker worker(String id, long epoch) {
-        return new Worker(id, epoch, new RedisProperties(redis.uri(), false, null, null, null, PATIENT, PATIENT, 10_000));
+        return new Worker(id, epoch, new RedisProperties(redis.uri(), false, null, null, null, PATIENT, PATIENT, 10_000,
+                8));
     }
 
     /** A worker that was held up takes a lease that has run out meanwhile anew. */
@@ -476,7 +490,7 @@ class RedisAnnouncerTest {
     }
 
     private static String stream(String id) {
-        return RedisLayout.stream(RedisLayout.streamOf(id));
+        return RedisLayout.stream(RedisLayout.streamOf(id, 8));
     }
 
     private static String text(byte[] value) {
