@@ -228,18 +228,22 @@ public final class RedisLink implements AutoCloseable {
     }
 
     private boolean tryToConnect() {
+        RedisConnection fresh = null;
         try {
-            RedisConnection fresh = connect();
+            fresh = connect();
             fresh.handle().addListener(new LossLog());
-            connection = fresh;
-            problem = null;
             if (!reconnecting) {
                 log.info("connected to Redis at {}", describe());
             }
             reconnecting = false;
+            problem = null;
+            connection = fresh;
             return true;
         } catch (RuntimeException | Error e) {
             ProcessEnd.rethrowIfFatal(e);
+            if (fresh != null) {
+                fresh.handle().closeAsync();
+            }
             String trouble = "Redis at " + describe() + " cannot be used, trying again: " + rootMessage(e);
             if (!trouble.equals(problem) && !Thread.currentThread().isInterrupted()) {
                 log.warn(trouble);

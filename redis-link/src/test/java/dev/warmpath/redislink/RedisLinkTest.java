@@ -4,6 +4,9 @@ import static dev.warmpath.redislink.TestRedis.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.UnsynchronizedAppenderBase;
 import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
@@ -18,9 +21,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
@@ -112,6 +118,51 @@ class RedisLinkTest {
             }
             assertThat(output).containsOnlyOnce("connected to Redis at 127.0.0.1:" + redis.port());
         }
+    }
+
+    @Test
+    void however_often_several_give_the_connection_up_one_comes_of_it() throws InterruptedException {
+        try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(patient(redis.uri()))) {
+            List<Thread> hasty = IntStream.range(0, 8).mapToObj(_ -> Thread.ofPlatform().start(() -> {
+                for (int i = 0; i < 25; i++) {
+                    await("connected", link::isConnected);
+                    link.reconnect();
+                }
+            })).toList();
+            for (Thread each : hasty) {
+                each.join();
+            }
+            await("one connection, and it works", () -> connections(redis) == 1 && answers(link));
+        }
+    }
+
+    @Test
+    void an_error_while_connecting_costs_a_pause_and_leaves_no_connection_behind() {
+        var failures = new AtomicInteger();
+        var appender = new UnsynchronizedAppenderBase<ILoggingEvent>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                if (event.getMessage().startsWith("connected to Redis at") && failures.getAndIncrement() < 3) {
+                    throw new StackOverflowError("too deep");
+                }
+            }
+        };
+        var logger = (Logger) LoggerFactory.getLogger(RedisLink.class);
+        appender.setContext(logger.getLoggerContext());
+        appender.start();
+        logger.addAppender(appender);
+        try (TestRedis redis = TestRedis.started(); RedisLink link = RedisLink.open(patient(redis.uri()))) {
+            await("one connection, and it works", () -> connections(redis) == 1 && answers(link));
+
+            assertThat(failures).hasValue(4);
+        } finally {
+            logger.detachAppender(appender);
+        }
+    }
+
+    /** Of everybody but the test itself. */
+    private static long connections(TestRedis redis) {
+        return redis.commands().clientList().lines().count() - 1;
     }
 
     @Test
