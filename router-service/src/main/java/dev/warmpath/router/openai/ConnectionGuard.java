@@ -14,6 +14,7 @@ import io.netty.handler.codec.http.HttpResponse;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
+import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
@@ -27,8 +28,9 @@ import org.jspecify.annotations.Nullable;
  *   header deadline on a new connection;      silence, and      writing stands still
  *   between requests the server's idle-timeout   least rate
  * </pre>
- * A request that was begun and not answered gets a 408; in every other case the connection is closed. One thread: the
- * connection's event loop.
+ * A request that was begun and not answered gets a 408; in every other case the connection is closed. Where the server
+ * closes behind its answer and the body is still coming, which would reset the connection before most clients have read,
+ * the rest is heard out first. One thread: the connection's event loop.
  */
 final class ConnectionGuard extends ChannelDuplexHandler {
 
@@ -55,6 +57,9 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     /** Answers that are due or on their way: more than one if the client does not wait for them. */
     private int answersDue;
     private boolean answerHasBegun;
+    private boolean answerHasEnded;
+    /** Of a close that waits for the rest of a body. */
+    private @Nullable ChannelPromise closing;
     private @Nullable Object written;
     private long writtenBytes;
     private long writtenNanos;
@@ -95,6 +100,9 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             checks.cancel(false);
         }
         connections.closed(this);
+        if (closing != null) {
+            closing.trySuccess();
+        }
         ctx.fireChannelInactive();
     }
 
@@ -110,6 +118,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             nextHasBegun = false;
             answersDue++;
             answerHasBegun = false;
+            answerHasEnded = false;
         }
         if (message instanceof HttpContent content) {
             bodyNanos = System.nanoTime();
@@ -119,6 +128,13 @@ final class ConnectionGuard extends ChannelDuplexHandler {
                 ctx.close();
                 return;
             }
+        }
+        if (closing != null) {
+            ReferenceCountUtil.release(message);
+            if (message instanceof LastHttpContent) {
+                ctx.close();
+            }
+            return;
         }
         if (message instanceof LastHttpContent && phase == Phase.BODY) {
             enter(Phase.ANSWER);
@@ -143,6 +159,20 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
         readAMessage = false;
         ctx.fireChannelReadComplete();
+        if (closing != null) {
+            ctx.read();
+        }
+    }
+
+    /** By others than this handler. */
+    @Override
+    public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
+        if (closing == null && phase == Phase.BODY && answerHasEnded && ctx.channel().isActive()) {
+            closing = promise;
+            ctx.read();
+        } else {
+            ctx.close(promise);
+        }
     }
 
     @Override
@@ -150,6 +180,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         boolean isInterim = message instanceof HttpResponse response && response.status().code() < 200;
         answerHasBegun |= message instanceof HttpResponse && !isInterim;
         if (message instanceof LastHttpContent && !isInterim) {
+            answerHasEnded = true;
             ctx.write(message, promise.unvoid().addListener(_ -> {
                 answersDue--;
                 becomeIdleAfterTheLastAnswer();

@@ -197,6 +197,21 @@ class BadInputTest extends RunningRouter {
     }
 
     @Test
+    void who_asks_for_the_connection_to_be_closed_and_sends_20_mebibytes_gets_the_413() throws IOException {
+        try (Socket client = new Socket("127.0.0.1", uri("/").getPort())) {
+            client.getOutputStream().write(("POST /v1/completions HTTP/1.1\r\nhost: r\r\nconnection: close\r\n"
+                    + "content-type: application/json\r\ncontent-length: " + (20 << 20) + "\r\n\r\n")
+                    .getBytes(StandardCharsets.US_ASCII));
+            for (int i = 0; i < 20; i++) {
+                client.getOutputStream().write(new byte[1 << 20]);
+            }
+
+            assertThat(new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+                    .startsWith("HTTP/1.1 413").contains("body_too_large", "the body is longer than 16777216 bytes");
+        }
+    }
+
+    @Test
     void who_sends_20_mebibytes_before_reading_gets_the_413() throws IOException {
         byte[] body = new byte[20 << 20];
         Arrays.fill(body, (byte) ' ');
