@@ -1,5 +1,6 @@
 package dev.warmpath.router.admission;
 
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -157,16 +158,28 @@ public final class WaitingRoom implements AutoCloseable {
 
     /** Refuses whoever waits in vain, and lets in whom the workers would take. */
     void tick() {
+        RuntimeException trouble = null;
         for (Line line : everyLine()) {
-            long now = nanoTime.getAsLong();
-            for (Waiting late : line.removeLate(now)) {
-                long waitedMillis = Duration.ofNanos(now - late.sinceNanos).toMillis();
-                metrics.refusedAtTheDoor(Limit.WAIT);
-                late.turn.completeExceptionally(new OverloadedException("no worker was free within " + waitedMillis
-                        + " ms, and none will be soon enough", Duration.ofNanos(maxWaitNanos)));
+            try {
+                look(line);
+            } catch (RuntimeException e) {
+                trouble = e;                                       // the other lines' turn comes all the same
             }
-            drain(line);
         }
+        if (trouble != null) {
+            throw trouble;
+        }
+    }
+
+    private void look(Line line) {
+        long now = nanoTime.getAsLong();
+        for (Waiting late : line.removeLate(now)) {
+            long waitedMillis = Duration.ofNanos(now - late.sinceNanos).toMillis();
+            metrics.refusedAtTheDoor(Limit.WAIT);
+            late.turn.completeExceptionally(new OverloadedException("no worker was free within " + waitedMillis
+                    + " ms, and none will be soon enough", Duration.ofNanos(maxWaitNanos)));
+        }
+        drain(line);
     }
 
     @Override
@@ -183,7 +196,8 @@ public final class WaitingRoom implements AutoCloseable {
                 tick();
             } catch (InterruptedException e) {
                 return;                                            // the router is closing
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
+                ProcessEnd.rethrowIfFatal(e);
                 log.error("looking after waiting requests failed in the router", e);
             }
         }
@@ -213,7 +227,7 @@ public final class WaitingRoom implements AutoCloseable {
                 }
                 seen = line.drains.addAndGet(-seen);
             } while (seen > 0);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             line.drains.set(0);                                    // else nobody would ever look again
             throw e;
         }

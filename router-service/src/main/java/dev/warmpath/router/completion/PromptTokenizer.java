@@ -17,6 +17,9 @@ import reactor.core.publisher.Mono;
 @Component
 public final class PromptTokenizer {
 
+    /** Of most languages in most vocabularies; a text with fewer for each token of the context is just encoded. */
+    private static final long CHARS_PER_TOKEN = 4;
+
     private final ComputationPool pool;
     private final RouterMetrics metrics;
 
@@ -74,10 +77,14 @@ public final class PromptTokenizer {
         }
     }
 
-    /** A text of megabytes keeps a thread busy for seconds; one that cannot fit need not be tokenized to be refused. */
+    /**
+     * A text of megabytes keeps a thread busy for seconds and takes gigabytes while it is encoded; one that cannot fit
+     * need not be tokenized, or not as a whole, to be refused.
+     */
     private static String notHopeless(String text, ServedModel model, Prompt prompt) {
         int contextLength = model.description().contextLength();
-        if (model.tokenizer().leastTokens(text) > contextLength) {
+        if (model.tokenizer().leastTokens(text) > contextLength || text.length() > CHARS_PER_TOKEN * contextLength
+                && model.tokenizer().hasMoreTokensThan(text, contextLength)) {
             throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has more than "
                     + contextLength + " tokens, the model takes " + contextLength
                     + " with at least one of the answer");

@@ -48,6 +48,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private Phase phase = Phase.IDLE;
     private long phaseNanos = System.nanoTime();
     private boolean isNew = true;
+    private boolean isInactive;
     private boolean readAMessage;
     private boolean nextHasBegun;
 
@@ -82,12 +83,12 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Closes the connection unless a request has come meanwhile. From any thread. */
+    /** Closes the connection unless a request has come meanwhile that is not answered. From any thread. */
     private void makeRoom() {
         ChannelHandlerContext ctx = context;
         if (ctx != null) {
             ctx.executor().execute(() -> {
-                if (phase == Phase.IDLE || phase == Phase.HEADERS) {
+                if (answersDue <= 0) {
                     ctx.close();
                 }
             });
@@ -99,6 +100,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         if (checks != null) {
             checks.cancel(false);
         }
+        isInactive = true;
         connections.closed(this);
         if (closing != null) {
             closing.trySuccess();
@@ -191,10 +193,13 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     }
 
     private void becomeIdleAfterTheLastAnswer() {
-        if (answersDue <= 0 && phase == Phase.ANSWER) {
+        if (answersDue > 0 || isInactive) {
+            return;
+        }
+        connections.idle(this);                                  // who has its answer may go, whatever it still owes
+        if (phase == Phase.ANSWER) {
             enter(nextHasBegun ? Phase.HEADERS : Phase.IDLE);
             nextHasBegun = false;
-            connections.idle(this);
         }
     }
 

@@ -22,6 +22,10 @@ public final class ModelTokenizer {
     /** {@link #contextLength} of a model whose files name none. */
     public static final int UNBOUNDED = Integer.MAX_VALUE;
 
+    private static final int PIECE_CHARS = 16 << 10;
+    /** A token that is cut in two may become many; so many do not. */
+    private static final int MOST_AT_A_CUT = 64;
+
     private final NativeTokenizer whole;
     private final NativeTokenizer firstSegment;
     private final NativeTokenizer laterSegment;
@@ -125,6 +129,26 @@ public final class ModelTokenizer {
     /** A number of tokens that the text has at least; takes no time. 1 where the vocabulary tells nothing. */
     public int leastTokens(String text) {
         return Math.ceilDiv(text.length(), maxTokenBytes);         // a UTF-16 unit is a byte or more
+    }
+
+    /**
+     * Whether a text has more tokens than that, by pieces of it and in their memory: an encoding takes some hundred
+     * bytes a token while it is made. May say no to a text that has a few percent more: at a cut, tokens fall apart.
+     */
+    public boolean hasMoreTokensThan(String text, int most) {
+        long tokens = 0;
+        int end;
+        for (int at = 0; at < text.length(); at = end) {
+            end = Math.min(at + PIECE_CHARS, text.length());
+            if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
+                end--;
+            }
+            tokens += encode(RenderedPrompt.trusted(text.substring(at, end))).length - MOST_AT_A_CUT;
+            if (tokens > most) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Most bytes of a text's UTF-8 that one token can stand for, or {@link #UNBOUNDED}. */

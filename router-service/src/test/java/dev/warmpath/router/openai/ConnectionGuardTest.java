@@ -156,6 +156,20 @@ class ConnectionGuardTest extends RunningRouter {
         assertThat(readAnswer(busy)).startsWith("HTTP/1.1 504");
     }
 
+    /** Its answer costs nothing, and the body that it promised never comes. */
+    @Test
+    void who_has_its_answer_and_owes_a_body_makes_room_for_others() throws Exception {
+        List<Socket> owing = new ArrayList<>();
+        for (int i = 0; i < 220; i++) {
+            Socket socket = connectAndWrite("POST /nowhere HTTP/1.1\r\nhost: r\r\ncontent-length: 5\r\n\r\n");
+            assertThat(readAnswer(socket)).startsWith("HTTP/1.1 404");
+            owing.add(socket);
+        }
+        for (int i = 0; i < 5; i++) {
+            assertThat(readAnswer(connectAndWrite(NOWHERE))).startsWith("HTTP/1.1 404");
+        }
+    }
+
     /** By the router's own order: clients have their answers a moment before their connections are idle. */
     @Test
     void whoever_was_idle_longest_makes_room() {

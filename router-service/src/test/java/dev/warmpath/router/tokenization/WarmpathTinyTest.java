@@ -57,6 +57,22 @@ class WarmpathTinyTest {
     }
 
     @Test
+    void a_text_is_known_to_be_too_long_without_being_encoded_whole() {
+        var random = new Random(7);
+        for (int round = 0; round < 20; round++) {
+            var text = new StringBuilder();
+            while (text.length() < 100_000) {
+                text.append(random.nextBoolean() ? " the key" : " \uD83D\uDE80" + Integer.toString(random.nextInt(), 36));
+            }
+            int count = tokenizer.encode(text.toString(), false).length;
+            assertThat(tokenizer.hasMoreTokensThan(text.toString(), count)).isFalse();
+            assertThat(tokenizer.hasMoreTokensThan(text.toString(), count - count / 50)).isTrue();
+        }
+        // to the library 16 MB of this are 5 GB
+        assertThat(tokenizer.hasMoreTokensThan("x7".repeat(8 << 20), 2_048)).isTrue();
+    }
+
+    @Test
     void its_files_say_2048_tokens_of_vocabulary_and_context_and_one_end() {
         assertThat(tokenizer.vocabularySize()).isEqualTo(2048);
         assertThat(tokenizer.contextLength()).isEqualTo(2048);
