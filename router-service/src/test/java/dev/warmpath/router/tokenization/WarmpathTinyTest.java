@@ -62,7 +62,8 @@ class WarmpathTinyTest {
         for (int round = 0; round < 20; round++) {
             var text = new StringBuilder();
             while (text.length() < 100_000) {
-                text.append(random.nextBoolean() ? " the key" : " \uD83D\uDE80" + Integer.toString(random.nextInt(), 36));
+                text.append(random.nextBoolean() ? " the key"
+                        : " \uD83D\uDE80" + Integer.toString(random.nextInt(), 36));
             }
             int count = tokenizer.encode(text.toString(), false).length;
             assertThat(tokenizer.hasMoreTokensThan(text.toString(), count)).isFalse();
