@@ -6,6 +6,7 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.WorkerHandshake;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import java.io.IOException;
 import java.io.InputStream;
@@ -16,6 +17,8 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.NettyPipeline;
@@ -30,19 +33,47 @@ import reactor.netty.resources.LoopResources;
  */
 final class WorkerHttp implements AutoCloseable {
 
+    private static final Logger log = LoggerFactory.getLogger(WorkerHttp.class);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration FILE_READ_TIMEOUT = Duration.ofSeconds(5);
     private static final int MAX_PROBLEM_BYTES = 4096;
 
-    private final LoopResources loops = LoopResources.create("fleetlink", 1, true);
-    private final HttpClient http;
+    private final FleetToken token;
+    private LoopResources loops;
+    private HttpClient http;
+    private boolean closed;
 
     WorkerHttp(FleetToken token) {
-        this.http = HttpClient.newConnection()
+        this.token = token;
+        this.loops = newLoop();
+        this.http = newClient();
+    }
+
+    private static LoopResources newLoop() {
+        return LoopResources.create("fleetlink", 1, true);
+    }
+
+    private HttpClient newClient() {
+        return HttpClient.newConnection()
                 .runOn(loops)
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) CONNECT_TIMEOUT.toMillis())
                 .doOnChannelInit((_, channel, _) ->
                         WorkerHandshake.addTo(channel, NettyPipeline.ReactiveBridge, token));
+    }
+
+    /** A loop that has died of an error serves nobody any more, and every copy of the index would age for ever. */
+    private synchronized HttpClient http() {
+        if (!closed && loop().isShuttingDown()) {
+            log.error("the event loop that reads from workers has died, another one begins");
+            loops.dispose();
+            loops = newLoop();
+            http = newClient();
+        }
+        return http;
+    }
+
+    synchronized EventLoop loop() {
+        return loops.onClient(LoopResources.DEFAULT_NATIVE).next();
     }
 
     /** The worker answered, but not with what was asked for. */
@@ -87,7 +118,7 @@ final class WorkerHttp implements AutoCloseable {
     }
 
     private InputStream get(FleetWorker worker, String path, Duration longestSilence) {
-        Flux<byte[]> body = http.headers(headers -> WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch()))
+        Flux<byte[]> body = http().headers(headers -> WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch()))
                 .get()
                 .uri(worker.baseUrl().resolve(path))
                 .response((response, content) -> response.status().code() == HttpResponseStatus.OK.code()
@@ -118,7 +149,8 @@ final class WorkerHttp implements AutoCloseable {
     }
 
     @Override
-    public void close() {
+    public synchronized void close() {
+        closed = true;
         loops.dispose();
     }
 

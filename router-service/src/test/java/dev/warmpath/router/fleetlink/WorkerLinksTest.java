@@ -219,6 +219,18 @@ class WorkerLinksTest {
         }
     }
 
+    @Test
+    void an_event_loop_that_has_died_is_replaced_by_another_one() throws Exception {
+        FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
+        try (var http = new WorkerHttp(FleetToken.NONE)) {
+            String digest = fake.registration().model().parts().tokenizer();
+            byte[] tokenizer = http.file(worker, digest);
+            http.loop().shutdownGracefully(0, 0, TimeUnit.SECONDS).await();
+
+            assertThat(http.file(worker, digest)).isEqualTo(tokenizer);
+        }
+    }
+
     private Thread startLoading(FleetWorker worker, ExecutorService builders) {
         assertThat(fleet.claimLoading(worker.revision())).isTrue();
         var loading = new ModelLoading(
