@@ -55,8 +55,12 @@ public final class AdmissionControl {
      *              now, so that nobody sends in vain; it is held as the body comes, see {@link Permit#hold}
      * @throws OverloadedException if all places are taken, or too much of the memory
      */
-    public synchronized Permit enter(long bytes) {
-        int limit = maxInFlight.getAsInt();
+    public Permit enter(long bytes) {
+        int limit = maxInFlight.getAsInt();                        // may end leases, and write that to a log that blocks
+        return enter(limit, bytes);
+    }
+
+    private synchronized Permit enter(int limit, long bytes) {
         if (inFlight >= limit) {
             metrics.refusedAtTheDoor(Limit.PLACES);
             throw new OverloadedException(limit + " requests are in flight, which is this router's limit");
