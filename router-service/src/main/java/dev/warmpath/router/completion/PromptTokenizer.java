@@ -19,6 +19,8 @@ public final class PromptTokenizer {
 
     /** Of most languages in most vocabularies; a text with fewer for each token of the context is just encoded. */
     private static final long CHARS_PER_TOKEN = 4;
+    /** Encoded in a moment and in some megabytes, whatever the context. */
+    private static final int SHORT_CHARS = 64 << 10;
 
     private final ComputationPool pool;
     private final RouterMetrics metrics;
@@ -83,7 +85,8 @@ public final class PromptTokenizer {
      */
     private static String notHopeless(String text, ServedModel model, Prompt prompt) {
         int contextLength = model.description().contextLength();
-        if (model.tokenizer().leastTokens(text) > contextLength || text.length() > CHARS_PER_TOKEN * contextLength
+        if (model.tokenizer().leastTokens(text) > contextLength
+                || text.length() > Math.max(SHORT_CHARS, CHARS_PER_TOKEN * contextLength)
                 && model.tokenizer().hasMoreTokensThan(text, contextLength)) {
             throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has more than "
                     + contextLength + " tokens, the model takes " + contextLength

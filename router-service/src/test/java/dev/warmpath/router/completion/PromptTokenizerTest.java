@@ -35,14 +35,28 @@ class PromptTokenizerTest {
     /** The longest token has 15 bytes: 16 tokens cannot hold 241 characters. */
     @Test
     void a_prompt_that_cannot_fit_is_refused_without_tokenizing_it() throws IOException {
-        var tokenizer = new ModelTokenizer(new ModelFiles(Files.readAllBytes(MODEL.resolve("tokenizer.json")),
-                Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));
-        var model = new ServedModel(new ModelDescription("tiny", PARTS.revision(), PARTS, 1_000, 16, 2048),
-                HashSettings.ofBlockSize(16), tokenizer);
+        ServedModel model = tiny(/* contextLength */ 16);
 
         assertThat(tokenize(model, new Prompt.Text("a".repeat(240), false))).hasSizeGreaterThan(16);
         assertHopeless(model, new Prompt.Text("a".repeat(241), false));
         assertHopeless(model, new Prompt.Chat(List.of(new ChatMessage("user", "a".repeat(241), Map.of())), true));
+    }
+
+    /** Its 100,000 tokens might be 6,667, by the longest one. */
+    @Test
+    void a_long_prompt_that_does_not_fit_is_refused_when_a_part_of_it_has_been_counted() throws IOException {
+        ServedModel model = tiny(/* contextLength */ 8_192);
+
+        assertHopeless(model, new Prompt.Text("x7".repeat(50_000), false));
+        assertThat(tokenize(model, new Prompt.Text(" the key".repeat(4_000), false))).hasSizeLessThan(8_192);
+        assertThat(tokenize(model, new Prompt.Text("x7".repeat(30_000), false))).hasSizeGreaterThan(8_192);
+    }
+
+    private static ServedModel tiny(int contextLength) throws IOException {
+        var tokenizer = new ModelTokenizer(new ModelFiles(Files.readAllBytes(MODEL.resolve("tokenizer.json")),
+                Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));
+        return new ServedModel(new ModelDescription("tiny", PARTS.revision(), PARTS, 1_000, contextLength, 2048),
+                HashSettings.ofBlockSize(16), tokenizer);
     }
 
     private int[] tokenize(ServedModel model, Prompt prompt) {
@@ -55,7 +69,8 @@ class PromptTokenizerTest {
         var refusal = catchThrowableOfType(BadRequestException.class, () -> tokenize(model, prompt));
         assertThat(refusal.fault()).isEqualTo(BadRequestException.Fault.CONTEXT_LENGTH_EXCEEDED);
         assertThat(refusal.field()).isEqualTo(prompt.field());
-        assertThat(refusal)
-                .hasMessage("the prompt has more than 16 tokens, the model takes 16 with at least one of the answer");
+        int most = model.description().contextLength();
+        assertThat(refusal).hasMessage("the prompt has more than " + most + " tokens, the model takes " + most
+                + " with at least one of the answer");
     }
 }
