@@ -27,11 +27,11 @@ import java.util.List;
  * the tail, or another still holds y and will release it later yet; the same if it lets go of x by a copy on write, for
  * it keeps y. Keys are lost from the head of the queue only, so x goes before its last y. Only keys behind the settled
  * tokens are withdrawn: their content was to be computed by a step that fails. Who built on it by a hit or a fork
- * computes in that step or a later one, and fails with it; an external load computes in none, so it is refused a hit
- * that is not settled. A hit prefers settled copies, so that settled x is held with settled y and outlives a failure. A
- * fork shares a table from its first block on, and swapping out is a release. A reset forgets what lies in swap space
- * too, or it would be announced again. Hence at every moment the set of keys is closed under "parent of": descendants
- * go first, leaf up.
+ * computes in that step or a later one, and fails with it, and was admitted later, so is withdrawn before; an external
+ * load computes in no step, so it is refused a hit that is not settled. A hit prefers settled copies, so that settled x
+ * is held with settled y and outlives a failure. A fork shares a table from its first block on, and swapping out is a
+ * release. A reset forgets what lies in swap space too, or it would be announced again. Hence at every moment the set
+ * of keys is closed under "parent of": descendants go first, leaf up.
  *
  * <p>A block costs tens of nanoseconds to match, take or release. Errors of use throw and change nothing; "no" (false)
  * changes nothing either, except that a window may have let go of what nobody sees any more. One thread owns an
@@ -185,8 +185,9 @@ public final class KvCacheManager {
 
     /**
      * Takes back what was computed since the last settled step, and its keys: that was never done. To be called for
-     * every sequence of the steps that failed, and each of them then released; or for one that gives back what the step
-     * being made was to do for it, which is then released or swapped out. Does nothing to a sequence without blocks.
+     * every sequence of the steps that failed, the one admitted last first, and each of them then released; or for one
+     * that gives back what the step being made was to do for it, which is then released or swapped out. Does nothing to
+     * a sequence without blocks.
      */
     public void withdraw(TokenSequence sequence) {
         if (sequence.holdsBlocks()) {

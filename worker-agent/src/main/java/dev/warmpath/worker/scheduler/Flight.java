@@ -5,6 +5,7 @@ import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.SequenceState.Failed;
 import dev.warmpath.worker.scheduler.SequenceState.Finished;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 
 /**
@@ -163,13 +164,19 @@ final class Flight {
         return failed;
     }
 
-    /** All of them before any block is released: without a key it is reused first. The last ones given go first. */
+    /**
+     * All of them before any block is released: without a key it is reused first. Whoever was admitted last goes first
+     * and whole, since only a later one builds on what a sequence is still to compute: so keys go leaf up.
+     */
     private void withdrawKeys() {
-        for (int age = count - 1; age >= 0; age--) {
-            ScheduledBatch batch = get(age);
-            for (int entry = batch.size() - 1; entry >= 0; entry--) {
-                cache.withdraw(batch.sequence(entry).tokens());
+        var admitted = new LinkedHashSet<Sequence>();
+        for (int age = 0; age < count; age++) {
+            for (int entry = 0; entry < get(age).size(); entry++) {
+                admitted.add(get(age).sequence(entry));
             }
+        }
+        for (Sequence sequence : admitted.reversed()) {
+            cache.withdraw(sequence.tokens());
         }
     }
 

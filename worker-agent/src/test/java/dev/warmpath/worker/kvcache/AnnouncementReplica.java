@@ -37,7 +37,9 @@ final class AnnouncementReplica {
                 case BlockChange.Cleared() -> announced.clear();
                 case BlockChange.Removed(var medium, var keys) -> {
                     for (long key : keys) {
-                        require(announced.remove(textByKey.get(key)), "removed what was there");
+                        long text = textByKey.get(key);
+                        require(announced.remove(text), "removed what was there");
+                        require(announced.stream().noneMatch(each -> parentText.get(each) == text), "child first");
                     }
                 }
                 case BlockChange.Stored(var medium, var keys) -> {

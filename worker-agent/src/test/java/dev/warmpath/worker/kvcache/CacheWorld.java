@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -473,27 +474,21 @@ final class CacheWorld {
         }
         inFlight.add(step);
         step = new Step();
-        var failed = new ArrayList<Live>();
+        var failed = new LinkedHashSet<Live>();
+        inFlight.forEach(each -> each.entries.forEach(entry -> failed.add(entry.live)));
         while (!inFlight.isEmpty()) {
             Step last = inFlight.removeLast();
             last.copiedTo.forEach(device::spoilBlock);
             for (Entry entry : last.entries.reversed()) {
                 device.spoil(entry.live.sequence, entry.from, entry.to);
-                if (!failed.contains(entry.live)) {
-                    failed.add(entry.live);
-                }
             }
             for (Live each : last.swappedOut) {
                 cache.dropSwapped(each.sequence);
                 model.dropSwapped(each.holder);
             }
         }
-        for (Live each : failed) {
-            withdraw(each);
-        }
-        for (Live each : failed) {
-            release(each);
-        }
+        failed.reversed().forEach(this::withdraw);
+        failed.reversed().forEach(this::release);
     }
 
     private void withdraw(Live each) {

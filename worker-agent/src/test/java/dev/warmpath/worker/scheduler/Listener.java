@@ -12,9 +12,11 @@ import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Who hears the announcements, and knows all that was ever asked: its set of keys must be the blocks that the device
@@ -30,6 +32,7 @@ final class Listener {
     private final KeySet announced = new KeySet();
     private final Map<TokenSequence, Known> known = new IdentityHashMap<>();
     private final Map<Long, Prefix> prefixes = new HashMap<>();
+    private final Map<Long, Set<Long>> children = new HashMap<>();
     private long heard;
 
     /** The tokens of one sequence, written down again. */
@@ -66,14 +69,49 @@ final class Listener {
         one.chain.extend(one.probe.tokens(), one.probe.tokenCount());
         for (int index = before; index < one.chain.blockCount(); index++) {
             prefixes.putIfAbsent(one.chain.key(index), new Prefix(one, index + 1));
+            if (index > 0) {
+                children.computeIfAbsent(one.chain.key(index - 1), _ -> new HashSet<>()).add(one.chain.key(index));
+            }
         }
     }
 
+    /** Key by key: none goes before its children, none comes before its parent. */
     void hear(List<BlockChange> changes) {
-        changes.forEach(announced::apply);
+        for (BlockChange change : changes) {
+            switch (change) {
+                case BlockChange.Cleared() -> announced.clear();
+                case BlockChange.Removed(var _, var keys) -> {
+                    for (long key : keys) {
+                        remove(key);
+                    }
+                }
+                case BlockChange.Stored(var _, var keys) -> {
+                    for (long key : keys) {
+                        assertThat(announced.add(key)).as("stored was not there").isTrue();
+                        requireParent(key);
+                    }
+                }
+            }
+        }
         heard += changes.size();
         assertThat(announced.size()).as("announced keys").isEqualTo(cache.announcedCount());
         assertThat(announced.digest()).as("digest of announced keys").isEqualTo(cache.announcedDigest());
+    }
+
+    private void remove(long key) {
+        assertThat(announced.remove(key)).as("removed was there").isTrue();
+        for (long child : children.getOrDefault(key, Set.of())) {
+            if (announced.contains(child)) {
+                throw new AssertionError("removed while a child is announced: " + prefixes.get(child));
+            }
+        }
+    }
+
+    private void requireParent(long key) {
+        Prefix prefix = prefixes.get(key);
+        if (prefix == null || prefix.blocks > 1 && !announced.contains(prefix.known.chain.key(prefix.blocks - 2))) {
+            throw new AssertionError("announced but not reachable: " + prefix);
+        }
     }
 
     long heard() {
@@ -88,10 +126,7 @@ final class Listener {
     void requireClosed() {
         assertThat(announces || announced.size() == 0).as("nothing to announce").isTrue();
         for (long key : announced.toArray()) {
-            Prefix prefix = prefixes.get(key);
-            if (prefix == null || prefix.blocks > 1 && !announced.contains(prefix.known.chain.key(prefix.blocks - 2))) {
-                throw new AssertionError("announced but not reachable: " + prefix);
-            }
+            requireParent(key);
         }
     }
 

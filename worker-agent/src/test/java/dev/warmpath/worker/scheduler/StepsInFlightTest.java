@@ -8,6 +8,11 @@ import static dev.warmpath.worker.scheduler.SchedulerWorld.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.StopConditions;
@@ -159,6 +164,30 @@ class StepsInFlightTest {
         assertThat(world.cache.freeBlocks()).isEqualTo(19);
         assertThat(world.scheduler.isIdle()).isTrue();
         assertThatIllegalStateException().isThrownBy(() -> world.scheduler.fail("again"));
+    }
+
+    @Test
+    void whoever_was_admitted_last_gives_its_keys_up_first_in_whichever_batches_it_was() {
+        var world = new SchedulerWorld(ASYNC, 11, 4, 32);
+        world.submit(/* maxTokens */ 1, prompt(0, 9));
+        world.step();
+        world.submit(/* maxTokens */ 1, prompt(1000, 29));
+        world.step();
+        world.cache.drainChanges();
+
+        world.submit(prompt(2000, 14));
+        world.submit(prompt(0, 7));
+        world.submit(/* maxTokens */ 1, prompt(0, 9));
+        assertThat(world.schedule()).as("c evicts x and p, a stores p again, b hits it and stores x")
+                .containsExactly(14, 7, 5);
+        assertThat(world.schedule()).as("c and a go on, b has all that it asked for").containsExactly(1, 1);
+        world.scheduler.fail("device lost");
+
+        BlockHashChain evicted = chain(prompt(1000, 28));
+        long p = chain(prompt(0, 8)).key(0);
+        long x = chain(prompt(0, 8)).key(1);
+        assertThat(world.cache.drainChanges()).containsExactly(new BlockChange.Removed(Medium.DEVICE, new long[] {
+                evicted.key(6), evicted.key(5), evicted.key(4), evicted.key(3), evicted.key(2), x, p}));
     }
 
     @Test
@@ -330,5 +359,11 @@ class StepsInFlightTest {
         assertThat(one.completionTokens()).isEqualTo(10);
         assertThat(table(one)).isEmpty();
         assertThat(world.scheduler.isIdle()).isTrue();
+    }
+
+    private static BlockHashChain chain(int[] tokens) {
+        var chain = new BlockHashChain(HashSettings.ofBlockSize(4), ExtraKeys.NONE);
+        chain.extend(tokens, tokens.length);
+        return chain;
     }
 }
