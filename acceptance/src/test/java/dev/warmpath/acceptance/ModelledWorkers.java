@@ -32,6 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -47,8 +48,8 @@ import tools.jackson.databind.json.JsonMapper;
  * the real protocol on real ports; its model's text files are those of {@code warmpath-tiny}. Prints a line whenever a
  * router does not know a worker any more.
  *
- * <p>Arguments: the router's management URL, the first port, number of workers, sequences each, prompt tokens a second,
- * milliseconds a token.
+ * <p>Arguments: the routers' management URLs with commas between them, the first port, number of workers, sequences
+ * each, prompt tokens a second, milliseconds a token.
  */
 final class ModelledWorkers {
 
@@ -64,8 +65,9 @@ final class ModelledWorkers {
 
     public static void main(String[] args) throws Exception {
         ModelDescription model = model(LocalFleet.ROOT.resolve("models").resolve(LocalFleet.MODEL));
+        List<URI> routers = Stream.of(args[0].split(",")).map(URI::create).toList();
         for (int i = 0; i < Integer.parseInt(args[2]); i++) {
-            new Worker("modelled-" + i, Integer.parseInt(args[1]) + i, URI.create(args[0]), model,
+            new Worker("modelled-" + i, Integer.parseInt(args[1]) + i, routers, model,
                     Integer.parseInt(args[3]), Integer.parseInt(args[4]), Integer.parseInt(args[5])).start();
         }
         while (System.in.read() >= 0) {                            // whoever started this holds the other end
@@ -104,7 +106,7 @@ final class ModelledWorkers {
 
         private final String id;
         private final int port;
-        private final URI router;
+        private final List<URI> routers;
         private final ModelDescription model;
         private final int sequences;
         private final int promptTokensPerSecond;
@@ -112,13 +114,12 @@ final class ModelledWorkers {
         private final ArrayDeque<Sequence> waiting = new ArrayDeque<>();
         private int running;
         private long prefillEndNanos = System.nanoTime();
-        private boolean registered;
 
-        Worker(String id, int port, URI router, ModelDescription model, int sequences, int promptTokensPerSecond,
+        Worker(String id, int port, List<URI> routers, ModelDescription model, int sequences, int promptTokensPerSecond,
                 int millisPerToken) {
             this.id = id;
             this.port = port;
-            this.router = router;
+            this.routers = routers;
             this.model = model;
             this.sequences = sequences;
             this.promptTokensPerSecond = promptTokensPerSecond;
@@ -132,7 +133,7 @@ final class ModelledWorkers {
                             .get(Protocol.EVENTS_PATH, (_, response) -> events(response))
                             .get(Protocol.FILES_PATH + "{sha256}", ModelledWorkers::file))
                     .bindNow();
-            Thread.ofVirtual().name(id).start(this::beat);
+            routers.forEach(router -> Thread.ofVirtual().name(id).start(() -> beat(router)));
         }
 
         private Publisher<Void> events(HttpServerResponse response) {
@@ -198,14 +199,15 @@ final class ModelledWorkers {
             return new Heartbeat(id, 1, running, waiting.size(), BLOCKS, 0, 0, 0, 0);
         }
 
-        private void beat() {
+        private void beat(URI router) {
+            boolean registered = false;
             while (true) {
                 try {
                     if (!registered) {
                         var registration = new Registration(Protocol.VERSION, id, 1,
                                 URI.create("http://127.0.0.1:" + port), model, BLOCKS, sequences, true);
-                        registered = send(Protocol.REGISTRATIONS_PATH, registration) == 204;
-                    } else if (send(Protocol.HEARTBEATS_PATH, heartbeat()) == 404) {
+                        registered = send(router, Protocol.REGISTRATIONS_PATH, registration) == 204;
+                    } else if (send(router, Protocol.HEARTBEATS_PATH, heartbeat()) == 404) {
                         System.out.println(LEASE_LOST + " " + id);
                         registered = false;
                         continue;
@@ -219,7 +221,7 @@ final class ModelledWorkers {
             }
         }
 
-        private int send(String path, Object body) throws IOException, InterruptedException {
+        private int send(URI router, String path, Object body) throws IOException, InterruptedException {
             return HTTP.send(HttpRequest.newBuilder(router.resolve(path)).timeout(HEARTBEAT_TIMEOUT)
                     .header("content-type", "application/json")
                     .POST(HttpRequest.BodyPublishers.ofString(JSON.writeValueAsString(body))).build(),

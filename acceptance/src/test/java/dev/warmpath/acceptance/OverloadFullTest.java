@@ -29,9 +29,11 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A real router before modelled workers of a known capacity, in open loop: requests come when they come, whether others
+ * Real routers before modelled workers of a known capacity, in open loop: requests come when they come, whether others
  * are answered or not. Counts and ratios are asserted, times are printed. System property {@code overload.seconds}: how
  * long each phase lasts, 60 unless set. {@code benchmarks/results/overload.md} has a table.
  */
@@ -42,12 +44,12 @@ class OverloadFullTest {
     private static final int PROMPT_TOKENS = 250;
     private static final Path WORKER_LOG = Path.of("target", "modelled-workers.log");
 
-    private final LocalFleet fleet = LocalFleet.start(1, 0, List.of(), List.of());
     private final HttpClient http = HttpClient.newHttpClient();
     private final SplittableRandom random = new SplittableRandom(20261122);
     private final Queue<Outcome> outcomes = new ConcurrentLinkedQueue<>();
     private final AtomicInteger open = new AtomicInteger();
     private final AtomicInteger begun = new AtomicInteger();
+    private LocalFleet fleet;
     private Process workers;
 
     /** @param firstNanos until the first text; 0 = none came. @param status 200 only if the answer has its end */
@@ -59,13 +61,16 @@ class OverloadFullTest {
             workers.getOutputStream().close();
             workers.waitFor();
         }
-        fleet.close();
+        if (fleet != null) {
+            fleet.close();
+        }
     }
 
     /** Four workers, 8 sequences each, 20 to 60 tokens 100 ms apart behind 250 ms of prompt: 7.5 answers a second. */
-    @Test
-    void five_times_the_capacity_costs_refusals_and_no_answers_no_leases_and_no_memory() throws Exception {
-        startWorkers(4, 8, 1_000, 100);
+    @ParameterizedTest(name = "{0} routers")
+    @ValueSource(ints = {1, 4})
+    void five_times_the_capacity_costs_refusals_and_no_answers_no_leases_and_no_memory(int routers) throws Exception {
+        start(routers, 4, 8, 1_000, 100);
         double capacity = 4 * 8 / 4.25;
         double[] load = {0.9, 3, 5, 0.9};
         long[] heap = new long[load.length];
@@ -76,8 +81,8 @@ class OverloadFullTest {
         }
         Await.until("all requests have ended", () -> open.get() == 0);
         for (int phase = 0; phase < load.length; phase++) {
-            System.out.printf("phase %d, %.1f x capacity: %s, heap %d KiB%n", phase, load[phase], summary(phase),
-                    heap[phase] >> 10);
+            System.out.printf("%d routers, phase %d, %.1f x capacity: %s, heap %d KiB%n", routers, phase, load[phase],
+                    summary(phase), heap[phase] >> 10);
         }
         System.out.println("answers a second: " + IntStream.range(0, load.length)
                 .mapToObj(phase -> "%.2f".formatted(answeredPerSecond(phase))).toList());
@@ -95,7 +100,7 @@ class OverloadFullTest {
     /** Eight workers, 400 sequences each, a token each 200 ms: 15,000 tokens a second at most. */
     @Test
     void three_thousand_slow_streams_lose_no_lease_and_none_is_answered_with_an_error() throws Exception {
-        startWorkers(8, 400, 1_000_000, 200);
+        start(1, 8, 400, 1_000_000, 200);
         int streams = 3_000;
         for (int i = 0; i < streams; i++) {
             send(0, 16, 150);
@@ -111,7 +116,7 @@ class OverloadFullTest {
 
     @Test
     void a_router_that_stood_still_for_eight_seconds_finds_its_leases_as_it_left_them() throws Exception {
-        startWorkers(2, 8, 1_000, 100);
+        start(1, 2, 8, 1_000, 100);
         for (int i = 0; i < 8; i++) {
             send(0, PROMPT_TOKENS, 40);
         }
@@ -133,7 +138,7 @@ class OverloadFullTest {
     /** Stopped for 150 ms two or three times a second, as by a collector or a machine that has others to serve. */
     @Test
     void a_router_that_is_held_up_now_and_then_moves_and_breaks_none_of_700_streams() throws Exception {
-        startWorkers(4, 200, 1_000_000, 200);
+        start(1, 4, 200, 1_000_000, 200);
         int streams = 2_800;
         int holds = 0;
         int sent = 0;
@@ -190,7 +195,8 @@ class OverloadFullTest {
     private void send(int phase, int promptTokens, int maxTokens) {
         String prompt = IntStream.range(0, promptTokens).mapToObj(_ -> Integer.toString(random.nextInt(2_000)))
                 .collect(Collectors.joining(","));
-        HttpRequest request = HttpRequest.newBuilder(fleet.gateway().uri("/v1/completions"))
+        Gateway router = fleet.gateways().get(random.nextInt(fleet.gateways().size()));
+        HttpRequest request = HttpRequest.newBuilder(router.uri("/v1/completions"))
                 .header("content-type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofString("{\"model\":\"" + LocalFleet.MODEL + "\",\"stream\":true,"
                         + "\"ignore_eos\":true,\"max_tokens\":" + maxTokens + ",\"prompt\":[" + prompt + "]}"))
@@ -275,19 +281,22 @@ class OverloadFullTest {
 
     // ---- processes
 
-    private void startWorkers(int count, int sequences, int promptTokensPerSecond, int millisPerToken)
+    private void start(int routers, int count, int sequences, int promptTokensPerSecond, int millisPerToken)
             throws IOException {
+        fleet = LocalFleet.start(routers, 0, List.of(), List.of());
         Files.deleteIfExists(WORKER_LOG);
         int port = LocalFleet.freePortRange(1, count) + 1;
+        String managements = IntStream.rangeClosed(1, routers)
+                .mapToObj(router -> fleet.routerManagement(router).toString()).collect(Collectors.joining(","));
         workers = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m",
                 "-cp", System.getProperty("java.class.path"), ModelledWorkers.class.getName(),
-                fleet.workerManagement(0).toString(), Integer.toString(port), Integer.toString(count),
+                managements, Integer.toString(port), Integer.toString(count),
                 Integer.toString(sequences), Integer.toString(promptTokensPerSecond), Integer.toString(millisPerToken))
                 .redirectErrorStream(true).redirectOutput(WORKER_LOG.toFile()).start();
         Await.until("the modelled workers are ready", () -> {
             assertThat(workers.isAlive()).as("see " + WORKER_LOG.toAbsolutePath()).isTrue();
-            return fleet.gateway().readyWorkers().size() == count;
+            return fleet.gateways().stream().allMatch(router -> router.readyWorkers().size() == count);
         });
     }
 
