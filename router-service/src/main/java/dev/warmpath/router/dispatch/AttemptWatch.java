@@ -8,7 +8,6 @@ import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import dev.warmpath.router.fleet.WorkerHealth;
-import dev.warmpath.router.routing.CandidateTerms;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
@@ -41,9 +40,8 @@ final class AttemptWatch {
 
     AttemptWatch(Placed placed, LongSupplier nanoTime) {
         this.health = placed.worker().health();
-        CandidateTerms chosen = placed.decision().chosen();
-        this.workTokens = chosen.workTokens();
-        this.promisedTokens = chosen.candidate().promisedBlocks() * placed.worker().blockSize();
+        this.workTokens = placed.decision().workTokens();
+        this.promisedTokens = placed.decision().chosen().candidate().promisedBlocks() * placed.worker().blockSize();
         this.nanoTime = nanoTime;
     }
 

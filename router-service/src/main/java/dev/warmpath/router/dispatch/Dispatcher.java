@@ -129,9 +129,9 @@ public final class Dispatcher {
         /** The last one that can be asked gets all the time there is: a late answer is better than none. */
         private Duration deadline(Placed placed) {
             boolean last = triedWorkerIds.size() >= properties.maxAttempts()
-                    || placed.decision().candidates().size() == 1;
+                    || placed.decision().snapshot().candidateCount() == 1;
             return last ? properties.firstTokenTimeout() : FirstTokenDeadline.of(
-                    placed.worker().health().expectedFirstTokenNanos(placed.decision().chosen().workTokens()),
+                    placed.worker().health().expectedFirstTokenNanos(placed.decision().workTokens()),
                     properties.leastFirstTokenTimeout(), properties.firstTokenTimeout());
         }
 

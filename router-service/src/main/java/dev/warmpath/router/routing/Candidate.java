@@ -34,4 +34,36 @@ public record Candidate(
         IndexGrade grade,
         HealthState health,
         double failureShare,
-        int promisedBlocks) {}
+        int promisedBlocks) {
+
+    /** A running request adds a row to every step that the prompt takes, and most prompts take one or two. */
+    private static final long TOKENS_PER_REQUEST = 2;
+    /** A short answer's worth of steps: how long a full worker takes to free a slot. */
+    private static final long TOKENS_PER_MISSING_SLOT = 512;
+
+    /** Tokens of the prompt that it would have to compute. */
+    public long uncachedTokens(RouteQuery query) {
+        return query.promptTokens() - (long) matchedBlocks * query.blockSize();
+    }
+
+    /** What sharing every step with the running requests costs, in uncached tokens. */
+    public long requestTokens() {
+        return TOKENS_PER_REQUEST * requests;
+    }
+
+    /** What waiting for a free sequence slot costs, in uncached tokens. */
+    public long slotTokens() {
+        return TOKENS_PER_MISSING_SLOT * Math.max(0, requests + 1 - maxSequences);
+    }
+
+    /** What waiting until enough blocks are free costs, in uncached tokens. */
+    public long memoryTokens(RouteQuery query) {
+        long needed = Math.ceilDiv(query.promptTokens(), query.blockSize()) - sharedBlocks;
+        return query.blockSize() * Math.max(0, usedBlocks + needed - blockCount);
+    }
+
+    /** What the first token waits for, in uncached prompt tokens: those before the request, and its own. */
+    public long workTokens(RouteQuery query) {
+        return uncachedTokens(query) + pendingTokens + requestTokens() + slotTokens() + memoryTokens(query);
+    }
+}

@@ -153,11 +153,16 @@ public final class RequestRouter {
             var settings = model.hashSettings();
             return new Prompt(chain, tokens, settings.blockSize(), settings.reusableBlocks(tokens));
         }
+
+        RouteQuery query() {
+            return new RouteQuery(tokens, blockSize);
+        }
     }
 
     private synchronized Routed explain(Prompt prompt, List<FleetWorker> workers, PrefixMatch match) {
-        return policy.choose(prompt.tokens(), prompt.blockSize(),
-                candidates(prompt, workers, match, nanoTime.getAsLong()));
+        RouteQuery query = prompt.query();
+        Choice choice = policy.choose(query, candidates(prompt, workers, match, nanoTime.getAsLong()));
+        return routed(choice, RouteSnapshot.whole(query, choice));
     }
 
     private synchronized RouteResult place(
@@ -169,15 +174,22 @@ public final class RequestRouter {
         }
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         FleetWorker tried = mayBeTrial ? dueForTrial(workers, candidates, now) : null;
-        Routed routed = tried == null ? policy.choose(prompt.tokens(), prompt.blockSize(), candidates)
-                : policy.tryOut(prompt.tokens(), prompt.blockSize(), candidates, tried.id());
-        FleetWorker worker = workers.stream().filter(each -> each.id().equals(routed.workerId())).findFirst()
-                .orElseThrow();
+        RouteQuery query = prompt.query();
+        Choice choice = policy.choose(query, candidates);
+        if (tried != null) {
+            choice = choice.tryOut(workers.indexOf(tried));
+        }
+        Routed routed = routed(choice, RouteSnapshot.bounded(query, choice));
+        FleetWorker worker = workers.get(choice.chosen());
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
         WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.tokens(), routed.cachedTokens(), hasSlot,
                 decisions, now);
         return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
+    }
+
+    private static Routed routed(Choice choice, RouteSnapshot snapshot) {
+        return new Routed(choice.costs().get(choice.chosen()), choice.reason(), snapshot);
     }
 
     /**
@@ -208,7 +220,7 @@ public final class RequestRouter {
         return due;
     }
 
-    /** Reads the books and changes nothing in them. */
+    /** In the order of the workers. Reads the books and changes nothing in them. */
     private List<Candidate> candidates(Prompt prompt, List<FleetWorker> workers, PrefixMatch match, long now) {
         List<Candidate> candidates = new ArrayList<>(workers.size());
         for (FleetWorker worker : workers) {

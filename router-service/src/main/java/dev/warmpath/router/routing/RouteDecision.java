@@ -1,45 +1,35 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.fleet.IndexGrade;
-import java.util.List;
-
 /** Where a request goes, and why. */
 public sealed interface RouteDecision {
 
-    /** Every worker that could have been chosen with its terms; empty if there was none. */
-    List<CandidateTerms> candidates();
-
     /**
-     * @param workerId      the chosen one
-     * @param matchedBlocks leading blocks that it will find in its cache
-     * @param cachedTokens  the same in tokens: what its answer should report as cached
+     * @param chosen   the worker, and what it costs
+     * @param snapshot what the choice was made from
      */
-    record Routed(String workerId, int matchedBlocks, int cachedTokens, RouteReason reason,
-            List<CandidateTerms> candidates) implements RouteDecision {
+    record Routed(CandidateCost chosen, RouteReason reason, RouteSnapshot snapshot) implements RouteDecision {
 
-        /** The terms of the chosen one. */
-        public CandidateTerms chosen() {
-            return candidates.stream().filter(each -> each.candidate().workerId().equals(workerId)).findFirst()
-                    .orElseThrow();
+        public String workerId() {
+            return chosen.candidate().workerId();
         }
 
-        /** The worst of the candidates': had the index known more of that one, it might have been chosen. */
-        public IndexGrade indexGrade() {
-            IndexGrade worst = IndexGrade.EXACT;
-            for (CandidateTerms each : candidates) {
-                IndexGrade grade = each.candidate().grade();
-                worst = grade.compareTo(worst) > 0 ? grade : worst;
-            }
-            return worst;
+        /** Leading blocks that it will find in its cache. */
+        public int matchedBlocks() {
+            return chosen.candidate().matchedBlocks();
         }
-    }
 
-    record NoWorker(NoWorkerReason reason) implements RouteDecision {
-        @Override
-        public List<CandidateTerms> candidates() {
-            return List.of();
+        /** The same in tokens: what its answer should report as cached. */
+        public int cachedTokens() {
+            return matchedBlocks() * snapshot.query().blockSize();
+        }
+
+        /** What the first token waits for, see {@link Candidate#workTokens}. */
+        public long workTokens() {
+            return chosen.candidate().workTokens(snapshot.query());
         }
     }
+
+    record NoWorker(NoWorkerReason reason) implements RouteDecision {}
 
     /** Why nobody could be chosen. */
     enum NoWorkerReason {

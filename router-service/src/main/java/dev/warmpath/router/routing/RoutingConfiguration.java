@@ -11,6 +11,6 @@ class RoutingConfiguration {
 
     @Bean
     RequestRouter requestRouter(Fleet fleet, PrefixIndex index) {
-        return new RequestRouter(fleet, index, new RoutingPolicy(), System::nanoTime);
+        return new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime);
     }
 }

@@ -1,8 +1,9 @@
 /**
- * The decision: which worker gives the first token soonest. {@link dev.warmpath.router.routing.RoutingPolicy} is pure,
- * candidates in, decision with every term out; {@link dev.warmpath.router.routing.RequestRouter} puts the candidates
- * together from the fleet, the index and the requests that this router has in flight, and reserves the winner's place.
- * <p>Uses {@code fleet}, {@code prefix} and {@code protocol}. Used by {@code completion}.
+ * The decision: which worker gives the first token soonest. A {@link dev.warmpath.router.routing.RoutingPolicy} is pure,
+ * candidates in, {@link dev.warmpath.router.routing.Choice} with every term out;
+ * {@link dev.warmpath.router.routing.RequestRouter} puts the candidates together from the fleet, the index and the
+ * requests that this router has in flight, and reserves the winner's place.
+ * <p>Uses {@code fleet}, {@code prefix} and {@code protocol}. Used by {@code completion}, {@code dispatch}, {@code admission} and {@code openai}.
  */
 @NullMarked
 package dev.warmpath.router.routing;

@@ -331,11 +331,11 @@ class AnswersTest extends RunningRouter {
         assertThat(explained.path("index_grade").asString()).isEqualTo("exact");
         assertThat(explained.path("candidates").size()).isEqualTo(2);
         assertThat(explained.path("candidates").path(1).path("grade").asString()).isEqualTo("exact");
-        assertThat(explained.path("candidates").path(0).path("uncached_tokens").asInt()).isEqualTo(12);
-        assertThat(explained.path("candidates").path(1).path("uncached_tokens").asInt()).isEqualTo(4);
+        assertThat(explained.path("candidates").path(0).path("terms").path("uncached").asInt()).isEqualTo(12);
+        assertThat(explained.path("candidates").path(1).path("terms").path("uncached").asInt()).isEqualTo(4);
         for (JsonNode candidate : explained.path("candidates")) {
-            assertThat(Stream.of("uncached", "delay", "pending", "request", "slot", "memory")
-                    .mapToLong(term -> candidate.required(term + "_tokens").asLong()).sum())
+            assertThat(Stream.of("uncached", "delay", "pending", "requests", "slots", "memory", "failures")
+                    .mapToLong(term -> candidate.path("terms").required(term).asLong()).sum())
                     .isEqualTo(candidate.path("cost").asLong());
         }
         assertThat(warm.requests()).hasSize(1);

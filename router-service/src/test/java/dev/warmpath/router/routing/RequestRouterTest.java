@@ -44,7 +44,7 @@ class RequestRouterTest {
     private long now;
     private final PrefixIndex index = new PrefixIndex();
     private final Fleet fleet = new Fleet(index, CHECK, Duration.ofDays(1), 10, () -> now, _ -> false);
-    private final RequestRouter router = new RequestRouter(fleet, index, new RoutingPolicy(), () -> now);
+    private final RequestRouter router = new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> now);
     private final Map<FleetWorker, KeySet> announced = new HashMap<>();
     private final Random random = new Random(11);
     private FleetWorker a;
@@ -225,22 +225,22 @@ class RequestRouterTest {
         finish(place(after, Set.of("b")));
 
         now += 2_000_000_000L;
-        assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.EXACT);
+        assertThat(explain(before).snapshot().indexGrade()).isEqualTo(IndexGrade.EXACT);
         now++;
-        assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.HISTORY);
+        assertThat(explain(before).snapshot().indexGrade()).isEqualTo(IndexGrade.HISTORY);
         assertThat(explain(before).matchedBlocks()).isEqualTo(6);
         now += 27_999_999_999L;
-        assertThat(explain(after).indexGrade()).isEqualTo(IndexGrade.HISTORY);
+        assertThat(explain(after).snapshot().indexGrade()).isEqualTo(IndexGrade.HISTORY);
         assertThat(explain(after).matchedBlocks()).isEqualTo(6);
         now++;
-        assertThat(explain(after).indexGrade()).isEqualTo(IndexGrade.LOAD);
+        assertThat(explain(after).snapshot().indexGrade()).isEqualTo(IndexGrade.LOAD);
         assertThat(explain(before).matchedBlocks()).isZero();
         assertThat(explain(after).matchedBlocks()).isZero();
         assertThat(terms("b").candidate().grade()).isEqualTo(IndexGrade.EXACT);
 
         compute(a, randomTokens(16));
         compute(a, randomTokens(16));
-        assertThat(explain(before).indexGrade()).isEqualTo(IndexGrade.EXACT);
+        assertThat(explain(before).snapshot().indexGrade()).isEqualTo(IndexGrade.EXACT);
         assertThat(explain(before).matchedBlocks()).isEqualTo(6);
         assertThat(explain(after).matchedBlocks()).isZero();       // the worker does not announce it: it was evicted
     }
@@ -347,7 +347,7 @@ class RequestRouterTest {
         }
         assertThat(trials).containsExactly(0, 100, 200);
         assertThat(a.health().state(now)).isEqualTo(HealthState.HEALTHY);
-        assertThat(place(randomTokens(100)).decision().candidates()).hasSize(2);
+        assertThat(place(randomTokens(100)).decision().snapshot().candidates()).hasSize(2);
     }
 
     @Test
@@ -559,8 +559,8 @@ class RequestRouterTest {
         return (Routed) router.explain(model, chain(tokens), tokens.length);
     }
 
-    private CandidateTerms terms(String workerId) {
-        return explain(new int[] {1}).candidates().stream()
+    private CandidateCost terms(String workerId) {
+        return explain(new int[] {1}).snapshot().candidates().stream()
                 .filter(terms -> terms.candidate().workerId().equals(workerId)).findFirst().orElseThrow();
     }
 

@@ -210,7 +210,7 @@ final class SimulatedFleet {
         private final Fleet fleet =
                 new Fleet(index, CHECK, Duration.ofDays(1), WORKERS, () -> millis * 1_000_000, _ -> false);
         private final RequestRouter router =
-                new RequestRouter(fleet, index, new RoutingPolicy(), () -> millis * 1_000_000);
+                new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> millis * 1_000_000);
         private final Map<String, FleetWorker> members = new HashMap<>();
         private final ServedModel model;
 

@@ -8,10 +8,10 @@ import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class RoutingPolicyTest {
+class ExpectedFirstTokenTest {
 
     private static final int BLOCK_SIZE = 16;
-    private final RoutingPolicy policy = new RoutingPolicy();
+    private final RoutingPolicy policy = new ExpectedFirstToken();
 
     @Test
     void the_worker_with_the_prefix_wins_among_idle_ones() {
@@ -21,7 +21,7 @@ class RoutingPolicyTest {
         assertThat(routed.matchedBlocks()).isEqualTo(3);
         assertThat(routed.cachedTokens()).isEqualTo(48);
         assertThat(routed.reason()).isEqualTo(RouteReason.PREFIX);
-        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(200L, 104L);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(200L, 104L);
     }
 
     @Test
@@ -55,7 +55,7 @@ class RoutingPolicyTest {
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
         assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
-        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(1_034L, 256L);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_034L, 256L);
     }
 
     /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
@@ -68,7 +68,7 @@ class RoutingPolicyTest {
         var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
-        assertThat(routed.candidates().getFirst().cost()).isEqualTo(200 + 200 + 16 + 512);
+        assertThat(routed.snapshot().candidates().getFirst().cost()).isEqualTo(200 + 200 + 16 + 512);
     }
 
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
@@ -77,9 +77,9 @@ class RoutingPolicyTest {
         var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0,
                 IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
-        CandidateTerms terms = choose(320, tight, idle("cold", 0, 1)).candidates().getFirst();
-        assertThat(terms.memoryTokens()).isEqualTo(96);
-        assertThat(terms.cost()).isEqualTo(240 + 240 + 2 + 96);
+        CandidateCost cost = choose(320, tight, idle("cold", 0, 1)).snapshot().candidates().getFirst();
+        assertThat(cost.terms().get("memory")).isEqualTo(96);
+        assertThat(cost.cost()).isEqualTo(240 + 240 + 2 + 96);
     }
 
     @Test
@@ -97,8 +97,8 @@ class RoutingPolicyTest {
 
         Routed routed = choose(100, failed, idle("well", 0, 9));
         assertThat(routed.workerId()).isEqualTo("well");
-        assertThat(routed.candidates()).extracting(CandidateTerms::cost).containsExactly(405L, 200L);
-        assertThat(routed.candidates().getFirst().failureTokens()).isEqualTo(205);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(405L, 200L);
+        assertThat(routed.snapshot().candidates().getFirst().terms().get("failures")).isEqualTo(205);
         assertThat(choose(1_000, warm, idle("well", 0, 9)).workerId()).isEqualTo("warm");
     }
 
@@ -109,7 +109,7 @@ class RoutingPolicyTest {
 
         assertThat(routed.workerId()).isEqualTo("well");
         assertThat(routed.reason()).isEqualTo(RouteReason.ONLY_ONE);
-        assertThat(routed.candidates()).hasSize(3);
+        assertThat(routed.snapshot().candidates()).hasSize(3);
     }
 
     @Test
@@ -127,7 +127,9 @@ class RoutingPolicyTest {
     }
 
     private Routed choose(int promptTokens, Candidate... candidates) {
-        return policy.choose(promptTokens, BLOCK_SIZE, List.of(candidates));
+        var query = new RouteQuery(promptTokens, BLOCK_SIZE);
+        Choice choice = policy.choose(query, List.of(candidates));
+        return new Routed(choice.costs().get(choice.chosen()), choice.reason(), RouteSnapshot.whole(query, choice));
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {

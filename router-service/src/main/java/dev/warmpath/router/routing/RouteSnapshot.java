@@ -1,0 +1,63 @@
+package dev.warmpath.router.routing;
+
+import dev.warmpath.router.fleet.IndexGrade;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+
+/**
+ * What was known when a request was placed, to be shown and logged later. Of a large fleet it keeps the candidates that
+ * cost least and the chosen one: it lives as long as its request, and there are thousands of these.
+ *
+ * @param query          what was placed
+ * @param candidateCount how many could have been chosen
+ * @param indexGrade     the worst of theirs: had the index known more of that one, it might have been chosen
+ * @param candidates     those that are kept, in the order that the policy saw them
+ */
+public record RouteSnapshot(
+        RouteQuery query, int candidateCount, IndexGrade indexGrade, List<CandidateCost> candidates) {
+
+    /** Enough to see what a choice was between; some 200 bytes each. */
+    static final int MAX_KEPT = 16;
+
+    /** All of them, for whoever asks for an explanation. */
+    static RouteSnapshot whole(RouteQuery query, Choice choice) {
+        return new RouteSnapshot(query, choice.costs().size(), worstGrade(choice.costs()), choice.costs());
+    }
+
+    /** At most {@value #MAX_KEPT} of them. */
+    static RouteSnapshot bounded(RouteQuery query, Choice choice) {
+        List<CandidateCost> all = choice.costs();
+        return all.size() <= MAX_KEPT ? whole(query, choice)
+                : new RouteSnapshot(query, all.size(), worstGrade(all), cheapest(all, choice.chosen()));
+    }
+
+    private static List<CandidateCost> cheapest(List<CandidateCost> all, int chosen) {
+        Comparator<Integer> dearestFirst = Comparator.<Integer>comparingLong(i -> all.get(i).cost()).reversed();
+        var kept = new PriorityQueue<>(MAX_KEPT, dearestFirst);
+        for (int i = 0; i < all.size(); i++) {
+            if (i == chosen) {
+                continue;
+            }
+            if (kept.size() < MAX_KEPT - 1) {
+                kept.add(i);
+            } else if (all.get(i).cost() < all.get(kept.element()).cost()) {
+                kept.remove();
+                kept.add(i);
+            }
+        }
+        List<Integer> places = new ArrayList<>(kept);
+        places.add(chosen);
+        return places.stream().sorted().map(all::get).toList();
+    }
+
+    private static IndexGrade worstGrade(List<CandidateCost> candidates) {
+        IndexGrade worst = IndexGrade.EXACT;
+        for (CandidateCost each : candidates) {
+            IndexGrade grade = each.candidate().grade();
+            worst = grade.compareTo(worst) > 0 ? grade : worst;
+        }
+        return worst;
+    }
+}
