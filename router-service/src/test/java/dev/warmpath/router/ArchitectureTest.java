@@ -29,15 +29,17 @@ class ArchitectureTest {
     private static final Map<String, List<String>> ARROWS = Map.ofEntries(
             // the edge: runs completions, shows models and decisions, gives every error its status
             Map.entry("openai", List.of(
-                    "completion", "admission", "fleet", "tokenization", "routing", "dispatch")),
+                    "completion", "admission", "fleet", "tokenization", "routing", "dispatch", "decisions")),
             // the spine
             Map.entry("completion", List.of(
                     "admission", "fleet", "tokenization", "routing", "dispatch", "metrics")),
             // readiness asks whether a model is served, a line whether workers have room; refusals are counted
             Map.entry("admission", List.of("fleet", "routing", "metrics")),
             Map.entry("tokenization", List.of()),
-            // choices of routing in, broken connections to the fleet out
-            Map.entry("dispatch", List.of("routing", "fleet", "metrics", "handshake")),
+            // choices of routing in, broken connections to the fleet and what came of each choice out
+            Map.entry("dispatch", List.of("routing", "fleet", "decisions", "metrics", "handshake")),
+            // a choice and its end, written down
+            Map.entry("decisions", List.of("routing", "fleet", "metrics")),
             Map.entry("routing", List.of("fleet", "prefix")),
             Map.entry("prefix", List.of()),
             // a worker that goes takes its index entries along; a served model has its tokenizer

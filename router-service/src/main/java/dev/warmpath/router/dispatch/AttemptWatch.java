@@ -1,6 +1,7 @@
 package dev.warmpath.router.dispatch;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.router.decisions.Decision;
 import dev.warmpath.router.dispatch.DispatchFailure.InvalidAnswer;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
@@ -15,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
 /**
- * Tells a worker's health how one attempt there goes: how soon tokens come, what it found in its cache, how it ends. A
- * failure without a token may be the request's own doing; it stays a suspicion until somebody {@link #decide decides}.
+ * Tells a worker's health, and the record of the decision, how one attempt there goes: how soon tokens come, what it
+ * found in its cache, how it ends. A failure without a token may be the request's own doing; it stays a suspicion until somebody {@link #decide decides}.
  */
 final class AttemptWatch {
 
@@ -28,6 +29,7 @@ final class AttemptWatch {
     private final WorkerHealth health;
     private final long workTokens;
     private final int promisedTokens;
+    private final Decision decision;
     private final LongSupplier nanoTime;
     private final AtomicBoolean ended = new AtomicBoolean();
     private long startedNanos;
@@ -38,7 +40,8 @@ final class AttemptWatch {
     private boolean decided;
     private @Nullable String suspicion;
 
-    AttemptWatch(Placed placed, LongSupplier nanoTime) {
+    AttemptWatch(Placed placed, Decision decision, LongSupplier nanoTime) {
+        this.decision = decision;
         this.health = placed.worker().health();
         this.workTokens = placed.decision().workTokens();
         this.promisedTokens = placed.decision().chosen().candidate().promisedBlocks() * placed.worker().blockSize();
@@ -48,7 +51,7 @@ final class AttemptWatch {
     Flux<DispatchEvent> over(Flux<DispatchEvent> events) {
         startedNanos = nanoTime.getAsLong();
         return events.doOnNext(this::see)
-                .doOnComplete(() -> end(() -> health.answered(startedNanos, nanoTime.getAsLong())))
+                .doOnComplete(() -> end(this::answered))
                 .doOnError(DispatchException.class, e -> end(() -> failed(e.failure())))
                 .doOnCancel(() -> end(this::left));
     }
@@ -59,6 +62,7 @@ final class AttemptWatch {
             if (!hasToken) {
                 hasToken = true;
                 health.firstToken(workTokens, now - startedNanos);
+                decision.firstToken();
                 measuredSinceNanos = now;
             } else {
                 measuredTokens += tokens.ids().length;
@@ -69,12 +73,21 @@ final class AttemptWatch {
                 measuredSinceNanos = now;
                 measuredTokens = 0;
             }
-        } else if (event instanceof DispatchEvent.Finished finished && promisedTokens > 0) {
-            health.found(promisedTokens, finished.usage().cachedTokens());
+        } else if (event instanceof DispatchEvent.Finished finished) {
+            decision.usage(finished.usage().cachedTokens(), finished.usage().completionTokens());
+            if (promisedTokens > 0) {
+                health.found(promisedTokens, finished.usage().cachedTokens());
+            }
         }
     }
 
+    private void answered() {
+        decision.answered();
+        health.answered(startedNanos, nanoTime.getAsLong());
+    }
+
     private void failed(DispatchFailure failure) {
+        decision.failed(failure.cause());
         long now = nanoTime.getAsLong();
         if (failure instanceof Refused refused && refused.reason() == FailureReason.QUEUE_FULL) {
             health.refused(startedNanos, now);
@@ -100,6 +113,7 @@ final class AttemptWatch {
     }
 
     private void left() {
+        decision.left();
         long now = nanoTime.getAsLong();
         if (hasToken && now - lastTokenNanos < LONGEST_PAUSE_NANOS) {
             health.answered(startedNanos, now);

@@ -2,6 +2,8 @@ package dev.warmpath.router.dispatch;
 
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.router.decisions.Decision;
+import dev.warmpath.router.decisions.DecisionLog;
 import dev.warmpath.router.dispatch.DispatchEvent.Chosen;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
@@ -44,13 +46,16 @@ public final class Dispatcher {
 
     private final WorkerClient client;
     private final Fleet fleet;
+    private final DecisionLog decisions;
     private final RouterMetrics metrics;
     private final DispatchProperties properties;
     private final RetryBudget retries;
 
-    Dispatcher(WorkerClient client, Fleet fleet, RouterMetrics metrics, DispatchProperties properties) {
+    Dispatcher(WorkerClient client, Fleet fleet, DecisionLog decisions, RouterMetrics metrics,
+            DispatchProperties properties) {
         this.client = client;
         this.fleet = fleet;
+        this.decisions = decisions;
         this.metrics = metrics;
         this.properties = properties;
         this.retries = new RetryBudget(properties.retryShare(), properties.leastRetries());
@@ -119,11 +124,17 @@ public final class Dispatcher {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
             var attempt = new Attempt(placed, request, reader, deadline(placed));
-            var watch = new AttemptWatch(placed, System::nanoTime);
+            var watch = new AttemptWatch(placed, record(placed), System::nanoTime);
             watches.add(watch);
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
                     .doOnNext(this::see)
                     .onErrorResume(DispatchException.class, this::afterFailure);
+        }
+
+        private Decision record(Placed placed) {
+            var subject = new Decision.Subject(request.requestId(), triedWorkerIds.size(),
+                    placed.worker().model().name(), placed.worker().revision());
+            return decisions.begin(subject, placed.decision());
         }
 
         /** The last one that can be asked gets all the time there is: a late answer is better than none. */

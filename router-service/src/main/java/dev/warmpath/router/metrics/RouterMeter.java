@@ -16,6 +16,9 @@ public enum RouterMeter {
     STAGE("warmpath.stage", "The router's own work per request, by stage", "seconds"),
     /** Counter by reason. */
     ROUTE_DECISIONS("warmpath.route.decisions", "Workers chosen, by the reason for the choice", "decisions"),
+    /** Counter. */
+    DECISIONS_DISCARDED("warmpath.decisions.discarded",
+            "Decisions missing in the file of decisions, because it could not be written in time", "decisions"),
     /** Counter by cause. */
     DISPATCH_FAILURES("warmpath.dispatch.failures", "Workers' failures of requests, by what was wrong", "failures"),
     /** Counter by cause. */

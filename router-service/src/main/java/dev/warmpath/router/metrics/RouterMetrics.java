@@ -24,6 +24,7 @@ public final class RouterMetrics {
 
     public RouterMetrics(MeterRegistry registry) {
         this.registry = registry;
+        decisionsDiscarded(0);
         count(RouterMeter.INDEX_GAPS, 0);                          // a rate needs a zero before the first event
         count(RouterMeter.INDEX_DRIFT, 0);
         count(RouterMeter.INDEX_REJECTED_BATCHES, 0);
@@ -77,6 +78,10 @@ public final class RouterMetrics {
     /** @param reason one of routing's closed set */
     public void routed(String reason) {
         count(RouterMeter.ROUTE_DECISIONS, 1, "reason", reason);
+    }
+
+    public void decisionsDiscarded(int decisions) {
+        count(RouterMeter.DECISIONS_DISCARDED, decisions);
     }
 
     /** @param cause one of dispatch's closed set */

@@ -3,11 +3,10 @@ package dev.warmpath.router.openai;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.router.completion.RouteExplanation;
-import dev.warmpath.router.routing.CandidateCost;
+import dev.warmpath.router.decisions.CandidateView;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,50 +38,19 @@ record RouteAnswer(
         @JsonProperty("matched_blocks") int matchedBlocks,
         @JsonProperty("predicted_cached_tokens") int predictedCachedTokens,
         @JsonProperty("index_grade") @Nullable String indexGrade,
-        List<Candidate> candidates) {
-
-    /**
-     * One worker, and what it would cost.
-     *
-     * @param promisedBlocks leading blocks of the prompt that it announces; more than it is believed, if it promised
-     *                       before what it did not find
-     * @param grade  how far the matched blocks can be relied on
-     * @param health healthy, or ejected, on_trial or unreachable: then it is left out while a healthy one is there
-     * @param cost   the smallest wins, or one that is as good
-     * @param terms  what it is made of, by the policy's names; each a number of uncached prompt tokens: the time that
-     *               computing so many takes
-     */
-    record Candidate(
-            String worker,
-            @JsonProperty("matched_blocks") int matchedBlocks,
-            @JsonProperty("promised_blocks") int promisedBlocks,
-            String grade,
-            String health,
-            long cost,
-            Map<String, Long> terms,
-            int requests,
-            @JsonProperty("used_blocks") int usedBlocks,
-            @JsonProperty("block_count") int blockCount) {
-
-        static Candidate of(CandidateCost one) {
-            var seen = one.candidate();
-            return new Candidate(seen.workerId(), seen.matchedBlocks(), seen.promisedBlocks(), seen.grade().text(),
-                    seen.health().text(), one.cost(), one.terms().asMap(), seen.requests(), seen.usedBlocks(),
-                    seen.blockCount());
-        }
-    }
+        List<CandidateView> candidates) {
 
     static RouteAnswer of(RouteExplanation explanation) {
         return switch (explanation.decision()) {
             case Routed routed -> of(explanation, routed.workerId(), routed.reason().text(), routed.matchedBlocks(),
                     routed.cachedTokens(), routed.snapshot().indexGrade().text(),
-                    routed.snapshot().candidates().stream().map(Candidate::of).toList());
+                    routed.snapshot().candidates().stream().map(CandidateView::of).toList());
             case NoWorker _ -> of(explanation, null, "no_worker", 0, 0, null, List.of());
         };
     }
 
     private static RouteAnswer of(RouteExplanation explanation, @Nullable String worker, String reason,
-            int matchedBlocks, int cachedTokens, @Nullable String indexGrade, List<Candidate> candidates) {
+            int matchedBlocks, int cachedTokens, @Nullable String indexGrade, List<CandidateView> candidates) {
         var model = explanation.model();
         return new RouteAnswer(model.name(), model.revision(), worker, reason, explanation.promptTokens(),
                 explanation.promptBlocks(), explanation.promptHash(), model.hashSettings().blockSize(), matchedBlocks,

@@ -1,0 +1,108 @@
+package dev.warmpath.router.decisions;
+
+import dev.warmpath.router.routing.RouteDecision.Routed;
+import java.time.Instant;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request's placement at one worker, from the choice to the end of the attempt there. Whoever sends the request tells
+ * what happens, in order and on one thread at a time; others may read.
+ */
+public final class Decision {
+
+    private static final long UNKNOWN = -1;
+
+    private final Instant at;
+    private final Subject subject;
+    private final Routed routed;
+    private final LongSupplier nanoTime;
+    private final long startNanos;
+    private final Consumer<Decision> whenEnded;
+    private long firstTokenNanos = UNKNOWN;
+    private int cachedTokens = (int) UNKNOWN;
+    private int completionTokens = (int) UNKNOWN;
+    private volatile @Nullable Outcome outcome;
+
+    /**
+     * Which try of which request.
+     *
+     * @param requestId as in the answer's {@code x-request-id}; a client may choose it, and use it twice
+     * @param attempt   1 for the first worker that is asked
+     */
+    public record Subject(String requestId, int attempt, String model, String revision) {}
+
+    /**
+     * How it ended.
+     *
+     * @param end              {@code answered}, {@code left} for a client that did, or the cause of a failure as in the
+     *                         meter of failures
+     * @param firstTokenNanos  since the decision; null if none came
+     * @param totalNanos       since the decision
+     * @param cachedTokens     found by the worker; null if it did not tell
+     * @param completionTokens drawn by the worker; null if it did not tell
+     */
+    record Outcome(String end, @Nullable Long firstTokenNanos, long totalNanos, @Nullable Integer cachedTokens,
+            @Nullable Integer completionTokens) {}
+
+    Decision(Instant at, Subject subject, Routed routed, LongSupplier nanoTime, Consumer<Decision> whenEnded) {
+        this.at = at;
+        this.subject = subject;
+        this.routed = routed;
+        this.nanoTime = nanoTime;
+        this.startNanos = nanoTime.getAsLong();
+        this.whenEnded = whenEnded;
+    }
+
+    public void firstToken() {
+        firstTokenNanos = nanoTime.getAsLong() - startNanos;
+    }
+
+    /** What the worker tells at the end of its answer. */
+    public void usage(int cachedTokens, int completionTokens) {
+        this.cachedTokens = cachedTokens;
+        this.completionTokens = completionTokens;
+    }
+
+    public void answered() {
+        end("answered");
+    }
+
+    /** The client wants no more of it. */
+    public void left() {
+        end("left");
+    }
+
+    /** @param cause one of dispatch's closed set */
+    public void failed(String cause) {
+        end(cause);
+    }
+
+    private void end(String end) {
+        outcome = new Outcome(end, firstTokenNanos == UNKNOWN ? null : firstTokenNanos,
+                nanoTime.getAsLong() - startNanos, known(cachedTokens), known(completionTokens));
+        whenEnded.accept(this);
+    }
+
+    private static @Nullable Integer known(int tokens) {
+        return tokens == UNKNOWN ? null : tokens;
+    }
+
+    Instant at() {
+        return at;
+    }
+
+    Subject subject() {
+        return subject;
+    }
+
+    Routed routed() {
+        return routed;
+    }
+
+    /** Null while the attempt goes on. */
+    @Nullable Outcome outcome() {
+        return outcome;
+    }
+}

@@ -1,0 +1,151 @@
+package dev.warmpath.router.decisions;
+
+import dev.warmpath.protocol.process.ProcessEnd;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Ended decisions as lines of JSON, written by a thread of its own: a disk that is slow or full costs lines, which are
+ * counted, and nobody's time. The file is put aside as {@code <file>.1} when it has reached its size.
+ */
+final class DecisionFile implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(DecisionFile.class);
+    private static final int MAX_QUEUED = 8_192;
+    private static final int MAX_BATCH = 256;
+    private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
+    private static final byte[] LINE_END = {'\n'};
+
+    private final Path file;
+    private final long maxBytes;
+    private final JsonMapper json = JsonMapper.builder().build();
+    private final BlockingQueue<Decision> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
+    private final IntConsumer discarded;
+    private final Thread writer;
+    private volatile boolean closing;
+    private @Nullable OutputStream out;
+    private long bytes;
+    private boolean isBroken;
+
+    /**
+     * @param discarded told how many decisions were lost, on any thread
+     * @throws IllegalArgumentException if the file cannot be written, so that a wrong path is known at the start
+     */
+    DecisionFile(Path file, long maxBytes, IntConsumer discarded) {
+        this.file = file;
+        this.maxBytes = maxBytes;
+        this.discarded = discarded;
+        try {
+            open();
+        } catch (IOException e) {
+            throw new IllegalArgumentException("warmpath.decisions.file cannot be written: " + e, e);
+        }
+        this.writer = Thread.ofPlatform().daemon().name("decisions-file").start(this::writeOnAndOn);
+    }
+
+    /** Does not wait: what finds no room is discarded. */
+    void offer(Decision decision) {
+        if (!queue.offer(decision)) {
+            discarded.accept(1);
+        }
+    }
+
+    /** Writes what is still queued, if that takes no longer than a few seconds. */
+    @Override
+    public void close() {
+        closing = true;
+        try {
+            writer.join(LONGEST_CLOSE);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void writeOnAndOn() {
+        List<Decision> batch = new ArrayList<>(MAX_BATCH);
+        while (true) {
+            try {
+                Decision first = queue.poll(100, TimeUnit.MILLISECONDS);
+                if (first != null) {
+                    batch.add(first);
+                    queue.drainTo(batch, MAX_BATCH - 1);
+                    write(batch);
+                } else if (closing) {
+                    closeFile();
+                    return;
+                }
+            } catch (InterruptedException e) {
+                return;
+            } catch (IOException | RuntimeException | Error e) {
+                ProcessEnd.rethrowIfFatal(e);
+                broken(batch.size(), e);
+            }
+            batch.clear();
+        }
+    }
+
+    private void write(List<Decision> batch) throws IOException {
+        for (Decision decision : batch) {
+            byte[] line = json.writeValueAsBytes(DecisionView.of(decision));
+            if (out == null) {
+                open();
+            } else if (bytes > 0 && bytes + line.length + 1 > maxBytes) {
+                closeFile();
+                Files.move(file, file.resolveSibling(file.getFileName() + ".1"), StandardCopyOption.REPLACE_EXISTING);
+                open();
+            }
+            out.write(line);
+            out.write(LINE_END);
+            bytes += line.length + 1;
+        }
+        out.flush();
+        if (isBroken) {
+            isBroken = false;
+            log.info("Decisions are written to {} again", file);
+        }
+    }
+
+    /** Says so once, not for every batch that follows. */
+    private void broken(int lines, Throwable e) {
+        discarded.accept(lines);
+        if (!isBroken) {
+            isBroken = true;
+            log.warn("Decisions cannot be written to {}, those of now are lost: {}", file, e.toString());
+        }
+        try {
+            closeFile();
+        } catch (IOException again) {
+            log.debug("closing {}", file, again);
+        }
+    }
+
+    private void open() throws IOException {
+        out = new BufferedOutputStream(
+                Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
+        bytes = Files.size(file);
+    }
+
+    private void closeFile() throws IOException {
+        OutputStream last = out;
+        out = null;
+        if (last != null) {
+            last.close();
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package dev.warmpath.router.decisions;
+
+import dev.warmpath.router.decisions.Decision.Subject;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.routing.RouteDecision.Routed;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.stereotype.Component;
+
+/**
+ * The last decisions of this router, the oldest gives way. With {@code warmpath.decisions.file} each is also written
+ * down once it has ended. Safe for use by several threads.
+ */
+@Component
+public final class DecisionLog implements AutoCloseable {
+
+    private final int keep;
+    private final @Nullable DecisionFile file;
+    private final InstantSource clock;
+    private final LongSupplier nanoTime;
+    private final Deque<Decision> latest = new ArrayDeque<>();
+
+    @Autowired
+    DecisionLog(DecisionProperties properties, RouterMetrics metrics) {
+        this(properties.keep(), properties.file() == null ? null
+                : new DecisionFile(properties.file(), properties.maxFileSize().toBytes(), metrics::decisionsDiscarded),
+                InstantSource.system(), System::nanoTime);
+    }
+
+    DecisionLog(int keep, @Nullable DecisionFile file, InstantSource clock, LongSupplier nanoTime) {
+        this.keep = keep;
+        this.file = file;
+        this.clock = clock;
+        this.nanoTime = nanoTime;
+    }
+
+    /** A request is sent to a worker. Whoever sends it tells the decision how it goes. */
+    public Decision begin(Subject subject, Routed routed) {
+        var decision = new Decision(clock.instant(), subject, routed, nanoTime, this::ended);
+        synchronized (latest) {
+            if (latest.size() == keep) {
+                latest.removeFirst();
+            }
+            latest.addLast(decision);
+        }
+        return decision;
+    }
+
+    private void ended(Decision decision) {
+        if (file != null) {
+            file.offer(decision);
+        }
+    }
+
+    /** Those that are kept, the newest first. @param most at least 0 */
+    List<Decision> latest(int most, Predicate<Decision> wanted) {
+        List<Decision> found = new ArrayList<>();
+        synchronized (latest) {
+            for (Iterator<Decision> each = latest.descendingIterator(); each.hasNext() && found.size() < most;) {
+                Decision decision = each.next();
+                if (wanted.test(decision)) {
+                    found.add(decision);
+                }
+            }
+        }
+        return found;
+    }
+
+    @Override
+    public void close() {
+        if (file != null) {
+            file.close();
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package dev.warmpath.router.decisions;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.warmpath.router.decisions.Decision.Outcome;
+import dev.warmpath.router.routing.RouteSnapshot;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
+import tools.jackson.databind.annotation.JsonNaming;
+
+/**
+ * A decision as operators see it, on the management port and as a line of the file.
+ *
+ * @param at                    ISO 8601, UTC
+ * @param request               the answer's {@code x-request-id}
+ * @param attempt               1 for the first worker that was asked
+ * @param reason                as in {@code x-warmpath-decision}
+ * @param predictedCachedTokens what the chosen worker was taken to hold
+ * @param indexGrade            the worst of the candidates'
+ * @param candidateCount        how many there were; of more than 16, those that cost least are listed
+ * @param outcome               null while the answer goes on
+ */
+@JsonInclude(JsonInclude.Include.ALWAYS)
+@JsonNaming(SnakeCaseStrategy.class)
+record DecisionView(
+        String at,
+        String request,
+        int attempt,
+        String model,
+        String revision,
+        String worker,
+        String reason,
+        int promptTokens,
+        int blockSize,
+        int predictedCachedTokens,
+        String indexGrade,
+        int candidateCount,
+        List<CandidateView> candidates,
+        @Nullable OutcomeView outcome) {
+
+    /**
+     * What came of it.
+     *
+     * @param end              answered, left (the client did), or the cause of the worker's failure
+     * @param firstTokenMs     since the decision; null if none came
+     * @param totalMs          since the decision
+     * @param cachedTokens     found by the worker; null if it did not tell
+     * @param completionTokens drawn by the worker; null if it did not tell
+     */
+    @JsonInclude(JsonInclude.Include.ALWAYS)
+    @JsonNaming(SnakeCaseStrategy.class)
+    record OutcomeView(String end, @Nullable Double firstTokenMs, double totalMs, @Nullable Integer cachedTokens,
+            @Nullable Integer completionTokens) {
+
+        static OutcomeView of(Outcome outcome) {
+            Long firstTokenNanos = outcome.firstTokenNanos();
+            return new OutcomeView(outcome.end(), firstTokenNanos == null ? null : millis(firstTokenNanos),
+                    millis(outcome.totalNanos()), outcome.cachedTokens(), outcome.completionTokens());
+        }
+
+        private static double millis(long nanos) {
+            return TimeUnit.NANOSECONDS.toMicros(nanos) / 1e3;
+        }
+    }
+
+    static DecisionView of(Decision decision) {
+        var subject = decision.subject();
+        var routed = decision.routed();
+        RouteSnapshot snapshot = routed.snapshot();
+        Outcome outcome = decision.outcome();
+        return new DecisionView(decision.at().toString(), subject.requestId(), subject.attempt(), subject.model(),
+                subject.revision(), routed.workerId(), routed.reason().text(), snapshot.query().promptTokens(),
+                snapshot.query().blockSize(), routed.cachedTokens(), snapshot.indexGrade().text(),
+                snapshot.candidateCount(), snapshot.candidates().stream().map(CandidateView::of).toList(),
+                outcome == null ? null : OutcomeView.of(outcome));
+    }
+}

@@ -1,0 +1,184 @@
+package dev.warmpath.router.decisions;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.warmpath.router.decisions.Decision.Subject;
+import dev.warmpath.router.fleet.HealthState;
+import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.routing.Candidate;
+import dev.warmpath.router.routing.Choice;
+import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.RouteDecision.Routed;
+import dev.warmpath.router.routing.RouteQuery;
+import dev.warmpath.router.routing.RouteSnapshot;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+class DecisionLogTest {
+
+    private static final Instant NOON = Instant.parse("2026-11-23T12:00:00Z");
+    private static final JsonMapper JSON = JsonMapper.builder().build();
+
+    private long nanos;
+    private final AtomicInteger discarded = new AtomicInteger();
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void of_five_decisions_the_last_three_are_kept_the_newest_first() {
+        DecisionLog log = log(3, null);
+        for (int i = 1; i <= 5; i++) {
+            begin(log, "r" + i);
+        }
+
+        assertThat(requests(log.latest(10, _ -> true))).containsExactly("r5", "r4", "r3");
+        assertThat(requests(log.latest(2, _ -> true))).containsExactly("r5", "r4");
+        assertThat(requests(log.latest(1, each -> !each.subject().requestId().equals("r5")))).containsExactly("r4");
+    }
+
+    @Test
+    void a_decision_has_no_outcome_before_its_end_and_then_times_and_tokens() {
+        DecisionLog log = log(3, null);
+        Decision decision = begin(log, "r1");
+        nanos += 30_000_000;
+        decision.firstToken();
+        assertThat(DecisionView.of(decision).outcome()).isNull();
+        nanos += 70_500_000;
+        decision.usage(/* cachedTokens */ 16, /* completionTokens */ 5);
+        decision.answered();
+
+        assertThat(DecisionView.of(decision).outcome())
+                .isEqualTo(new DecisionView.OutcomeView("answered", 30.0, 100.5, 16, 5));
+    }
+
+    @Test
+    void a_line_of_the_file_has_the_choice_with_every_term_and_what_came_of_it() throws IOException {
+        Path file = directory.resolve("decisions.jsonl");
+        DecisionLog log = log(3, file(file, 1_000_000));
+        Decision answered = begin(log, "r1");
+        nanos += 20_000_000;
+        answered.firstToken();
+        answered.usage(48, 5);
+        answered.answered();
+        begin(log, "r2").failed("worker_lost");
+        begin(log, "goes on");
+        log.close();
+
+        List<JsonNode> lines = Files.readAllLines(file).stream().map(JSON::readTree).toList();
+        assertThat(lines).hasSize(2);
+        assertThat(lines.getFirst()).isEqualTo(JSON.readTree("""
+                {"at":"2026-11-23T12:00:00Z","request":"r1","attempt":1,"model":"tiny","revision":"abc","worker":"b",
+                 "reason":"prefix","prompt_tokens":100,"block_size":16,"predicted_cached_tokens":48,
+                 "index_grade":"exact","candidate_count":2,
+                 "candidates":[
+                  {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","health":"healthy","cost":200,
+                   "terms":{"uncached":100,"delay":100,"pending":0,"requests":0,"slots":0,"memory":0,"failures":0},
+                   "requests":0,"used_blocks":0,"block_count":1000},
+                  {"worker":"b","matched_blocks":3,"promised_blocks":3,"grade":"exact","health":"healthy","cost":104,
+                   "terms":{"uncached":52,"delay":52,"pending":0,"requests":0,"slots":0,"memory":0,"failures":0},
+                   "requests":0,"used_blocks":0,"block_count":1000}],
+                 "outcome":{"end":"answered","first_token_ms":20.0,"total_ms":20.0,"cached_tokens":48,
+                  "completion_tokens":5}}"""));
+        assertThat(lines.getLast().path("outcome")).isEqualTo(JSON.readTree("""
+                {"end":"worker_lost","first_token_ms":null,"total_ms":0.0,"cached_tokens":null,
+                 "completion_tokens":null}"""));
+        assertThat(discarded).hasValue(0);
+    }
+
+    /** A line has some 900 bytes. */
+    @Test
+    void a_file_that_has_reached_its_size_is_put_aside_in_place_of_the_one_before() throws IOException {
+        Path file = directory.resolve("decisions.jsonl");
+        DecisionLog log = log(3, file(file, 10_000));
+        for (int i = 0; i < 100; i++) {
+            begin(log, "request-" + (100 + i)).answered();
+        }
+        log.close();
+
+        List<String> last = requestsIn(file);
+        List<String> before = requestsIn(directory.resolve("decisions.jsonl.1"));
+        assertThat(Files.size(file)).isLessThanOrEqualTo(10_000);
+        assertThat(Files.size(directory.resolve("decisions.jsonl.1"))).isBetween(9_000L, 10_000L);
+        assertThat(last.getLast()).isEqualTo("request-199");
+        assertThat(last.getFirst()).isEqualTo("request-" + (Integer.parseInt(before.getLast().substring(8)) + 1));
+        try (var files = Files.list(directory)) {
+            assertThat(files).hasSize(2);
+        }
+    }
+
+    @Test
+    void a_file_is_gone_on_with_after_a_restart() throws IOException {
+        Path file = directory.resolve("decisions.jsonl");
+        for (String request : List.of("before", "after")) {
+            DecisionLog log = log(3, file(file, 1_000_000));
+            begin(log, request).answered();
+            log.close();
+        }
+
+        assertThat(requestsIn(file)).containsExactly("before", "after");
+    }
+
+    @Test
+    void a_file_in_a_directory_that_is_not_there_is_refused_at_the_start() {
+        Path file = directory.resolve("nowhere").resolve("decisions.jsonl");
+
+        assertThatIllegalArgumentException().isThrownBy(() -> file(file, 1_000_000))
+                .withMessageContaining("warmpath.decisions.file cannot be written").withMessageContaining("nowhere");
+    }
+
+    /** Linux has a file whose every write fails for want of space. */
+    @Test
+    void a_full_disk_costs_lines_and_nobodys_time() {
+        DecisionLog log = log(3, file(Path.of("/dev/full"), 1_000_000));
+        for (int i = 0; i < 10; i++) {
+            begin(log, "r" + i).answered();
+        }
+        log.close();
+
+        assertThat(discarded).hasValue(10);
+        assertThat(requests(log.latest(1, _ -> true))).containsExactly("r9");
+    }
+
+    private DecisionFile file(Path path, long maxBytes) {
+        return new DecisionFile(path, maxBytes, discarded::addAndGet);
+    }
+
+    private DecisionLog log(int keep, @Nullable DecisionFile file) {
+        return new DecisionLog(keep, file, () -> NOON, () -> nanos);
+    }
+
+    private static Decision begin(DecisionLog log, String request) {
+        var query = new RouteQuery(100, 16);
+        Choice choice = new ExpectedFirstToken().choose(query, List.of(candidate("a", 0), candidate("b", 3)));
+        return log.begin(new Subject(request, 1, "tiny", "abc"), new Routed(choice.costs().get(choice.chosen()),
+                choice.reason(), new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs())));
+    }
+
+    private static Candidate candidate(String id, int blocks) {
+        return new Candidate(id, blocks, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, blocks);
+    }
+
+    private static List<String> requests(List<Decision> decisions) {
+        return decisions.stream().map(each -> each.subject().requestId()).toList();
+    }
+
+    private static List<String> requestsIn(Path file) throws IOException {
+        List<String> requests = new ArrayList<>();
+        for (String line : Files.readAllLines(file)) {
+            requests.add(JSON.readTree(line).path("request").asString());
+        }
+        return requests;
+    }
+}
