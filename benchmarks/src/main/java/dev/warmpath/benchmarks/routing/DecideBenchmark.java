@@ -1,0 +1,151 @@
+package dev.warmpath.benchmarks.routing;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.KeySetDigest;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.ModelDescription;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.RegistrationCheck;
+import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.RequestRouter;
+import dev.warmpath.router.routing.RouteResult.Placed;
+import dev.warmpath.router.tokenization.ModelFiles;
+import dev.warmpath.router.tokenization.ModelTokenizer;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * One request is placed and the oldest one ends, with four requests in flight at each worker: matched, weighed, booked,
+ * its first token, its end. Prompts are of 2,048 tokens, 64 different ones, each of which a fifth of the workers hold whole;
+ * a worker announces nothing that the index does not know.
+ */
+@State(Scope.Benchmark)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+@Fork(value = 1, jvmArgsAppend = {"-Xms1g", "-Xmx1g"})
+public class DecideBenchmark {
+
+    private static final Path MODEL = Path.of("models", "warmpath-tiny");
+    private static final String NAME = "warmpath-tiny";
+    private static final int BLOCK_SIZE = 16;
+    private static final int PROMPT_TOKENS = 2_048;
+    private static final int PROMPTS = 64;
+    private static final int IN_FLIGHT_PER_WORKER = 4;
+
+    @Param({"16", "100", "1000"})
+    public int workers;
+
+    private final SplittableRandom random = new SplittableRandom(20261123);
+    private final PrefixIndex index = new PrefixIndex();
+    private final ArrayDeque<Placed> inFlight = new ArrayDeque<>();
+    private final BlockHashChain[] chains = new BlockHashChain[PROMPTS];
+    private @Nullable ServedModel model;
+    private @Nullable RequestRouter router;
+    private int next;
+
+    @Setup
+    public void fill() throws IOException {
+        var check = new RegistrationCheck(/* loopbackOnly */ true, InstantSource.system());
+        var fleet = new Fleet(index, check, Duration.ofDays(1), workers, System::nanoTime, _ -> false);
+        String zeros = "0".repeat(64);
+        var parts = new RevisionParts(zeros, zeros, zeros, zeros, zeros, HashSettings.SHA256_CBOR,
+                HashSettings.DEFAULT_SEED, BLOCK_SIZE);
+        var description = new ModelDescription(NAME, parts.revision(), parts, 1_000, 2_048, 2_048);
+        List<FleetWorker> members = new ArrayList<>();
+        for (int i = 0; i < workers; i++) {
+            var registration = new Registration(Protocol.VERSION, "worker-" + i, 1, URI.create("http://127.0.0.1:9"),
+                    description, 100_000, 256, true);
+            members.add(((RegistrationOutcome.Accepted) fleet.register(registration)).worker());
+        }
+        fleet.modelLoaded(description.revision(), tokenizer());
+        announce(fleet, members);
+        model = Objects.requireNonNull(fleet.model(NAME));
+        router = new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime);
+        for (int i = 0; i < IN_FLIGHT_PER_WORKER * workers; i++) {
+            inFlight.add(place());
+        }
+    }
+
+    private static ModelTokenizer tokenizer() throws IOException {
+        return new ModelTokenizer(new ModelFiles(Files.readAllBytes(MODEL.resolve("tokenizer.json")),
+                Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));
+    }
+
+    private void announce(Fleet fleet, List<FleetWorker> members) {
+        List<List<Long>> keys = new ArrayList<>();
+        members.forEach(_ -> keys.add(new ArrayList<>()));
+        var settings = HashSettings.ofBlockSize(BLOCK_SIZE);
+        for (int i = 0; i < PROMPTS; i++) {
+            int[] tokens = random.ints(PROMPT_TOKENS, 0, 500).toArray();
+            chains[i] = BlockHashChain.of(settings, ExtraKeys.NONE, tokens);
+            for (int holder = i % 5; holder < members.size(); holder += 5) {
+                for (int block = 0; block < chains[i].blockCount(); block++) {
+                    keys.get(holder).add(chains[i].key(block));
+                }
+            }
+        }
+        for (int i = 0; i < members.size(); i++) {
+            long[] held = keys.get(i).stream().mapToLong(Long::longValue).toArray();
+            var digest = new KeySetDigest();
+            Arrays.stream(held).forEach(digest::add);
+            FleetWorker member = members.get(i);
+            member.events().apply(new KvEventBatch(member.id(), 1, 0, true,
+                    List.of(new BlockChange.Stored(Medium.DEVICE, held)), digest.count(), digest.value()));
+            fleet.indexed(member);
+            fleet.heartbeat(new Heartbeat(member.id(), 1, 0, 0, 100_000, 0, 0, digest.count(), digest.value()));
+        }
+    }
+
+    private Placed place() {
+        next = (next + 1) % PROMPTS;
+        return (Placed) Objects.requireNonNull(router)
+                .route(Objects.requireNonNull(model), chains[next], PROMPT_TOKENS, Set.of());
+    }
+
+    @Benchmark
+    public Placed decide() {
+        Placed placed = place();
+        placed.inFlight().firstToken();
+        inFlight.add(placed);
+        inFlight.remove().inFlight().close();
+        return placed;
+    }
+}
