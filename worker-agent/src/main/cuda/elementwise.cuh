@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(256) wp_scatter_writes(const unsign
     }
 }
 
-// tokens[row] = drawn[sources[row]] where sources[row] is not negative; nothing drawn (-1) feeds 0, whose step fails
+// tokens[row] = drawn[sources[row]] where sources[row] is not negative; nothing drawn (-1) feeds 0, which nobody reads
 // on its own. Grid ceil(rows / 128), 128 threads.
 extern "C" __global__ void __launch_bounds__(128)
 wp_feed_tokens(const int* drawn, const int* sources, int* tokens, int rows, const int* live) {

@@ -24,7 +24,10 @@ public enum FailureReason {
     DEADLINE_EXCEEDED(false),
     /** The device or the engine failed on this step. */
     @JsonProperty("engine_failure")
-    ENGINE_FAILURE(true);
+    ENGINE_FAILURE(true),
+    /** The model computes no number that a token could be drawn from, for this request; others are served. */
+    @JsonProperty("unusable_logits")
+    UNUSABLE_LOGITS(false);
 
     private final boolean retryable;
 

@@ -91,6 +91,8 @@ final class AttemptWatch {
         long now = nanoTime.getAsLong();
         if (failure instanceof Refused refused && refused.reason() == FailureReason.QUEUE_FULL) {
             health.refused(startedNanos, now);
+        } else if (failure instanceof Refused refused && refused.reason() == FailureReason.UNUSABLE_LOGITS) {
+            health.unusable(failure.cause(), startedNanos, now);
         } else if (!isWorkersFault(failure)) {
             health.undecided(startedNanos);
         } else if (hasToken) {
@@ -105,7 +107,7 @@ final class AttemptWatch {
             case NoWorker _, RouterStopping _ -> false;
             case WorkerLost _, WorkerSilent _, InvalidAnswer _ -> true;
             case Refused refused -> switch (refused.reason()) {
-                case INVALID_REQUEST, UNSUPPORTED, QUEUE_FULL, DEADLINE_EXCEEDED -> false;
+                case INVALID_REQUEST, UNSUPPORTED, QUEUE_FULL, DEADLINE_EXCEEDED, UNUSABLE_LOGITS -> false;
                 // of the first two, one worker has no more than a moment's worth before it is replaced or removed
                 case WRONG_EPOCH, SHUTTING_DOWN, ENGINE_FAILURE -> true;
             };

@@ -145,6 +145,8 @@ public sealed interface DispatchFailure {
                 case QUEUE_FULL -> "the worker '" + workerId + "' has no room for this request now";
                 case DEADLINE_EXCEEDED -> "the worker '" + workerId + "' had no time left for this request";
                 case ENGINE_FAILURE -> "the worker '" + workerId + "' failed on this request";
+                case UNUSABLE_LOGITS -> "the model computes no usable probabilities for this request; others are served,"
+                        + " and another try would end the same way";
             };
         }
 

@@ -50,6 +50,8 @@ public final class WorkerHealth {
     /** Below, what a worker promises counts for nothing: after seven empty promises in a row. */
     private static final double LEAST_CREDIT = 0.5;
     private static final int UNANSWERED_IS_UNREACHABLE = 2;
+    /** So many requests in a row without usable logits are their own doing. */
+    private static final int BAD_REQUESTS = 3;
     private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
     /** Who was well for so long begins again with the shortest pause. */
@@ -80,6 +82,8 @@ public final class WorkerHealth {
     private @Nullable String ejection;
     /** Share of the cached tokens that it promised lately and that were found; the last ten promises for most of it. */
     private double credit = 1;
+    /** Requests in a row without usable logits, with no token for anybody in between. */
+    private int unusableInARow;
     private int unansweredProbes;
     private String lastTrouble = "";
     private long ejectedNanos;
@@ -176,6 +180,7 @@ public final class WorkerHealth {
      * @param elapsedNanos since the request was sent
      */
     public synchronized void firstToken(long workTokens, long elapsedNanos) {
+        unusableInARow = 0;
         firstTokens.add(elapsedNanos);
         paces.add(elapsedNanos / (LEAST_WORK_TOKENS + workTokens));
     }
@@ -198,6 +203,7 @@ public final class WorkerHealth {
 
     /** @param nanosPerToken between tokens of one answer, over some of them */
     public synchronized void tokens(long nanosPerToken) {
+        unusableInARow = 0;
         steps.add(nanosPerToken);
     }
 
@@ -231,6 +237,19 @@ public final class WorkerHealth {
             if (failures.at(nowNanos) >= WORSE_THAN_THE_BEST + leastFaultShare) {
                 eject(nowNanos, "failed most of its last requests: " + cause);
             }
+        }
+    }
+
+    /**
+     * An attempt has ended because the model's numbers were of no use. That is the request's own doing while others get
+     * tokens here; a worker that has none for anybody is broken, and the fourth in a row counts as a failure.
+     */
+    public synchronized void unusable(String cause, long startedNanos, long nowNanos) {
+        unusableInARow++;
+        if (unusableInARow > BAD_REQUESTS) {
+            failed(cause, startedNanos, nowNanos);
+        } else {
+            undecided(startedNanos);
         }
     }
 

@@ -100,6 +100,23 @@ class WorkerFailuresTest extends RunningRouter {
         assertThat(workers.stream().mapToInt(worker -> worker.requests().size()).sum()).isEqualTo(4);
     }
 
+    @Test
+    void a_request_without_usable_logits_is_sent_to_nobody_else_and_costs_no_health_while_others_are_answered() {
+        List<FakeWorker> workers = Stream.of("w0", "w1", "w2").map(id -> join(id).doing((request, response) ->
+                (request.promptTokens()[0] == 66 ? FakeWorker.failingAfter(FailureReason.UNUSABLE_LOGITS, "NaN")
+                        : FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine"))).answer(request, response))).toList();
+
+        for (int i = 0; i < 60; i++) {
+            boolean bad = i % 3 > 0;
+            HttpResponse<String> answer =
+                    post("/v1/completions", "{'model':'tiny','prompt':[" + (bad ? 66 : 10) + "," + i + "]}");
+            assertThat(answer.statusCode()).as(answer.body()).isEqualTo(bad ? 422 : 200);
+        }
+
+        assertThat(workers.stream().mapToInt(worker -> worker.requests().size()).sum()).isEqualTo(60);
+        assertThat(workers).allMatch(worker -> registered(worker).health().problem() == null);
+    }
+
     static Stream<Arguments> failures_that_nobody_can_make_good() {
         return Stream.of(
                 Arguments.of(FakeWorker.refusing(503, FailureReason.QUEUE_FULL, "full"), 503, "server_is_overloaded"),
@@ -108,6 +125,8 @@ class WorkerFailuresTest extends RunningRouter {
                 Arguments.of(FakeWorker.answering(503, "{\"reason\":null}"), 502, "engine_failure"),
                 Arguments.of(
                         FakeWorker.failingAfter(FailureReason.DEADLINE_EXCEEDED, "late"), 504, "deadline_exceeded"),
+                Arguments.of(
+                        FakeWorker.failingAfter(FailureReason.UNUSABLE_LOGITS, "NaN"), 422, "unusable_logits"),
                 Arguments.of(FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "x"), 502, "engine_failure"));
     }
 

@@ -46,6 +46,24 @@ class WorkerHealthTest {
     }
 
     @Test
+    void rows_without_usable_logits_are_their_requests_own_doing_unless_nobody_gets_a_token() {
+        for (int i = 0; i < 1_000; i++) {
+            health.unusable("unusable_logits", now, now);
+            health.unusable("unusable_logits", now, now);
+            health.unusable("unusable_logits", now, now);
+            health.firstToken(500, millis(30));
+        }
+        assertThat(health.failureShare(now)).isZero();
+
+        for (int i = 0; i < 9; i++) {
+            health.unusable("unusable_logits", now, now);
+            assertThat(health.state(now)).isEqualTo(HealthState.HEALTHY);
+        }
+        health.unusable("unusable_logits", now, now);
+        assertThat(health.problem()).isEqualTo("failed most of its last requests: unusable_logits");
+    }
+
+    @Test
     void a_full_queue_costs_for_seconds_and_ejects_nobody() {
         for (int i = 0; i < 100; i++) {
             health.refused(now, now);

@@ -200,7 +200,8 @@ public interface ComputeBackend extends AutoCloseable {
 
     /**
      * Waits for the oldest outstanding step and fills {@code output}. It is over then, whether it failed or not.
-     * @throws ComputeException if anything in the step failed, unusable logits included; {@code output} is then empty
+     * @throws ComputeException if anything in the step failed; {@code output} is then empty. Unusable logits are their row's
+     *                          own affair, see {@link StepOutput#isUsable}
      * @throws IllegalArgumentException if {@code output} is too small; the step stays outstanding
      * @throws IllegalStateException if the step is not the oldest outstanding one
      */

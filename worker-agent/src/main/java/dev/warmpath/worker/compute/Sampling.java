@@ -12,7 +12,7 @@ package dev.warmpath.worker.compute;
  *     sum; u is {@link Philox#uniform} of {@code seed} and the index that the new token will have in its sequence.
  * </ol>
  * Sums are float64. Their order of addition is free: it decides only where u lies within about 1e-12 of an edge.
- * Logits that are NaN or +infinity, or all -infinity, fail the step.
+ * From logits that are NaN or +infinity, or all -infinity, nothing is drawn: they are unusable.
  *
  * @param seed        key of the generator; the same seed draws the same tokens
  * @param temperature 0 is greedy; otherwise at least {@link #MIN_TEMPERATURE}

@@ -6,8 +6,8 @@ import java.lang.foreign.ValueLayout;
 import java.util.Objects;
 
 /**
- * What came back from a step: the drawn tokens in the order of the sampled sequences. Made once, filled by each
- * {@code await}; native memory, freed with this object.
+ * What came back from a step: the drawn tokens in the order of the sampled rows, or that a row's logits were unusable.
+ * Made once, filled by each {@code await}; native memory, freed with this object.
  */
 public final class StepOutput {
 
@@ -27,11 +27,17 @@ public final class StepOutput {
         return count;
     }
 
+    /** False if the row's logits were NaN or +infinity, or all -infinity: nothing was drawn from them. */
+    public boolean isUsable(int index) {
+        return token(index) != SampledTokens.NO_TOKEN;
+    }
+
+    /** The drawn token, or {@link SampledTokens#NO_TOKEN} if the row's logits were unusable. */
     public int token(int index) {
         return tokens.getAtIndex(ValueLayout.JAVA_INT, Objects.checkIndex(index, count));
     }
 
-    /** Log-probability (natural, ≤ 0) of the drawn token; NaN where the sequence did not ask for it. */
+    /** Log-probability (natural, ≤ 0) of the drawn token; NaN where none was asked for, or nothing was drawn. */
     public float logprob(int index) {
         return logprobs.getAtIndex(ValueLayout.JAVA_FLOAT, Objects.checkIndex(index, count));
     }
@@ -45,16 +51,10 @@ public final class StepOutput {
      * For backends: takes what a step drew.
      * @param drawn         int32 [≥ rowCount]
      * @param drawnLogprobs float32 [≥ rowCount]
-     * @throws ComputeException if a row's logits were unusable; the output is then empty
      */
     public void fill(MemorySegment drawn, MemorySegment drawnLogprobs, int rowCount) {
         Objects.checkFromToIndex(0, rowCount, capacity);
         clear();
-        for (int row = 0; row < rowCount; row++) {
-            if (drawn.getAtIndex(ValueLayout.JAVA_INT, row) == SampledTokens.NO_TOKEN) {
-                throw new ComputeException("logits of sampled row %d are not finite".formatted(row));
-            }
-        }
         MemorySegment.copy(drawn, 0, tokens, 0, (long) rowCount * Integer.BYTES);
         MemorySegment.copy(drawnLogprobs, 0, logprobs, 0, (long) rowCount * Float.BYTES);
         count = rowCount;

@@ -14,7 +14,6 @@ import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.util.ArrayDeque;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,6 +25,11 @@ final class BatchComputation {
 
     private static final Logger log = LoggerFactory.getLogger(BatchComputation.class);
     private static final int COPIES_AT_ONCE = 256;
+    /**
+     * Of a row from which no token is wanted. Attention reads all keys and values up to the last token of a chunk, so if
+     * one of them is not a number, the logits behind that token are none, either.
+     */
+    static final Sampling CHECK = new Sampling(/* seed */ -1, 0, 0, 1, false);
 
     private final ModelRunner runner;
     private final Function<Sequence, Sampling> samplings;
@@ -86,36 +90,33 @@ final class BatchComputation {
         for (int entry = 0; entry < batch.size(); entry++) {
             Sequence sequence = batch.sequence(entry);
             BlockTable table = sequence.tokens().table();
+            if (batch.row(entry, step) == ScheduledBatch.NO_ROW) {
+                continue;
+            }
             Sampling sampling = batch.sampleIndex(entry, step) == ScheduledBatch.NO_SAMPLE
-                    ? null
+                    ? CHECK
                     : samplings.apply(sequence);
-            if (batch.feedIndex(entry, step) != ScheduledBatch.NO_SAMPLE) {
-                addFed(batch, entry, step, table, sampling);
-            } else if (step == 0) {
+            int feed = batch.feedIndex(entry, step);
+            if (feed != ScheduledBatch.NO_SAMPLE) {
+                input.addFed(feed, batch.firstPosition(entry) + step, table.blocks(), table.blockCount(), sampling);
+            } else {
                 input.add(sequence.tokens().tokens(), batch.firstPosition(entry), batch.tokenCount(entry),
                         table.blocks(), table.blockCount(), sampling);
             }
         }
     }
 
-    /** An entry that draws nothing in a later step has no part in it. */
-    private void addFed(ScheduledBatch batch, int entry, int step, BlockTable table, @Nullable Sampling sampling) {
-        if (step == 0 || sampling != null) {
-            input.addFed(batch.feedIndex(entry, step), batch.firstPosition(entry) + step,
-                    table.blocks(), table.blockCount(), sampling);
-        }
-    }
-
     /**
      * Waits for the oldest step.
      *
-     * @return the drawn tokens by their sample index, valid until the next call; see {@link #logprob}
+     * @return the drawn tokens by {@link ScheduledBatch#row}, {@link ScheduledBatch#UNUSABLE} where nothing could be
+     *         drawn; valid until the next call; see {@link #logprob}
      * @throws ComputeException if the step failed; later ones are still in flight
      */
     int[] await() {
         runner.await(pending.removeFirst(), output);
         for (int i = 0; i < output.count(); i++) {
-            drawnTokens[i] = output.token(i);
+            drawnTokens[i] = output.isUsable(i) ? output.token(i) : ScheduledBatch.UNUSABLE;
         }
         return drawnTokens;
     }

@@ -33,7 +33,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>What a batch changed in the cache is published after its last step succeeded, and before anybody hears of that
  * step's tokens: the keys of a failed step are never announced. The blocks of an answer that ends in an earlier step of
- * several, or while the next batch is computed, are not announced before those have succeeded.
+ * several, or while the next batch is computed, are not announced before those have succeeded. A row whose logits are
+ * unusable fails its sequence alone; if others are in flight then, nothing is announced before all have settled.
  */
 public final class EngineLoop {
 
@@ -217,7 +218,7 @@ public final class EngineLoop {
     private void publish(ScheduledBatch settled) {
         if (scheduler.batchesInFlight() == 0) {
             publish();
-        } else {
+        } else if (!scheduler.withholdsNews()) {
             announce(cache.drainChanges(settled.eventCount()));
         }
     }
@@ -244,6 +245,9 @@ public final class EngineLoop {
                 if (sequence.isOver()) {
                     tellEnd(sequence);
                 }
+            } else if (batch.failed(entry)) {
+                log.warn("{} has unusable logits", batch.sequence(entry));
+                tellEnd(batch.sequence(entry));
             }
         }
     }

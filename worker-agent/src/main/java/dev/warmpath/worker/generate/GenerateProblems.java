@@ -31,7 +31,7 @@ final class GenerateProblems {
             case WRONG_EPOCH -> HttpStatus.CONFLICT;
             case QUEUE_FULL, SHUTTING_DOWN -> HttpStatus.SERVICE_UNAVAILABLE;
             case DEADLINE_EXCEEDED -> HttpStatus.GATEWAY_TIMEOUT;
-            case ENGINE_FAILURE -> HttpStatus.INTERNAL_SERVER_ERROR;
+            case ENGINE_FAILURE, UNUSABLE_LOGITS -> HttpStatus.INTERNAL_SERVER_ERROR;
         };
     }
 

@@ -3,14 +3,16 @@ package dev.warmpath.worker.kvcache;
 import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Arrays;
 import java.util.BitSet;
+import java.util.Comparator;
 import java.util.Objects;
+import java.util.stream.IntStream;
 
 /**
  * Which block carries which key: the hash of the tokens that it holds, and the group of layers whose keys and values
  * those are. Several blocks may carry one key, when sequences computed the same tokens side by side. They hang together
  * in a ring in the order in which they got it, and a lookup takes the eldest that is settled.
  *
- * <p>A block takes 29 bytes and a bit here, and 32 for the hash, and 4 for each of its tokens if they are verified.
+ * <p>A block takes 37 bytes and a bit here, and 32 for the hash, and 4 for each of its tokens if they are verified.
  */
 final class BlockKeys {
 
@@ -34,6 +36,8 @@ final class BlockKeys {
     /** Where in its chain a keyed block stands, or {@link #UNKEYED}. */
     private final int[] chainIndex;
     private final byte[] groups;
+    /** Of keyed blocks: the key of their chain's first block. */
+    private final long[] firstKeys;
     /** [blockCount, WORDS], of keyed blocks. Package-private so that a test can forge a collision. */
     final long[] hashes;
     /** [blockCount, blockSize], of keyed blocks; empty without verification. */
@@ -61,6 +65,7 @@ final class BlockKeys {
         younger = new int[blockCount];
         elder = new int[blockCount];
         groups = new byte[blockCount];
+        firstKeys = new long[blockCount];
         unsettled = new BitSet(blockCount);
         chainIndex = new int[settings.blockCount()];
         Arrays.fill(chainIndex, UNKEYED);
@@ -139,6 +144,7 @@ final class BlockKeys {
         }
         chainIndex[block] = index;
         groups[block] = (byte) group;
+        firstKeys[block] = chain.key(0);
         keyedCount++;
         boolean only = joinRing(block);
         keyCounts[group] += only ? 1 : 0;
@@ -152,6 +158,16 @@ final class BlockKeys {
         keyedCount--;
         chainIndex[block] = UNKEYED;
         return only;
+    }
+
+    /** The blocks whose chain begins with this key, the deepest first; a new array. */
+    int[] chainsFrom(long firstKey) {
+        return IntStream.range(0, firstKeys.length)
+                .filter(block -> isKeyed(block) && firstKeys[block] == firstKey)
+                .boxed()
+                .sorted(Comparator.comparingInt((Integer block) -> chainIndex[block]).reversed())
+                .mapToInt(Integer::intValue)
+                .toArray();
     }
 
     void clear() {

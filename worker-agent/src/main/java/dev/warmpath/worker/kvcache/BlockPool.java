@@ -18,7 +18,7 @@ import java.util.Objects;
  * the free queue: by default first to blocks of no further use, then to the least recently released ones
  * ({@link FreeOrder}).
  *
- * <p>Everything lies in arrays by block id; no operation allocates. A block takes 12 bytes here and 29 for its key,
+ * <p>Everything lies in arrays by block id; no operation allocates. A block takes 12 bytes here and 37 for its key,
  * beside the hash and the tokens themselves (see {@link BlockKeys}). An error changes nothing.
  */
 final class BlockPool {
@@ -203,6 +203,16 @@ final class BlockPool {
         boolean last = keys.remove(block);
         log.removed(block, keys.key(block), keys.group(block), last);
         return true;
+    }
+
+    /**
+     * Takes the keys of all blocks away, held or not and in every group, whose chains begin with the block of this key:
+     * the deepest first. Looks at every block.
+     */
+    void unkeyChains(long firstKey) {
+        for (int block : keys.chainsFrom(firstKey)) {
+            unkey(block);
+        }
     }
 
     /** Notes whether what a keyed block holds is there for good, or may be lost with a step that fails. */

@@ -103,7 +103,7 @@ final class GroupTables {
         }
     }
 
-    /** Keys the blocks that are not yet, up to so many. */
+    /** Keys the blocks that are not yet, up to so many; after an invalidation, who shares some may have come first. */
     void key(TokenSequence sequence, int full) {
         sequence.hash();
         BlockHolding holding = sequence.holding();
@@ -112,7 +112,7 @@ final class GroupTables {
             BlockTable table = holding.table(group);
             for (int index = holding.keyedBlocks(); index < full; index++) {
                 int block = table.block(index);
-                if (block != NULL_BLOCK) {
+                if (block != NULL_BLOCK && !pool.isKeyed(block)) {
                     pool.key(block, sequence.chain(), index, sequence.tokens(), group);
                     pool.setSettled(block, index < settled);
                 }

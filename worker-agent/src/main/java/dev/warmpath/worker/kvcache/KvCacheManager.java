@@ -57,6 +57,8 @@ public final class KvCacheManager {
     private int holderCount;
     /** Counts changes, so that a hit from before one is not used after it. */
     private long version;
+    /** From an invalidation until all that was in flight then has settled. */
+    private boolean keysSuspended;
 
     public KvCacheManager(KvCacheSettings settings) {
         this.settings = settings;
@@ -195,6 +197,49 @@ public final class KvCacheManager {
             tables.unkey(sequence);
             version++;
         }
+    }
+
+    /**
+     * What a sequence holds is not to be trusted, and no one can tell from which block on: takes the keys of all its
+     * blocks away, and with them those of everything that begins with the same block, the deepest first. From here to
+     * {@link #resumeKeys} no block gets a key, and nobody is admitted or extended; the sequence is released by then.
+     *
+     * @param holders every sequence that holds blocks
+     */
+    public void invalidate(TokenSequence sequence, Iterable<TokenSequence> holders) {
+        checks.requireHolder(sequence);
+        BlockHolding holding = sequence.holding();
+        if (holding.keyedBlocks() > 0) {
+            long firstKey = firstKey(sequence);
+            pool.unkeyChains(firstKey);
+            for (TokenSequence holder : holders) {
+                if (holder.holding().keyedBlocks() > 0 && firstKey(holder) == firstKey) {
+                    holder.holding().key(0);
+                }
+            }
+        }
+        holding.key(0);
+        keysSuspended = true;
+        version++;
+    }
+
+    /**
+     * No step is in flight, and all who hold blocks have computed something usable over them: their blocks get the keys
+     * that they lack. All at once, for two may share a block behind copies of its parent of their own, and whoever goes
+     * first must not take the only parent with a key away.
+     *
+     * @param holders every sequence that holds blocks
+     */
+    public void resumeKeys(Iterable<TokenSequence> holders) {
+        keysSuspended = false;
+        holders.forEach(this::keyFullBlocks);
+        version++;
+    }
+
+    /** A child that found its blocks with their keys may not have been hashed itself. */
+    private static long firstKey(TokenSequence sequence) {
+        sequence.hash();
+        return sequence.chain().key(0);
     }
 
     /**
@@ -416,7 +461,7 @@ public final class KvCacheManager {
     private void keyFullBlocks(TokenSequence sequence) {
         BlockHolding holding = sequence.holding();
         int full = Math.min(holding.computedTokens(), sequence.tokenCount()) / blockSize;
-        if (full > holding.keyedBlocks() && !holding.isLoading() && settings.prefixCaching()) {
+        if (full > holding.keyedBlocks() && !holding.isLoading() && !keysSuspended && settings.prefixCaching()) {
             tables.key(sequence, full);
         }
     }

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.scheduler;
 
+import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.SequenceState.Failed;
@@ -22,6 +23,8 @@ final class Flight {
     /** Index of the oldest in flight; the one to be written next is {@code count} behind it. */
     private int oldest;
     private int count;
+    /** Keys were taken back while others were in flight: what is announced before all have settled would name them. */
+    private boolean withholds;
     /** Since the last batch settled: whether the copies were made is not known yet. */
     private final ArrayList<Sequence> swappedOut = new ArrayList<>();
 
@@ -93,29 +96,61 @@ final class Flight {
     }
 
     /**
-     * Settles the next step of the oldest batch, and with its last step the batch.
+     * Settles the next step of the oldest batch, and with its last step the batch. A sequence whose row was unusable
+     * fails, and what it holds is not to be found any more.
      *
-     * @return true if a sequence ended with the token that was drawn for it
+     * @param running holders of blocks beside those that are over
+     * @return true if a sequence ended with this step
      */
-    boolean settle(ScheduledBatch batch, int[] sampledTokens) {
+    boolean settle(ScheduledBatch batch, int[] sampledTokens, List<Sequence> running) {
         requireOldest(batch);
         int step = batch.settledSteps();
-        if (sampledTokens.length < batch.sampleCount(step)) {
+        if (sampledTokens.length < batch.rowCount(step)) {
             throw new IllegalArgumentException(
-                    sampledTokens.length + " tokens drawn, the batch asked for " + batch.sampleCount(step));
+                    sampledTokens.length + " rows drawn from, the batch has " + batch.rowCount(step));
         }
         boolean anyOver = false;
         for (int entry = 0; entry < batch.size(); entry++) {
             Sequence sequence = batch.sequence(entry);
-            int sample = batch.sampleIndex(entry, step);
-            boolean takes = sample != ScheduledBatch.NO_SAMPLE && !sequence.isOver();
-            batch.setTaken(entry, takes);
-            anyOver |= takes && append(sequence, sampledTokens[sample]);
+            int row = batch.row(entry, step);
+            boolean lives = row != ScheduledBatch.NO_ROW && !sequence.isOver();
+            boolean unusable = row != ScheduledBatch.NO_ROW && sampledTokens[row] == ScheduledBatch.UNUSABLE;
+            boolean takes = lives && !unusable && batch.sampleIndex(entry, step) != ScheduledBatch.NO_SAMPLE;
+            batch.setOutcome(entry, takes, lives && unusable);
+            if (unusable) {
+                spoil(sequence, running);
+            }
+            anyOver |= lives && unusable || takes && append(sequence, sampledTokens[row]);
         }
         if (batch.stepSettled()) {
-            land(batch);
+            land(batch, running);
         }
         return anyOver;
+    }
+
+    /** Also if it is over: what was written for it may be announced all the same. */
+    private void spoil(Sequence sequence, List<Sequence> running) {
+        if (!sequence.isOver()) {
+            sequence.become(new Failed(FailureReason.UNUSABLE_LOGITS, "after " + sequence.tokens().tokenCount()
+                    + " tokens the model gives no logits that a token could be drawn from"));
+        }
+        if (!sequence.spoiled) {
+            sequence.spoiled = true;
+            cache.invalidate(sequence.tokens(), holders(running));
+            withholds = true;
+        }
+    }
+
+    private List<TokenSequence> holders(List<Sequence> running) {
+        List<TokenSequence> holders = new ArrayList<>();
+        running.forEach(each -> holders.add(each.tokens()));
+        addLeaving(holders);
+        return holders;
+    }
+
+    /** True if nothing may be announced, nor anybody served, before all in flight have settled. */
+    boolean withholds() {
+        return withholds;
     }
 
     private boolean append(Sequence sequence, int token) {
@@ -127,21 +162,41 @@ final class Flight {
         return true;
     }
 
-    private void land(ScheduledBatch batch) {
+    private void land(ScheduledBatch batch, List<Sequence> running) {
         for (int entry = 0; entry < batch.size(); entry++) {
-            Sequence sequence = batch.sequence(entry);
-            cache.settle(sequence.tokens(), batch.computedTokens(entry));
-            sequence.batchesInFlight--;
-            if (sequence.isOver()) {
-                releaseIfUnused(sequence);
+            cache.settle(batch.sequence(entry).tokens(), batch.computedTokens(entry));
+            batch.sequence(entry).batchesInFlight--;
+        }
+        if (withholds && count == 1) {
+            resumeKeys(batch, running);
+        }
+        for (int entry = 0; entry < batch.size(); entry++) {
+            if (batch.sequence(entry).isOver()) {
+                releaseIfUnused(batch.sequence(entry));
             }
         }
         swappedOut.clear();
         removeOldest();
     }
 
-    /** A step failed, and with it all that is in flight. @return the sequences that ended by this */
-    List<Sequence> fail(Failed failure) {
+    /** Before the others that are over are released, so that what they leave is found. */
+    private void resumeKeys(ScheduledBatch last, List<Sequence> running) {
+        for (int entry = 0; entry < last.size(); entry++) {
+            if (last.sequence(entry).spoiled) {
+                releaseIfUnused(last.sequence(entry));
+            }
+        }
+        cache.resumeKeys(holders(running));
+        withholds = false;
+    }
+
+    /**
+     * A step failed, and with it all that is in flight.
+     *
+     * @param running as for {@link #settle}
+     * @return the sequences that ended by this
+     */
+    List<Sequence> fail(Failed failure, List<Sequence> running) {
         oldest();
         withdrawKeys();
         List<Sequence> failed = new ArrayList<>();
@@ -161,6 +216,10 @@ final class Flight {
             cache.dropSwapped(sequence.tokens());
         }
         swappedOut.clear();
+        if (withholds) {
+            cache.resumeKeys(holders(running));
+            withholds = false;
+        }
         return failed;
     }
 

@@ -26,6 +26,10 @@ public final class ScheduledBatch {
 
     /** The sample index of an entry for which a step draws nothing; no row of the step before to feed from. */
     public static final int NO_SAMPLE = -1;
+    /** The row of an entry that has no part in a step. */
+    public static final int NO_ROW = -1;
+    /** Stands for the token of a row whose logits were unusable. */
+    public static final int UNUSABLE = -1;
 
     private final @Nullable Sequence[] sequences;
     private final int[] firstPositions;
@@ -34,11 +38,13 @@ public final class ScheduledBatch {
     /** Where the step before this batch drew an entry's first token, or {@link #NO_SAMPLE} if that token is known. */
     private final int[] firstFeeds;
     /** [maxSteps][entries] */
-    private final int[][] sampleIndexes;
+    private final int[][] rows;
+    private final int[] rowCounts;
     private final int[] sampleCounts;
     /** Books of the entries as they were when the batch was complete, for {@link Scheduler#settle}. */
     private final int[] computedTokens;
     private final boolean[] taken;
+    private final boolean[] failed;
     private final List<Sequence> expired = new ArrayList<>();
     private final List<Sequence> expiredView = Collections.unmodifiableList(expired);
     private int size;
@@ -53,10 +59,12 @@ public final class ScheduledBatch {
         tokenCounts = new int[maxSequences];
         drawCounts = new int[maxSequences];
         firstFeeds = new int[maxSequences];
-        sampleIndexes = new int[maxSteps][maxSequences];
+        rows = new int[maxSteps][maxSequences];
+        rowCounts = new int[maxSteps];
         sampleCounts = new int[maxSteps];
         computedTokens = new int[maxSequences];
         taken = new boolean[maxSequences];
+        failed = new boolean[maxSequences];
     }
 
     /** Number of entries. */
@@ -118,12 +126,25 @@ public final class ScheduledBatch {
         return drawCounts[entry];
     }
 
-    /** Where among the tokens drawn by this step the entry's stands, or {@link #NO_SAMPLE}. */
-    public int sampleIndex(int entry, int step) {
-        return sampleIndexes[step][entry];
+    /**
+     * Where among the rows of a step's logits the entry's stands, or {@link #NO_ROW}. An entry that draws nothing has
+     * one all the same: whether it is usable tells whether the keys and values are that the step wrote.
+     */
+    public int row(int entry, int step) {
+        return rows[step][entry];
     }
 
-    /** Number of tokens that a step draws, in order of entries. */
+    /** Rows of a step, in order of entries. */
+    public int rowCount(int step) {
+        return rowCounts[step];
+    }
+
+    /** The entry's row if a token is drawn from it in this step, or {@link #NO_SAMPLE}. */
+    public int sampleIndex(int entry, int step) {
+        return drawCounts[entry] > step ? rows[step][entry] : NO_SAMPLE;
+    }
+
+    /** Number of tokens that a step draws. */
     public int sampleCount(int step) {
         return sampleCounts[step];
     }
@@ -133,7 +154,7 @@ public final class ScheduledBatch {
      * nobody here knows yet; or {@link #NO_SAMPLE} if the entry's tokens are known.
      */
     public int feedIndex(int entry, int step) {
-        return step == 0 ? firstFeeds[entry] : sampleIndexes[step - 1][entry];
+        return step == 0 ? firstFeeds[entry] : sampleIndex(entry, step - 1);
     }
 
     /**
@@ -142,6 +163,11 @@ public final class ScheduledBatch {
      */
     public boolean tookToken(int entry) {
         return taken[entry];
+    }
+
+    /** True if the step settled last ended the entry's sequence by failing it: its row was unusable. */
+    public boolean failed(int entry) {
+        return failed[entry];
     }
 
     /** Number of the cache's changes when this batch was complete: what was changed later belongs to later batches. */
@@ -160,6 +186,7 @@ public final class ScheduledBatch {
         totalTokens = 0;
         stepCount = 1;
         settledSteps = 0;
+        rowCounts[0] = 0;
         sampleCounts[0] = 0;
         expired.clear();
     }
@@ -208,28 +235,32 @@ public final class ScheduledBatch {
         expired.add(sequence);
     }
 
-    /** Nothing is added any more: numbers the draws, and notes where each sequence stands now. */
+    /** Nothing is added any more: numbers the rows, and notes where each sequence stands now. */
     void complete(long eventCount) {
         this.eventCount = eventCount;
-        numberDraws();
+        numberRows();
         for (int entry = 0; entry < size; entry++) {
             Sequence sequence = sequence(entry);
             TokenSequence tokens = sequence.tokens();
             boolean known = firstPositions[entry] + tokenCounts[entry] <= tokens.tokenCount();
             firstFeeds[entry] = known ? NO_SAMPLE : sequence.lastSampleIndex;
-            sequence.lastSampleIndex = sampleIndexes[stepCount - 1][entry];
+            sequence.lastSampleIndex = sampleIndex(entry, stepCount - 1);
             sequence.scheduledTokens = tokens.computedTokens();
             sequence.batchesInFlight++;
             computedTokens[entry] = tokens.computedTokens();
         }
     }
 
-    private void numberDraws() {
+    private void numberRows() {
         for (int step = 0; step < stepCount; step++) {
+            int count = 0;
             int drawn = 0;
             for (int entry = 0; entry < size; entry++) {
-                sampleIndexes[step][entry] = drawCounts[entry] > step ? drawn++ : NO_SAMPLE;
+                boolean draws = drawCounts[entry] > step;
+                rows[step][entry] = draws || step == 0 ? count++ : NO_ROW;
+                drawn += draws ? 1 : 0;
             }
+            rowCounts[step] = count;
             sampleCounts[step] = drawn;
         }
     }
@@ -238,8 +269,10 @@ public final class ScheduledBatch {
         return computedTokens[entry];
     }
 
-    void setTaken(int entry, boolean tookToken) {
+    /** What the step settled last brought to an entry. */
+    void setOutcome(int entry, boolean tookToken, boolean hasFailed) {
         taken[entry] = tookToken;
+        failed[entry] = hasFailed;
     }
 
     /** @return true if it was the last */

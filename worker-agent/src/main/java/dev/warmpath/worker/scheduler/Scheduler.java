@@ -129,13 +129,23 @@ public final class Scheduler {
      * Adds the tokens that the batch's next step drew to their sequences, and ends those that are complete. After the
      * last step, what the batch computed is in the cache, and the blocks of the sequences that are over are free.
      *
+     * <p>A sequence whose row was unusable fails alone. What it held is found by nobody any more, nor is what was built
+     * on it: the fault may lie in any of its blocks. Once all in flight has settled, the others that hold some of these
+     * blocks, and have computed usable rows over them, give them their keys back.
+     *
      * @param batch         the oldest in flight
-     * @param sampledTokens as many as the step draws, or more, by {@link ScheduledBatch#sampleIndex(int, int)}
+     * @param sampledTokens as many as the step has rows, or more, by {@link ScheduledBatch#row}; {@link
+     *                      ScheduledBatch#UNUSABLE} where nothing could be drawn
      */
     public void settle(ScheduledBatch batch, int[] sampledTokens) {
-        if (flight.settle(batch, sampledTokens)) {
+        if (flight.settle(batch, sampledTokens, running)) {
             removeOver();
         }
+    }
+
+    /** True while the cache's changes must not be announced before all batches in flight have settled. */
+    public boolean withholdsNews() {
+        return flight.withholds();
     }
 
     /**
@@ -146,7 +156,7 @@ public final class Scheduler {
      * @throws IllegalStateException if nothing is in flight
      */
     public List<Sequence> fail(String message) {
-        List<Sequence> failed = flight.fail(new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message));
+        List<Sequence> failed = flight.fail(new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message), running);
         removeOver();
         return failed;
     }

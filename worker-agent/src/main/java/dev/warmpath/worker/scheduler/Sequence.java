@@ -36,6 +36,8 @@ public final class Sequence {
     long arrivalNanos;
     /** Batches in flight that compute it: while there are any, its blocks are written to. */
     int batchesInFlight;
+    /** A row of it was unusable: what it holds is found by nobody any more. */
+    boolean spoiled;
     /** Computed tokens as of its last complete batch: a copy of a block that is made now has their content. */
     int scheduledTokens;
     /** Where the last step of its last batch drew for it, or {@link ScheduledBatch#NO_SAMPLE}. */

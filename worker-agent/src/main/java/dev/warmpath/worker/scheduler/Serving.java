@@ -9,7 +9,8 @@ import java.util.ArrayList;
  * finds no block takes those of a victim, who waits again.
  *
  * <p>Nobody is preempted while a step is in flight, for that step writes to the victim's blocks: whoever lacks blocks
- * then waits until all have settled, and so does everybody else, lest it never gets so far.
+ * then waits until all have settled, and so does everybody else, lest it never gets so far. So do all when a row was
+ * unusable: the news wait for that, and would wait for ever if others joined.
  */
 final class Serving {
 
@@ -21,7 +22,7 @@ final class Serving {
     private final Flight flight;
     /** The place in {@link #running} of the one being served. */
     private int cursor;
-    /** Somebody lacks blocks and waits until nothing is in flight. */
+    /** Somebody lacks blocks, or keys were taken back: all wait until nothing is in flight. */
     private boolean drains;
     private long recomputePreemptions;
     private long swapPreemptions;
@@ -42,7 +43,7 @@ final class Serving {
      * @return true if others may be admitted to it: nobody had to give way, and nobody waits for steps in flight
      */
     boolean serve(ScheduledBatch batch) {
-        drains &= !flight.isEmpty();
+        drains = flight.withholds() || drains && !flight.isEmpty();
         long preemptionsBefore = recomputePreemptions + swapPreemptions;
         for (cursor = 0; cursor < running.size() && settings.budget(batch) > 0 && !drains; cursor++) {
             Sequence sequence = running.get(cursor);

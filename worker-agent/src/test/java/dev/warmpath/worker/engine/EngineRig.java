@@ -21,9 +21,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** The whole engine on the model that ships, turned by hand: no thread, and a clock that stands still unless moved. */
+/** The whole engine, on the model that ships unless said otherwise, turned by hand: no thread, and a clock that stands still unless moved. */
 final class EngineRig implements AutoCloseable {
 
     static final int BLOCK_SIZE = 16;
@@ -70,12 +71,16 @@ final class EngineRig implements AutoCloseable {
     }
 
     EngineRig(ComputeBackend backend, KvCacheSettings cacheSettings, SchedulerSettings settings) {
+        this(Golden.MODEL, backend, cacheSettings, settings);
+    }
+
+    EngineRig(Path modelDirectory, ComputeBackend backend, KvCacheSettings cacheSettings, SchedulerSettings settings) {
         try {
             var runnerSettings = RunnerSettings.of(cacheSettings.blockCount(), cacheSettings.blockSize(),
                             settings.maxBatchedTokens(), settings.maxSequences())
                     .withHostBlockCount(cacheSettings.hostBlockCount())
                     .withMaxStepsInFlight(settings.maxStepsInFlight());
-            runner = ModelRunner.load(Golden.MODEL, faulty(backend), runnerSettings);
+            runner = ModelRunner.load(modelDirectory, faulty(backend), runnerSettings);
             model = runner.config();
             cache = new KvCacheManager(cacheSettings);
             var limits = new RequestLimits(
@@ -84,7 +89,7 @@ final class EngineRig implements AutoCloseable {
             loop = new EngineLoop(
                     scheduler, cache, runner, changes -> changes.forEach(this::apply), () -> nowNanos);
             intake = new RequestIntake(EPOCH, HashSettings.ofBlockSize(cacheSettings.blockSize()), limits,
-                    EosTokens.read(Golden.MODEL), settings.policy());
+                    EosTokens.read(modelDirectory), settings.policy());
             engine = new Engine(loop, intake, () -> nowNanos, death -> { });
         } catch (IOException e) {
             throw new UncheckedIOException(e);

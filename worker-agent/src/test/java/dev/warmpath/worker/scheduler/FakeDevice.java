@@ -61,7 +61,7 @@ final class FakeDevice {
             for (int entry = 0; entry < batch.size(); entry++) {
                 store(batch, entry, step);
             }
-            drawn[step] = new int[batch.sampleCount(step)];
+            drawn[step] = new int[batch.rowCount(step)];
             for (int entry = 0; entry < batch.size(); entry++) {
                 verifyAndDraw(batch, entry, step, drawn[step]);
             }

@@ -12,6 +12,7 @@ import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +49,7 @@ final class RandomScheduling {
     private long operations;
     private long resets;
     private long failures;
+    private long unusableRows;
     private long copiesOnWrite;
 
     /** @param fullBlocks by entry, as of when the batch was scheduled */
@@ -55,14 +57,14 @@ final class RandomScheduling {
 
     /** What happened; to be sure that it all did. */
     record Seen(long operations, long recomputed, long swapped, long hitTokens, long resets, long failures,
-            long copiesOnWrite, long expired, long cancelled, long announced) {
+            long unusableRows, long copiesOnWrite, long expired, long cancelled, long announced) {
 
-        static final Seen NOTHING = new Seen(0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        static final Seen NOTHING = new Seen(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 
         Seen plus(Seen o) {
             return new Seen(operations + o.operations, recomputed + o.recomputed, swapped + o.swapped,
-                    hitTokens + o.hitTokens, resets + o.resets, failures + o.failures, copiesOnWrite + o.copiesOnWrite,
-                    expired + o.expired, cancelled + o.cancelled, announced + o.announced);
+                    hitTokens + o.hitTokens, resets + o.resets, failures + o.failures, unusableRows + o.unusableRows,
+                    copiesOnWrite + o.copiesOnWrite, expired + o.expired, cancelled + o.cancelled, announced + o.announced);
         }
     }
 
@@ -139,7 +141,7 @@ final class RandomScheduling {
         long recomputed = scheduler.recomputePreemptions();
         long swapped = scheduler.swapPreemptions();
         return new Seen(operations + recomputed + swapped, recomputed, swapped, cache.stats().hitTokens(), resets,
-                failures, copiesOnWrite, ended(SequenceState.Failed.class) - failures,
+                failures, unusableRows, copiesOnWrite, ended(SequenceState.Failed.class) - failures - unusableRows,
                 ended(SequenceState.Cancelled.class), listener.heard());
     }
 
@@ -238,7 +240,9 @@ final class RandomScheduling {
                 failures += scheduler.fail("by chance").size();
                 return;
             }
+            spoilByChance(drawn);
             scheduler.settle(oldest.batch, drawn);
+            countUnusable(oldest.batch);
             if (mishaps && random.nextInt(20) == 0) {
                 cancel();
             }
@@ -248,8 +252,26 @@ final class RandomScheduling {
         for (int entry = 0; entry < oldest.fullBlocks.length; entry++) {
             settledBlocks.put(oldest.batch.sequence(entry), oldest.fullBlocks[entry]);
         }
-        if (!flying.isEmpty()) {
+        if (!flying.isEmpty() && !scheduler.withholdsNews()) {
             listener.hear(cache.drainChanges(oldest.batch.eventCount()));
+        }
+    }
+
+    /** Whatever the device says, the books stay right. */
+    private void spoilByChance(int[] drawn) {
+        if (mishaps && drawn.length > 0 && random.nextInt(25) == 0) {
+            drawn[random.nextInt(drawn.length)] = ScheduledBatch.UNUSABLE;
+            settledBlocks.clear();
+            flying.forEach(each -> Arrays.fill(each.fullBlocks, 0)); // given before these were taken back
+        }
+    }
+
+    private void countUnusable(ScheduledBatch batch) {
+        for (int entry = 0; entry < batch.size(); entry++) {
+            if (batch.failed(entry)) {
+                assertThat(batch.sequence(entry).state()).isInstanceOf(SequenceState.Failed.class);
+                unusableRows++;
+            }
         }
     }
 

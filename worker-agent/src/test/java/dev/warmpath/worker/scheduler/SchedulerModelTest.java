@@ -39,6 +39,7 @@ class SchedulerModelTest {
         assertThat(seen.hitTokens()).as("prefixes were shared").isGreaterThan(10L * worlds);
         assertThat(seen.resets()).as("resets").isGreaterThan(worlds);
         assertThat(seen.failures()).as("failed by a step").isGreaterThan(worlds / 2);
+        assertThat(seen.unusableRows()).as("failed by a row").isGreaterThan(worlds / 2);
         assertThat(seen.copiesOnWrite()).as("forks that wrote").isGreaterThan(worlds / 2);
         assertThat(seen.expired()).as("expired").isGreaterThan(worlds / 4);
         assertThat(seen.cancelled()).as("cancelled").isGreaterThan(worlds);

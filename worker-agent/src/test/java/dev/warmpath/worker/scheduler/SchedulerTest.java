@@ -89,7 +89,9 @@ class SchedulerTest {
         assertThat(batch.samples(0)).isTrue();
         assertThat(batch.samples(1)).isFalse();
         assertThat(batch.sampleIndex(1, 0)).isEqualTo(ScheduledBatch.NO_SAMPLE);
-        world.scheduler.settle(batch, new int[] {ANY_TOKEN});
+        assertThat(batch.sampleCount(0)).isEqualTo(1);
+        assertThat(batch.row(1, 0)).as("its chunk is checked all the same").isEqualTo(1);
+        world.scheduler.settle(batch, new int[] {ANY_TOKEN, 0});
 
         batch = world.scheduler.schedule(0);
         assertThat(batch.firstPosition(0)).isEqualTo(5);
@@ -316,7 +318,7 @@ class SchedulerTest {
         assertThatIllegalStateException().isThrownBy(() -> world.scheduler.schedule(0));
         assertThatIllegalStateException().isThrownBy(() -> world.scheduler.submit(one[0], 0));
         assertThatIllegalArgumentException().isThrownBy(() -> world.scheduler.settle(batch, new int[0]))
-                .withMessage("0 tokens drawn, the batch asked for 1");
+                .withMessage("0 rows drawn from, the batch has 1");
         world.scheduler.settle(batch, new int[] {ANY_TOKEN});
         assertThatIllegalStateException().isThrownBy(() -> world.scheduler.settle(batch, new int[] {ANY_TOKEN}));
     }

@@ -72,7 +72,7 @@ final class SchedulerWorld {
 
     /** One step of the batch, which draws this token for everybody. */
     void settleStep(ScheduledBatch batch, int token) {
-        int[] drawn = new int[batch.sampleCount(batch.settledSteps())];
+        int[] drawn = new int[batch.rowCount(batch.settledSteps())];
         Arrays.fill(drawn, token);
         scheduler.settle(batch, drawn);
         scheduler.checkIntegrity();

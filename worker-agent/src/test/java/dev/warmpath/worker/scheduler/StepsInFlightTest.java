@@ -191,6 +191,63 @@ class StepsInFlightTest {
     }
 
     @Test
+    void a_row_of_unusable_logits_fails_its_sequence_alone_and_nobody_finds_what_begins_like_it() {
+        var world = new SchedulerWorld(ASYNC, 40, 4, 32);
+        int[] pxy = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+        int[] pz = {0, 1, 2, 3, 40, 50, 60, 70};
+        world.submit(/* maxTokens */ 1, Arrays.copyOf(pxy, 9), Arrays.copyOf(pz, 9), prompt(1000, 9));
+        world.step();
+        assertThat(world.cache.drainChanges()).hasSize(1);
+        assertThat(world.cache.announcedCount()).isEqualTo(5);
+
+        Sequence spoiled = world.submit(Arrays.copyOf(pxy, 13))[0];
+        Sequence kin = world.submit(Arrays.copyOf(pz, 9))[0];
+        Sequence other = world.submit(prompt(1000, 9))[0];
+        assertThat(world.schedule()).as("all but the last of what is cached is found").containsExactly(5, 1, 1);
+        ScheduledBatch first = world.batch;
+        world.schedule();
+        ScheduledBatch second = world.batch;
+        world.scheduler.settle(first, new int[] {ScheduledBatch.UNUSABLE, ANY_TOKEN, ANY_TOKEN});
+        world.scheduler.checkIntegrity();
+
+        assertThat(spoiled.state()).isEqualTo(new Failed(FailureReason.UNUSABLE_LOGITS,
+                "after 13 tokens the model gives no logits that a token could be drawn from"));
+        assertThat(first.failed(0)).isTrue();
+        assertThat(kin.completionTokens() + other.completionTokens()).isEqualTo(2);
+        assertThat(world.scheduler.withholdsNews()).as("y was given a key before this was known").isTrue();
+        assertThat(world.schedule()).as("nobody joins before it is told").isEmpty();
+        world.scheduler.settle(second, new int[] {ScheduledBatch.UNUSABLE, ANY_TOKEN, ANY_TOKEN});
+        assertThat(world.scheduler.withholdsNews()).isFalse();
+        assertThat(world.cache.drainChanges()).as("y was never there, kin has shown that p and z are right")
+                .containsExactly(new BlockChange.Removed(Medium.DEVICE, new long[] {chain(pxy).key(1)}));
+        assertThat(world.cache.announcedCount()).isEqualTo(4);
+
+        world.scheduler.cancel(kin);
+        Sequence again = world.submit(Arrays.copyOf(pz, 9))[0];
+        assertThat(world.schedule()).containsExactly(1, 1);
+        world.scheduler.settle(world.batch, new int[] {ANY_TOKEN, ScheduledBatch.UNUSABLE});
+        assertThat(again.isOver()).isTrue();
+        assertThat(world.cache.drainChanges()).as("leaf up").containsExactly(new BlockChange.Removed(
+                Medium.DEVICE, new long[] {chain(pz).key(1), chain(pz).key(0)}));
+    }
+
+    @Test
+    void a_row_behind_the_end_of_a_sequence_is_judged_as_well() {
+        var world = new SchedulerWorld(ASYNC, 20, 4, 32);
+        Sequence one = world.submit(prompt(0, 7))[0];
+        world.schedule();
+        ScheduledBatch first = world.batch;
+        world.schedule();
+        world.settleStep(first, EOS);
+        assertThat(one.state()).isEqualTo(Finished.of(FinishReason.STOP));
+
+        world.scheduler.settle(world.batch, new int[] {ScheduledBatch.UNUSABLE});
+        assertThat(world.batch.failed(0)).as("it had ended well").isFalse();
+        assertThat(world.cache.drainChanges()).as("its second block was filled by that step").isEmpty();
+        assertThat(world.cache.freeBlocks()).isEqualTo(19);
+    }
+
+    @Test
     void a_sequence_that_was_in_no_batch_in_flight_survives_a_failure() {
         var world = new SchedulerWorld(SchedulerSettings.of(8, 2, 4).withAsyncScheduling(true), 20, 4, 32);
         Sequence[] ab = world.submit(prompt(0, 16), prompt(1000, 4));
