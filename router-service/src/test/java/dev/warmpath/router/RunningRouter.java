@@ -37,6 +37,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
@@ -129,6 +130,16 @@ public abstract class RunningRouter {
                 resource("tokenizer_config.json"), json.getBytes(StandardCharsets.UTF_8), null)));
     }
 
+    /** The model has a token of so many letters Q, until the next worker joins. */
+    protected void loadLongToken(int id, int length) {
+        String tokenizer = new String(resource("byte-level.json"), StandardCharsets.UTF_8);
+        var content = Pattern.compile("(\"id\": " + id + ",\\s+\"content\": \")[^\"]+").matcher(tokenizer);
+        assertThat(content.find()).isTrue();
+        String longer = content.replaceFirst("$1" + "Q".repeat(length));
+        fleet.modelLoaded(REVISION, new ModelTokenizer(new ModelFiles(longer.getBytes(StandardCharsets.UTF_8),
+                resource("tokenizer_config.json"), null, null)));
+    }
+
     /** Announces that this worker holds the first blocks of that prompt. */
     protected void announce(FakeWorker fake, int[] prompt, int blockCount) {
         var chain = BlockHashChain.of(HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, prompt);
@@ -161,6 +172,11 @@ public abstract class RunningRouter {
     /** The ids that a text is made of, without a begin token. */
     protected static int[] ids(String text) {
         return TOKENIZER.encode(text, false);
+    }
+
+    /** Heap that requests in flight hold. */
+    protected long heldBytes() {
+        return admission.heldBytes();
     }
 
     protected int inFlight() {

@@ -144,6 +144,18 @@ public final class AdmissionControl {
             }
         }
 
+        /**
+         * Takes memory besides what is held.
+         *
+         * @param bytes heap that an answer takes
+         * @throws OverloadedException if there is not so much; what was held is held
+         */
+        public void holdMore(long bytes) {
+            synchronized (AdmissionControl.this) {
+                hold(place.bytes + bytes);
+            }
+        }
+
         /** Closing it again has no effect. */
         @Override
         public void close() {

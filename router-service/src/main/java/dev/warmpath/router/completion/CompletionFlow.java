@@ -39,9 +39,9 @@ import reactor.core.publisher.Operators;
  * tokenizer's threads, or for one that has waited on the thread that gave it its turn; everything after it where the
  * worker's bytes arrive. Nothing is sent to a worker before the request is known to be one that it can answer.
  *
- * <p>Ends. Whoever subscribes may cancel at any time: the worker's connection is closed, its booking and the permit are
- * given back. The same happens, once, when the answer ends or fails. A computation that cannot be stopped keeps a share
- * of the permit until it has ended.
+ * <p>Ends. Whoever subscribes may cancel at any time: the worker's connection is closed, and its booking is given back.
+ * The same happens, once, when the answer ends or fails. The permit is given back by whoever took it, when the answer
+ * has been written; a computation that cannot be stopped keeps a share of it until it has ended.
  */
 @Component
 public final class CompletionFlow {
@@ -71,13 +71,13 @@ public final class CompletionFlow {
     /**
      * Runs a request.
      *
-     * @param permit the request's, taken before its body was read; closed when the answer ends, is cancelled or fails
+     * @param permit the request's, taken before its body was read; open until the answer has ended
      * @return events as told by {@link CompletionEvent}. Fails with {@link BadRequestException} or
      *         {@link dev.warmpath.router.admission.OverloadedException} before the first of them, with
      *         {@link DispatchException} at any time
      */
     public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
-        return Flux.using(() -> permit, _ -> untilCut(answer(request, permit)), Permit::close)
+        return Flux.defer(() -> untilCut(answer(request, permit)))
                 .transform(new CompletionMeter(metrics, request)::measure);
     }
 

@@ -41,8 +41,17 @@ public final class PromptTokenizer {
         return pool.run(permit, () -> metrics.timed(Stage.TOKENIZE, () -> encode(model, prompt)));
     }
 
-    /** The text of these ids, special tokens included, as vLLM's detokenize gives it. */
+    /**
+     * The text of these ids, special tokens included, as vLLM's detokenize gives it.
+     *
+     * @param ids as many as the model's context has, at most: a text may be 30 times as long as the ids that ask for it
+     */
     public Mono<String> detokenize(ServedModel model, int[] ids, Permit permit) {
+        int contextLength = model.description().contextLength();
+        if (ids.length > contextLength) {
+            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, "tokens",
+                    "'tokens' has " + ids.length + " ids, the model takes " + contextLength);
+        }
         return pool.run(permit, () -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
     }
 

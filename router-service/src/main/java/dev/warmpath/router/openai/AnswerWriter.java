@@ -1,9 +1,11 @@
 package dev.warmpath.router.openai;
 
 import dev.warmpath.router.admission.AdmissionControl.Permit;
+import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.CompletionRequest;
 import io.netty.handler.codec.http.HttpVersion;
+import java.nio.ByteBuffer;
 import java.time.InstantSource;
 import java.util.concurrent.atomic.AtomicReference;
 import org.springframework.http.HttpHeaders;
@@ -23,9 +25,17 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Runs a completion and writes its answer, whole or as server-sent events. Status and headers go out with the first
  * byte: until then a failure is an ordinary error answer, and a request that moves to another worker leaves no trace.
+ *
+ * <p>What writes a whole answer ends when the network has taken all of it: a client that does not read keeps its place
+ * among the requests in flight, and the memory of its answer. A stream's place is free when its last event was drawn.
  */
 @Component
 final class AnswerWriter {
+
+    /** The answer, and its copy in the network's buffers. */
+    private static final int MEMORY_PER_BYTE = 2;
+
+    private static final int PIECE_BYTES = 16 << 10;
 
     private final CompletionFlow flow;
     private final OpenAiProperties properties;
@@ -47,7 +57,19 @@ final class AnswerWriter {
                 .doOnNext(decision::note)
                 .collect(WholeAnswer::new, WholeAnswer::add)
                 .map(answer -> answer.body(format, headOf(request, format)))
-                .flatMap(body -> writeJson(response, body));
+                .flatMap(body -> writeJson(response, json.writeValueAsBytes(body)));
+    }
+
+    /**
+     * Writes an answer that was computed here.
+     *
+     * @param permit its request's
+     * @return fails with {@link dev.warmpath.router.admission.OverloadedException} if there is no memory for it
+     */
+    Mono<Void> write(ServerWebExchange exchange, Permit permit, Object answer) {
+        byte[] bytes = json.writeValueAsBytes(answer);
+        permit.holdMore((long) MEMORY_PER_BYTE * bytes.length);
+        return writeJson(exchange.getResponse(), bytes);
     }
 
     Mono<Void> writeStream(ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format,
@@ -60,7 +82,10 @@ final class AnswerWriter {
         leaveOutChunksForHttp10(exchange);
         var decision = DecisionHeaders.of(response, properties.decisionHeaders());
         var answer = new SseAnswer(json, format, headOf(request, format), includeUsage);
-        Flux<byte[]> events = flow.complete(request, permit).doOnNext(decision::note).handle(answer::accept);
+        // little of a stream is ever on its way, and where its reader has stopped that may last
+        Flux<CompletionEvent> completion =
+                Flux.using(() -> permit, _ -> flow.complete(request, permit), Permit::close);
+        Flux<byte[]> events = completion.doOnNext(decision::note).handle(answer::accept);
         return write(response, new OpenStream(properties.heartbeat(), answer::error).of(events));
     }
 
@@ -84,11 +109,16 @@ final class AnswerWriter {
                 .doFinally(_ -> source.get().cancel());
     }
 
-    private Mono<Void> writeJson(ServerHttpResponse response, AnswerBody answer) {
-        byte[] bytes = json.writeValueAsBytes(answer);
+    private static Mono<Void> writeJson(ServerHttpResponse response, byte[] bytes) {
         response.getHeaders().setContentType(MediaType.APPLICATION_JSON);
         response.getHeaders().setContentLength(bytes.length);
-        return response.writeWith(Mono.just(response.bufferFactory().wrap(bytes)));
+        if (bytes.length <= PIECE_BYTES) {
+            return response.writeWith(Mono.just(response.bufferFactory().wrap(bytes)));
+        }
+        // a single buffer is handed over and called written; pieces are asked for as they are taken
+        return response.writeWith(Flux.range(0, Math.ceilDiv(bytes.length, PIECE_BYTES))
+                .map(i -> response.bufferFactory().wrap(ByteBuffer.wrap(bytes, i * PIECE_BYTES,
+                        Math.min(PIECE_BYTES, bytes.length - i * PIECE_BYTES)).slice())));
     }
 
     private AnswerFormat.HeadOf headOf(CompletionRequest request, AnswerFormat format) {

@@ -47,12 +47,13 @@ final class CompletionsController {
 
     /** Takes the body of either of the others; messages make it a chat. */
     @PostMapping("/v1/route")
-    Mono<RouteAnswer> route(ServerWebExchange exchange) {
+    Mono<Void> route(ServerWebExchange exchange) {
         return bodies.read(exchange, (body, permit) -> {
             var request = body.has("messages")
                     ? ChatRequest.read(body, seeds).toCompletion(id(exchange))
                     : TextRequest.read(body, seeds).toCompletion(id(exchange));
-            return flow.explain(request, permit).map(RouteAnswer::of);
+            return flow.explain(request, permit)
+                    .flatMap(explanation -> answers.write(exchange, permit, RouteAnswer.of(explanation)));
         });
     }
 

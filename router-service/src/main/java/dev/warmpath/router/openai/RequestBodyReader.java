@@ -46,10 +46,10 @@ final class RequestBodyReader {
     }
 
     /**
-     * @param use what is done with the request; it has the permit until it has ended
+     * @param use answers the request; it has the permit until the answer has been written
      * @return fails with {@link BadRequestException} or {@link OverloadedException} before that
      */
-    <T> Mono<T> read(ServerWebExchange exchange, BiFunction<RequestFields, Permit, Mono<T>> use) {
+    Mono<Void> read(ServerWebExchange exchange, BiFunction<RequestFields, Permit, Mono<Void>> use) {
         ServerHttpRequest request = exchange.getRequest();
         refuseOtherThanPlainJson(request.getHeaders());
         BodyLimits.Limit limit = limits.now();

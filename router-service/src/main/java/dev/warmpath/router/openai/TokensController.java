@@ -18,11 +18,14 @@ final class TokensController {
     private final RequestBodyReader bodies;
     private final CompletionFlow flow;
     private final PromptTokenizer tokenizer;
+    private final AnswerWriter answers;
 
-    TokensController(RequestBodyReader bodies, CompletionFlow flow, PromptTokenizer tokenizer) {
+    TokensController(
+            RequestBodyReader bodies, CompletionFlow flow, PromptTokenizer tokenizer, AnswerWriter answers) {
         this.bodies = bodies;
         this.flow = flow;
         this.tokenizer = tokenizer;
+        this.answers = answers;
     }
 
     record Tokenized(int count, @JsonProperty("max_model_len") int maxModelLen, int[] tokens) {}
@@ -31,7 +34,7 @@ final class TokensController {
 
     /** Takes a prompt, or the messages of a chat: the ids that a completion would begin with. */
     @PostMapping("/tokenize")
-    Mono<Tokenized> tokenize(ServerWebExchange exchange) {
+    Mono<Void> tokenize(ServerWebExchange exchange) {
         return bodies.read(exchange, (body, permit) -> {
             String model = body.requiredText("model");
             Prompt prompt = body.has("messages")
@@ -40,12 +43,14 @@ final class TokensController {
             body.refuseUnread(UnservedFields.OF_TOKENIZE);
             ServedModel served = flow.servedModel(model, prompt);
             return tokenizer.tokenize(served, prompt, permit)
-                    .map(ids -> new Tokenized(ids.length, served.description().contextLength(), ids));
+                    .map(ids -> new Tokenized(ids.length, served.description().contextLength(), ids))
+                    .flatMap(answer -> answers.write(exchange, permit, answer));
         });
     }
 
+    /** Takes as many ids as the model's context has. */
     @PostMapping("/detokenize")
-    Mono<Detokenized> detokenize(ServerWebExchange exchange) {
+    Mono<Void> detokenize(ServerWebExchange exchange) {
         return bodies.read(exchange, (body, permit) -> {
             String model = body.requiredText("model");
             int @Nullable [] ids = body.integers("tokens", 0, Integer.MAX_VALUE, Integer.MAX_VALUE);
@@ -54,7 +59,8 @@ final class TokensController {
                 throw body.missing("tokens");
             }
             ServedModel served = flow.servedModel(model, new Prompt.Tokens(ids));
-            return tokenizer.detokenize(served, ids, permit).map(Detokenized::new);
+            return tokenizer.detokenize(served, ids, permit)
+                    .flatMap(text -> answers.write(exchange, permit, new Detokenized(text)));
         });
     }
 }

@@ -85,6 +85,17 @@ class AdmissionControlTest {
     }
 
     @Test
+    void an_answer_takes_memory_besides_its_body_and_gives_both_back() {
+        try (Permit permit = holding(1_000)) {
+            permit.holdMore(3_800);
+            assertThatThrownBy(() -> permit.holdMore(1)).isInstanceOf(OverloadedException.class)
+                    .hasMessage("the bodies of requests in flight take 4800 of 4800 bytes, this one needs 1 more");
+            assertThat(admission.heldBytes()).isEqualTo(4_800);
+        }
+        assertThat(admission.heldBytes()).isZero();
+    }
+
+    @Test
     void a_place_is_free_when_its_last_permit_is_closed_and_is_not_shared_after_that() {
         Permit permit = holding(10);
         Permit share = Objects.requireNonNull(permit.share());
