@@ -30,7 +30,11 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  * A request that was begun and not answered gets a 408; in every other case the connection is closed. Where the server
  * closes behind its answer and the body is still coming, which would reset the connection before most clients have read,
- * the rest is heard out first. One thread: the connection's event loop.
+ * the rest is heard out first.
+ *
+ * <p>While a request waits behind another one of its connection nothing more is read: what the server has not begun to
+ * answer lies in the network's buffers, which nobody counts. One buffer, 64 KiB at most, may have come with it. That
+ * such a client has left is noticed when something is written to it. One thread: the connection's event loop.
  */
 final class ConnectionGuard extends ChannelDuplexHandler {
 
@@ -55,10 +59,14 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private long bodyNanos;
     private long bodyBytes;
 
-    /** Answers that are due or on their way: more than one if the client does not wait for them. */
-    private int answersDue;
-    private boolean answerHasBegun;
-    private boolean answerHasEnded;
+    /** Of the whole connection; a client that does not wait for its answers is ahead of them. */
+    private long requests;
+    private long answersBegun;
+    private long answersEnded;
+    /** Taken by the network, to the end. */
+    private long answersTaken;
+    /** Nothing is read, since a request waits behind another one. */
+    private boolean isHeldBack;
     /** Of a close that waits for the rest of a body. */
     private @Nullable ChannelPromise closing;
     private @Nullable Object written;
@@ -88,7 +96,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         ChannelHandlerContext ctx = context;
         if (ctx != null) {
             ctx.executor().execute(() -> {
-                if (answersDue <= 0) {
+                if (answersDue() == 0) {
                     ctx.close();
                 }
             });
@@ -118,14 +126,16 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             bodyBytes = 0;
             isNew = false;
             nextHasBegun = false;
-            answersDue++;
-            answerHasBegun = false;
-            answerHasEnded = false;
+            requests++;
+            if (requestWaits()) {
+                isHeldBack = true;
+                ctx.channel().config().setAutoRead(false);        // else up to 16 buffers are read at a time
+            }
         }
         if (message instanceof HttpContent content) {
             bodyNanos = System.nanoTime();
             bodyBytes += content.content().readableBytes();
-            if (answersDue <= 0 && bodyBytes > LONGEST_PASSED_OVER) {
+            if (answersDue() == 0 && bodyBytes > LONGEST_PASSED_OVER) {
                 content.release();
                 ctx.close();
                 return;
@@ -166,10 +176,17 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** By others than this handler. */
+    /** By others than this handler, as everything that comes from the pipeline's end. */
+    @Override
+    public void read(ChannelHandlerContext ctx) {
+        if (!isHeldBack) {
+            ctx.read();
+        }
+    }
+
     @Override
     public void close(ChannelHandlerContext ctx, ChannelPromise promise) {
-        if (closing == null && phase == Phase.BODY && answerHasEnded && ctx.channel().isActive()) {
+        if (closing == null && phase == Phase.BODY && answersEnded == requests && ctx.channel().isActive()) {
             closing = promise;
             ctx.read();
         } else {
@@ -180,20 +197,35 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     @Override
     public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
         boolean isInterim = message instanceof HttpResponse response && response.status().code() < 200;
-        answerHasBegun |= message instanceof HttpResponse && !isInterim;
+        answersBegun += message instanceof HttpResponse && !isInterim ? 1 : 0;
         if (message instanceof LastHttpContent && !isInterim) {
-            answerHasEnded = true;
+            answersEnded++;
             ctx.write(message, promise.unvoid().addListener(_ -> {
-                answersDue--;
+                answersTaken++;
                 becomeIdleAfterTheLastAnswer();
+                if (isHeldBack && !requestWaits()) {
+                    isHeldBack = false;
+                    ctx.channel().config().setAutoRead(true);
+                    ctx.read();
+                }
             }));
         } else {
             ctx.write(message, promise);
         }
     }
 
+    /** Answers that are due or on their way. */
+    private long answersDue() {
+        return requests - answersTaken;
+    }
+
+    /** Whether the headers of a request have come before the one ahead of it was answered. */
+    private boolean requestWaits() {
+        return answersDue() > 1;
+    }
+
     private void becomeIdleAfterTheLastAnswer() {
-        if (answersDue > 0 || isInactive) {
+        if (answersDue() > 0 || isInactive) {
             return;
         }
         connections.idle(this);                                  // who has its answer may go, whatever it still owes
@@ -228,7 +260,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             case BODY -> {
                 long idleNanos = limits.bodyIdleTimeout().toNanos();
                 double dueBytes = (now - phaseNanos - idleNanos) / 1e9 * limits.bodyRate().toBytes();
-                if (answersDue > 1) {                            // the server does not read it before its turn
+                if (answersDue() > 1) {                          // the server does not read it before its turn
                     enter(Phase.BODY);
                     bodyNanos = phaseNanos;
                     bodyBytes = 0;
@@ -256,7 +288,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     }
 
     private void refuse(ChannelHandlerContext ctx, String message) {
-        boolean answerable = phase == Phase.HEADERS || answersDue == 1 && !answerHasBegun;
+        boolean answerable = phase == Phase.HEADERS || answersDue() == 1 && answersBegun < requests;
         phase = Phase.CLOSING;
         if (!answerable) {
             ctx.close();

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.Socket;
@@ -15,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -22,8 +26,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
+import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import org.springframework.context.annotation.Bean;
 import org.springframework.test.context.TestPropertySource;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.Sinks;
 
 /** Raw sockets that do as little as they can, against deadlines of a second and room for 220 connections. */
 @TestPropertySource(properties = {
@@ -45,6 +54,29 @@ class ConnectionGuardTest extends RunningRouter {
     /** Of tokens with 2,000 letters: 12 MB, which no socket's buffers hold. */
     private static final int LONG_CONTEXT = 6_000;
 
+    /** What the router has taken from its clients' sockets. */
+    @TestConfiguration(proxyBeanMethods = false)
+    static class CountingBytes {
+
+        @Bean
+        LongAdder bytesRead() {
+            return new LongAdder();
+        }
+
+        @Bean
+        WebServerFactoryCustomizer<NettyReactiveWebServerFactory> countingBytes(LongAdder bytesRead) {
+            return factory -> factory.addServerCustomizers(server -> server.doOnChannelInit((_, channel, _) ->
+                    channel.pipeline().addFirst(new ChannelInboundHandlerAdapter() {
+                        @Override
+                        public void channelRead(ChannelHandlerContext ctx, Object message) {
+                            bytesRead.add(((ByteBuf) message).readableBytes());
+                            ctx.fireChannelRead(message);
+                        }
+                    })));
+        }
+    }
+
+    @Autowired LongAdder bytesRead;
     @Autowired OpenConnections publicConnections;
     @Autowired ConnectionProperties limits;
     private final List<Socket> sockets = new ArrayList<>();
@@ -234,7 +266,29 @@ class ConnectionGuardTest extends RunningRouter {
                 + HEADERS + "content-length: 5\r\n\r\n{");
 
         // to the end: then the half has its deadline
-        assertThat(readToEnd(socket)).startsWith("HTTP/1.1 200").contains("data: [DONE]");
+        assertThat(readToEnd(socket)).startsWith("HTTP/1.1 200").contains("data: [DONE]", "HTTP/1.1 408");
+    }
+
+    /** A request that waits may lie in a buffer of 64 KiB with what follows it; the rest stays where it was. */
+    @Test
+    void what_is_sent_behind_a_request_is_read_when_that_has_its_answer() throws IOException {
+        var goOn = Sinks.<Void>empty();
+        join("w0").doing(FakeWorker.pausingUntil(goOn.asMono(), ids("ok and ok")));
+        String body = BODY.replace("}", ",\"stream\":true}");
+        Socket socket = connectAndWrite(HEADERS + "content-length: " + body.length() + "\r\n\r\n" + body);
+        assertThat(readUntil(socket, "data: ")).startsWith("HTTP/1.1 200");
+        long before = bytesRead.sum();
+
+        String waiting = "POST /nowhere HTTP/1.1\r\nhost: r\r\ncontent-length: 16000\r\n\r\n" + " ".repeat(16_000);
+        write(socket, waiting.repeat(64));
+        readUntil(socket, ": still at it");
+        assertThat(bytesRead.sum() - before).isBetween(1L, 2L << 16);
+
+        goOn.tryEmitEmpty();
+        readUntil(socket, "data: [DONE]");
+        for (int i = 0; i < 64; i++) {
+            readUntil(socket, "HTTP/1.1 404");
+        }
     }
 
     /** 404 and 415 are answered before the body has come, and most of it is of no use. */
@@ -305,6 +359,17 @@ class ConnectionGuardTest extends RunningRouter {
                 return readAnswer(socket);
             }
         }
+    }
+
+    /** All up to the end of this text. */
+    private static String readUntil(Socket socket, String text) throws IOException {
+        var read = new StringBuilder();
+        while (read.length() < text.length() || read.indexOf(text, read.length() - text.length()) < 0) {
+            int next = socket.getInputStream().read();
+            assertThat(next).as("what came so far: " + read).isNotNegative();
+            read.append((char) next);
+        }
+        return read.toString();
     }
 
     private static String readToEnd(Socket socket) throws IOException {
