@@ -7,10 +7,10 @@ import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Limit;
 import dev.warmpath.router.routing.RequestRouter;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -263,7 +263,8 @@ public final class WaitingRoom implements AutoCloseable {
     private final class Line {
 
         private final ServedModel model;
-        private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
+        /** In the order of their coming; whoever leaves early is taken out at once, wherever it stands. */
+        private final LinkedHashSet<Waiting> waiting = new LinkedHashSet<>();
         private final AtomicInteger drains = new AtomicInteger();
         private long work;
         /** What has left while others waited, and how long that took; the older, the less it counts. */
@@ -301,11 +302,10 @@ public final class WaitingRoom implements AutoCloseable {
         }
 
         synchronized @Nullable Waiting next() {
-            Waiting first = waiting.peek();
-            if (first == null || room.applyAsInt(model) <= 0) {
+            if (waiting.isEmpty() || room.applyAsInt(model) <= 0) {
                 return null;
             }
-            waiting.remove();
+            Waiting first = waiting.removeFirst();
             work -= first.work;
             long now = nanoTime.getAsLong();
             leftNanos = leftNanos * KEPT + (now - lastLeftNanos);

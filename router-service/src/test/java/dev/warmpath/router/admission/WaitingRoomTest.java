@@ -188,6 +188,24 @@ class WaitingRoomTest {
     }
 
     @Test
+    void ten_thousand_who_leave_from_the_back_do_not_disturb_the_two_between_them() {
+        room = 0;
+        List<CompletableFuture<Place>> line = new ArrayList<>();
+        for (int i = 0; i < 10_002; i++) {
+            line.add(enter(Integer.toString(i)));
+        }
+        for (int i = 10_001; i >= 0; i--) {
+            if (i != 4_000 && i != 7_000) {
+                line.get(i).cancel(false);
+            }
+        }
+        assertThat(waitingRoom.waiting()).isEqualTo(2);
+        room = 2;
+        waitingRoom.tick();
+        assertThat(admitted).containsExactly("4000", "7000");
+    }
+
+    @Test
     void a_thousand_that_fail_at_once_do_not_nest() {
         room = 0;
         int[] failed = {0};

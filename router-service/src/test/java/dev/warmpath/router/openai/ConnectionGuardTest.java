@@ -296,6 +296,7 @@ class ConnectionGuardTest extends RunningRouter {
     @ValueSource(strings = {"/nowhere HTTP/1.1\r\ncontent-type: application/json", "/v1/route HTTP/1.1\r\nx: y"})
     void a_body_that_goes_on_for_ever_after_its_answer_is_cut_off(String request) throws IOException {
         Socket socket = connectAndWrite("POST " + request + "\r\nhost: r\r\ntransfer-encoding: chunked\r\n\r\n");
+        long before = bytesRead.sum();
         String chunk = "100000\r\n" + " ".repeat(1 << 20) + "\r\n";
         int sent = 0;
         try {
@@ -306,6 +307,8 @@ class ConnectionGuardTest extends RunningRouter {
             // closed by the other side, as it should be
         }
         assertThat(sent).isLessThan(256);
+        // and no more than what lies in a socket at once
+        assertThat(bytesRead.sum() - before).isBetween(64L << 20, 66L << 20);
     }
 
     private Socket connect() throws IOException {
