@@ -113,7 +113,7 @@ class FleetLinkTest {
                 List.of(URI.create("http://127.0.0.1:" + port)), "hush", Duration.ofSeconds(1));
         var registration = new Registration(Protocol.VERSION, "w", 7,
                 URI.create("http://127.0.0.1:" + server.port()), files.description(), 1_000, 8, true);
-        return new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 1_000, 0), events,
+        return new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 1_000, 0, 0, false), events,
                 JsonMapper.builder().build());
     }
 }

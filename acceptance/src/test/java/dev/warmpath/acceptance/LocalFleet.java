@@ -197,6 +197,7 @@ final class LocalFleet implements AutoCloseable {
                 "--warmpath.model.directory=" + ROOT.resolve("models").resolve(MODEL),
                 "--warmpath.compute.backend=vector",       // tests assert exact tokens, which no GPU promises
                 "--warmpath.compute.threads=1",
+                "--warmpath.compute.longest-step=1h",
                 "--warmpath.routerlink.urls=" + routerUrls));
         arguments.addAll(settings.length > 0 ? List.of(settings) : List.of("--warmpath.worker.id=" + workerId(number)));
         return launch(workerId(number), List.of("-XX:+UseSerialGC", "-Xmx1g", "--add-modules", "jdk.incubator.vector"),

@@ -7,6 +7,7 @@ import jakarta.validation.constraints.Min;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
+import org.hibernate.validator.constraints.time.DurationMin;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -22,6 +23,8 @@ import org.springframework.validation.annotation.Validated;
  * @param kernelBlockSize tokens of a block on the device, a divisor of {@code warmpath.kv.block-size}; 0 = the same on
  *                        processors, on a GPU what its kernels are built for
  * @param warmUp          how long made-up requests run at start, so that the first real one finds compiled code
+ * @param longestStep     how long one step may take: beyond it the device counts as hanging, nothing new is taken, and at
+ *                        twice as long the process ends. Nobody waits longer than 30 s for a token
  */
 @Validated
 @ConfigurationProperties("warmpath.compute")
@@ -30,7 +33,8 @@ public record ComputeProperties(
         @DefaultValue @Valid Cuda cuda,
         @DefaultValue("0") @Min(0) @Max(1_024) int threads,
         @DefaultValue("0") @Min(0) @Max(HashSettings.MAX_BLOCK_SIZE) int kernelBlockSize,
-        @DefaultValue("1s") @DurationMax(seconds = 60) Duration warmUp) {
+        @DefaultValue("1s") @DurationMax(seconds = 60) Duration warmUp,
+        @DefaultValue("30s") @DurationMin(seconds = 1) @DurationMax(hours = 1) Duration longestStep) {
 
     /** The kinds of backend. */
     public enum Backend {

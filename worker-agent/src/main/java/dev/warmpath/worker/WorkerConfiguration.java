@@ -12,6 +12,7 @@ import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineLoop;
 import dev.warmpath.worker.engine.EngineSnapshot;
 import dev.warmpath.worker.engine.RequestIntake;
+import dev.warmpath.worker.engine.StepHangsException;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.metrics.CacheDescription;
@@ -33,11 +34,14 @@ import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.security.SecureRandom;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
@@ -51,6 +55,8 @@ import tools.jackson.databind.json.JsonMapper;
 class WorkerConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);
+    /** Nothing that the end would wait for comes any more: routers are told, and that is all. */
+    private static final Duration GRACE_AFTER_HANGING = Duration.ofSeconds(5);
 
     @Bean
     FleetToken fleetToken(RouterLinkProperties properties,
@@ -148,7 +154,7 @@ class WorkerConfiguration {
 
     @Bean
     Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerSettings settings,
-            ModelRunner runner, KvEventPublisher publisher) throws IOException {
+            ComputeProperties compute, ModelRunner runner, KvEventPublisher publisher) throws IOException {
         ModelConfig config = runner.config();
         var cache = new KvCacheManager(plan.cache());
         var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), plan.cache(),
@@ -157,12 +163,22 @@ class WorkerConfiguration {
         var loop = new EngineLoop(scheduler, cache, runner, publisher::publish, System::nanoTime);
         var intake = new RequestIntake(
                 publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
-        return new Engine(loop, intake, System::nanoTime, WorkerConfiguration::engineBroke).start();
+        return new Engine(loop, intake, System::nanoTime, compute.longestStep(), WorkerConfiguration::engineBroke)
+                .start();
     }
 
-    /** An engine whose books are wrong, or whose device is lost, must not answer anybody. */
+    /** An engine whose books are wrong, or whose device is lost or hangs, must not answer anybody. */
     private static void engineBroke(Throwable cause) {
-        ProcessEnd.afterError("the engine broke, this worker ends", cause, ProcessEnd.GRACE_AFTER_ERROR);
+        boolean hangs = cause instanceof StepHangsException;
+        ProcessEnd.afterError("the engine broke, this worker ends", cause,
+                hangs ? GRACE_AFTER_HANGING : ProcessEnd.GRACE_AFTER_ERROR);
+    }
+
+    /** Readiness: while the device hangs, this worker should get nothing. */
+    @Bean("engineMoves")
+    HealthIndicator engineMoves(Engine engine) {
+        return () -> (engine.isHanging() ? Health.outOfService() : Health.up())
+                .withDetail("stepAgeMillis", Duration.ofNanos(engine.snapshot().stepAgeNanos()).toMillis()).build();
     }
 
     @Bean
@@ -202,11 +218,13 @@ class WorkerConfiguration {
     @Bean
     RouterLink routerLink(RouterLinkProperties properties, Registration registration, KvEventPublisher publisher,
             Engine engine, JsonMapper json) {
-        return new RouterLink(properties, registration, () -> load(engine.snapshot()), publisher, json);
+        return new RouterLink(properties, registration, () -> load(engine), publisher, json);
     }
 
-    private static WorkerLoad load(EngineSnapshot engine) {
-        EngineSnapshot.Load load = engine.load();
-        return new WorkerLoad(load.running(), load.waiting(), engine.pool().freeBlocks(), load.pendingPromptTokens());
+    private static WorkerLoad load(Engine engine) {
+        EngineSnapshot now = engine.snapshot();
+        EngineSnapshot.Load load = now.load();
+        return new WorkerLoad(load.running(), load.waiting(), now.pool().freeBlocks(), load.pendingPromptTokens(),
+                Duration.ofNanos(now.stepAgeNanos()).toMillis(), engine.isHanging());
     }
 }

@@ -59,6 +59,7 @@ class CudaWorkerTest {
         List<String> arguments = new ArrayList<>(List.of(settings));
         arguments.addAll(List.of("--server.port=0", "--management.server.port=0", "--warmpath.worker.id=w",
                 "--warmpath.worker.base-url=http://127.0.0.1:1",
+                "--warmpath.compute.longest-step=1h",
                 "--warmpath.model.directory=../models/warmpath-tiny", "--warmpath.compute.warm-up=0s",
                 "--warmpath.compute.cuda.driver=" + driver, "--warmpath.compute.cuda.cublas-lt=" + driver,
                 "--warmpath.kv.cache-dtype=fp8"));

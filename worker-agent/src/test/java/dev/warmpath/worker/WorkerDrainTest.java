@@ -110,6 +110,7 @@ class WorkerDrainTest {
         worker = new SpringApplicationBuilder(WorkerApplication.class).run("--server.port=0",
                 "--management.server.port=0", "--warmpath.worker.id=w", "--warmpath.worker.base-url=http://127.0.0.1:1",
                 "--warmpath.model.directory=../models/warmpath-tiny", "--warmpath.compute.backend=vector",
+                "--warmpath.compute.longest-step=1h",
                 "--warmpath.compute.threads=1", "--warmpath.compute.warm-up=0s", "--warmpath.kv.block-count=512",
                 "--warmpath.scheduler.max-num-seqs=1", setting);
     }

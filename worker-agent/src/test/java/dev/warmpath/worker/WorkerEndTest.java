@@ -2,6 +2,14 @@ package dev.warmpath.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.engine.Engine;
+import dev.warmpath.worker.engine.GenerationListener;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -12,8 +20,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.SpringApplication;
 import reactor.netty.http.HttpResources;
 
 /** Whole workers in processes of their own, and how they end. */
@@ -55,6 +65,38 @@ class WorkerEndTest {
     void a_dead_event_loop_ends_the_process() throws IOException, InterruptedException {
         assertThat(status(start(WithDeadLoop.class))).isEqualTo(FAILED);
         assertThat(output()).contains("an event loop of the HTTP server has died");
+    }
+
+    /** A step that never comes to its end, since whoever hears of its token does not. */
+    static final class WithHangingStep {
+
+        public static void main(String[] arguments) {
+            var worker = SpringApplication.run(WorkerApplication.class, arguments);
+            worker.getBean(Engine.class).submit(GenerateRequest.of("r", new int[] {1, 2, 3}, SamplingParameters.GREEDY,
+                    StopConditions.pastTheEnd(2)), new GenerationListener() {
+
+                        @Override
+                        public void onToken(int token, float logprob) {
+                            while (true) {
+                                LockSupport.park(this);
+                            }
+                        }
+
+                        @Override
+                        public void onFinished(FinishReason reason, GenerateEvent.Usage usage) {}
+
+                        @Override
+                        public void onFailed(FailureReason reason, String message) {}
+                    });
+        }
+    }
+
+    @Test
+    @Tag("full")
+    void a_step_that_hangs_ends_the_process() throws IOException, InterruptedException {
+        assertThat(status(start(WithHangingStep.class, "--warmpath.compute.longest-step=1s"))).isEqualTo(FAILED);
+        assertThat(output()).contains("a step takes longer than the PT1S that it may: nothing new is taken")
+                .containsPattern("a step has been running for \\d+ ms, of 1000 ms that it may");
     }
 
     private static int status(Process process) throws InterruptedException {

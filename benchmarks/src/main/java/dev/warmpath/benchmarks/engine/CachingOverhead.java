@@ -21,6 +21,7 @@ import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.concurrent.CountDownLatch;
@@ -121,7 +122,7 @@ public final class CachingOverhead {
             var loop = new EngineLoop(scheduler, cache, runner, changes -> { }, System::nanoTime);
             var intake = new RequestIntake(0, HashSettings.ofBlockSize(BLOCK_SIZE), limits, new int[0],
                     scheduling.policy());
-            engine = new Engine(loop, intake, System::nanoTime, Throwable::printStackTrace).start();
+            engine = new Engine(loop, intake, System::nanoTime, Duration.ofHours(1), Throwable::printStackTrace).start();
         }
 
         /** @return nanoseconds that it took */

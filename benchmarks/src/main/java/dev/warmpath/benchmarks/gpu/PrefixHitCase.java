@@ -123,7 +123,7 @@ final class PrefixHitCase implements GpuCase {
                     System::nanoTime);
             var intake = new RequestIntake(0, HashSettings.ofBlockSize(AttentionWorld.BLOCK_TOKENS), limits,
                     new int[0], scheduling.policy());
-            engine = new Engine(loop, intake, System::nanoTime, Throwable::printStackTrace).start();
+            engine = new Engine(loop, intake, System::nanoTime, Duration.ofHours(1), Throwable::printStackTrace).start();
         }
 
         void warmUp(Duration duration) throws InterruptedException {

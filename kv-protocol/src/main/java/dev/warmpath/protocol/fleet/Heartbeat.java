@@ -19,6 +19,9 @@ import com.fasterxml.jackson.annotation.Nulls;
  *                             Whoever does not know this field goes on sending, and is refused with
  *                             {@link dev.warmpath.protocol.generate.FailureReason#SHUTTING_DOWN}; one that leaves it
  *                             out is not draining
+ * @param stepAgeMillis        how long the device step that is running has been running; 0 while none is
+ * @param hanging              true while that is longer than it may be: the worker takes nothing new, and ends if it goes
+ *                             on. Who leaves the last two out is not hanging
  */
 public record Heartbeat(
         String workerId,
@@ -30,12 +33,14 @@ public record Heartbeat(
         long lastSequence,
         int setSize,
         long setDigest,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) boolean draining) {
+        @JsonSetter(nulls = Nulls.AS_EMPTY) boolean draining,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) long stepAgeMillis,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) boolean hanging) {
 
-    /** Of a worker that takes requests. */
+    /** Of a worker that takes requests, between two steps. */
     public Heartbeat(String workerId, long epoch, int running, int waiting, int freeBlocks, long pendingPromptTokens,
             long lastSequence, int setSize, long setDigest) {
         this(workerId, epoch, running, waiting, freeBlocks, pendingPromptTokens, lastSequence, setSize, setDigest,
-                false);
+                false, 0, false);
     }
 }

@@ -393,6 +393,13 @@ public final class Fleet {
             rosterIsStale = true;
             changeLog.add(() -> log.info("worker {} drains: it gets nothing new", worker));
         }
+        if (heartbeat.hanging() != worker.isHanging()) {
+            rosterIsStale = true;
+            changeLog.add(heartbeat.hanging()
+                    ? () -> log.warn("worker {} hangs in a step since {} ms: it gets nothing new", worker,
+                            heartbeat.stepAgeMillis())
+                    : () -> log.info("worker {} does not hang any more: it gets requests again", worker));
+        }
         worker.heard(heartbeat, nanoTime.getAsLong());
         worker.extendLease(leaseEnd());
         return new HeartbeatOutcome.Extended();
@@ -678,7 +685,13 @@ public final class Fleet {
 
     private static State state(FleetWorker worker, @Nullable Revision revision) {
         boolean served = revision != null && revision.model() != null;
-        return worker.isDraining() ? State.DRAINING : served && worker.isIndexed() ? State.READY : State.JOINING;
+        if (worker.isDraining()) {
+            return State.DRAINING;
+        }
+        if (worker.isHanging()) {
+            return State.HANGING;
+        }
+        return served && worker.isIndexed() ? State.READY : State.JOINING;
     }
 
     private WorkerView view(FleetWorker worker, long leaseNow) {
@@ -692,6 +705,7 @@ public final class Fleet {
                 heartbeat == null ? null : heartbeat.running(),
                 heartbeat == null ? null : heartbeat.waiting(),
                 heartbeat == null ? null : heartbeat.freeBlocks(),
+                heartbeat == null ? null : heartbeat.stepAgeMillis(),
                 worker.blockCount(), worker.keys().size(), worker.events().position().sequence(),
                 TimeUnit.NANOSECONDS.toMillis(leaseNow - (worker.leaseEndNanos() - leaseNanos)));
     }

@@ -209,6 +209,12 @@ public final class FleetWorker {
         return saysItDrains || drainedByOperator;
     }
 
+    /** True while it says that its device hangs: it gets nothing new. */
+    public boolean isHanging() {
+        Heard last = heard;
+        return last != null && last.latest().hanging();
+    }
+
     /** True once it has been removed from the fleet; it never comes back. */
     public boolean isGone() {
         return gone;

@@ -24,7 +24,7 @@ record Roster(List<FleetWorker> everyone, List<ServedModel> models, Map<String, 
         Map<String, List<FleetWorker>> ready = new HashMap<>();
         long sequences = 0;
         for (FleetWorker worker : workers) {
-            if (worker.isIndexed() && !worker.isDraining()) {
+            if (worker.isIndexed() && !worker.isDraining() && !worker.isHanging()) {
                 ready.computeIfAbsent(worker.revision(), _ -> new ArrayList<>()).add(worker);
                 sequences += worker.maxSequences();
             }

@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  * A worker as operators see it.
  *
  * @param state          ready: takes requests; joining: its first snapshot or its model's tokenizer is missing;
- *                       draining: finishes what it has and gets nothing new. One that is gone is not in the list
+ *                       draining: finishes what it has and gets nothing new; hanging: its device has been at one step
+ *                       for longer than it may, it gets nothing new. One that is gone is not in the list
  * @param problem        why its events do not come or its model is not served, or null
  * @param health         whether requests go there while it is ready
  * @param healthProblem  what ejected it, or null
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param running        requests being computed, by the last heartbeat; null before the first
  * @param waiting        requests queued
  * @param freeBlocks     blocks that no request holds
+ * @param stepAgeMillis  how long its device had been at one step by then; 0 = at none
  * @param blockCount     blocks of its pool
  * @param indexEntries   keys that the prefix index holds for it
  * @param lastSequence   number of the last event batch in the index; -1 = no snapshot yet
@@ -36,6 +38,7 @@ public record WorkerView(
         @Nullable Integer running,
         @Nullable Integer waiting,
         @Nullable Integer freeBlocks,
+        @Nullable Long stepAgeMillis,
         int blockCount,
         int indexEntries,
         long lastSequence,
@@ -48,6 +51,8 @@ public record WorkerView(
         @JsonProperty("ready")
         READY,
         @JsonProperty("draining")
-        DRAINING
+        DRAINING,
+        @JsonProperty("hanging")
+        HANGING
     }
 }

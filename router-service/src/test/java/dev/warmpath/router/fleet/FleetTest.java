@@ -278,7 +278,7 @@ class FleetTest {
         ServedModel model = fleet.model("tiny");
         nowMillis = 4_000;
 
-        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, /* draining */ true));
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, /* draining */ true, 0, false));
         fleet.heartbeat(idle("w", 1));
         assertThat(fleet.workers(model)).containsExactly(other);
         assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.DRAINING);
@@ -287,6 +287,25 @@ class FleetTest {
 
         ready(registration("w", 2));
         assertThat(fleet.workers(model)).extracting(FleetWorker::epoch).containsExactly(2L);
+    }
+
+    @Test
+    void a_worker_whose_device_hangs_gets_nothing_new_until_it_says_that_it_goes_on() {
+        FleetWorker worker = ready(registration("w", 1));
+        FleetWorker other = ready(registration("other", 1));
+        ServedModel model = fleet.model("tiny");
+
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, false, 29_000, /* hanging */ false));
+        assertThat(fleet.workers(model)).containsExactly(worker, other);
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, false, 30_000, /* hanging */ true));
+        assertThat(fleet.workers(model)).containsExactly(other);
+        assertThat(fleet.sequences()).isEqualTo(other.maxSequences());
+        assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.HANGING);
+        assertThat(fleet.snapshot().getFirst().stepAgeMillis()).isEqualTo(30_000);
+
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0));
+        assertThat(fleet.workers(model)).containsExactly(worker, other);
+        assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.READY);
     }
 
     @Test

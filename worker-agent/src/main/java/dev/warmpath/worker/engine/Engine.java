@@ -3,45 +3,63 @@ package dev.warmpath.worker.engine;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.scheduler.Sequence;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What other threads hold of the engine: they submit, cancel and read snapshots, and never wait for it. One platform
  * thread turns the {@link EngineLoop} as long as there is work and sleeps when there is none.
+ *
+ * <p>A device may hang, and that thread with it. Another one looks at the age of the running step: beyond a bound
+ * nothing new is taken until the step has ended, and at twice the bound it is told as the engine's death.
  */
 public final class Engine implements AutoCloseable {
 
     /** Every command wakes the thread, and an early wake-up is kept; this is only a second net. */
     private static final long MAX_SLEEP_NANOS = 1_000_000_000;
     private static final long STOP_TIMEOUT_MILLIS = 10_000;
+    private static final Duration LONGEST_LOOK_INTERVAL = Duration.ofSeconds(1);
+    /** The least number of looks at a step within its bound. */
+    private static final int LEAST_LOOKS = 10;
+
+    private static final Logger log = LoggerFactory.getLogger(Engine.class);
 
     private final EngineLoop loop;
     private final RequestIntake intake;
     private final LongSupplier nanoClock;
     private final Consumer<Throwable> onDeath;
+    private final Duration longestStep;
     private final Thread thread = Thread.ofPlatform().name("engine").unstarted(this::turn);
+    private final Thread watch = Thread.ofPlatform().daemon().name("engine-watch").unstarted(this::watch);
     private volatile boolean stopping;
 
     /**
      * @param nanoClock monotonic, in nanoseconds; the loop's
+     * @param longestStep how long one device step may take
      * @param onDeath   called on the engine's thread when an invariant broke: the books cannot be trusted any more, all
-     *                  generations have failed, and the process had better start anew
+     *                  generations have failed, and the process had better start anew. Or on another one, with a
+     *                  {@link StepHangsException}, while the engine's thread and all generations wait for the device
      */
-    public Engine(EngineLoop loop, RequestIntake intake, LongSupplier nanoClock, Consumer<Throwable> onDeath) {
+    public Engine(EngineLoop loop, RequestIntake intake, LongSupplier nanoClock, Duration longestStep,
+            Consumer<Throwable> onDeath) {
         this.loop = loop;
         this.intake = intake;
         this.nanoClock = nanoClock;
+        this.longestStep = longestStep;
         this.onDeath = onDeath;
     }
 
-    /** Starts the thread. */
+    /** Starts the threads. */
     public Engine start() {
         thread.start();
+        watch.start();
         return this;
     }
 
@@ -61,9 +79,11 @@ public final class Engine implements AutoCloseable {
      *
      * @param listeners at least one; each hears one answer
      * @return the generations in the same order, to be cancelled one by one
-     * @throws RefusedException if the request is wrong, asks for what is not served, or finds the queue full
+     * @throws RefusedException if the request is wrong, asks for what is not served, finds the queue full, or the device
+     *                          hanging
      */
     public List<Generation> submit(GenerateRequest request, List<GenerationListener> listeners) {
+        requireMoving();
         List<Sequence> sequences = intake.accept(request, listeners.size(), nanoClock.getAsLong());
         List<Generation> generations = new ArrayList<>();
         for (int i = 0; i < listeners.size(); i++) {
@@ -105,15 +125,59 @@ public final class Engine implements AutoCloseable {
         return loop.snapshot();
     }
 
+    /** True while a step takes longer than it may: nothing new is taken. */
+    public boolean isHanging() {
+        return isHanging(loop.stepAgeNanos());
+    }
+
+    private boolean isHanging(long stepAgeNanos) {
+        return stepAgeNanos >= longestStep.toNanos();
+    }
+
+    /** Whoever asks may be served elsewhere at once. */
+    private void requireMoving() {
+        long age = loop.stepAgeNanos();
+        if (isHanging(age)) {
+            throw new RefusedException(FailureReason.SHUTTING_DOWN, "a step has been running here for "
+                    + Duration.ofNanos(age).toMillis() + " ms, of " + longestStep.toMillis() + " ms that it may");
+        }
+    }
+
     /** Refuses new work and fails what is alive as {@link FailureReason#SHUTTING_DOWN}. */
     @Override
     public void close() {
         stopping = true;
         LockSupport.unpark(thread);
+        LockSupport.unpark(watch);
         try {
             thread.join(STOP_TIMEOUT_MILLIS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * A process that was stopped for a while finds its step old at once, and the device may have gone on: only who hangs
+     * in as many looks as make the bound, too, is given up.
+     */
+    private void watch() {
+        long interval = Math.min(longestStep.toNanos() / LEAST_LOOKS, LONGEST_LOOK_INTERVAL.toNanos());
+        long looks = longestStep.toNanos() / interval;
+        long hangingLooks = 0;
+        while (!stopping) {
+            long age = loop.stepAgeNanos();
+            if (!isHanging(age) && hangingLooks > 0) {
+                log.warn("the step that took longer than {} has ended: requests are taken again", longestStep);
+                hangingLooks = 0;
+            } else if (isHanging(age) && ++hangingLooks == 1) {
+                log.warn("a step takes longer than the {} that it may: nothing new is taken, and at twice that this "
+                        + "worker ends", longestStep);
+            }
+            if (hangingLooks >= looks && age / 2 >= longestStep.toNanos()) {
+                onDeath.accept(new StepHangsException(Duration.ofNanos(age), longestStep));
+                return;
+            }
+            LockSupport.parkNanos(this, interval);
         }
     }
 

@@ -59,6 +59,9 @@ public final class EngineLoop {
     private long lastAuditNanos;
     private boolean auditDue = true;
     private volatile EngineSnapshot snapshot;
+    /** True while the device is at work, or hangs. */
+    private volatile boolean computing;
+    private volatile long stepStartNanos;
 
     /**
      * Takes the bounds from the scheduler's settings.
@@ -91,9 +94,14 @@ public final class EngineLoop {
         return commands;
     }
 
-    /** The state after the last turn; for any thread. */
+    /** The state after the last turn, and the age of the step that is running now; for any thread. */
     EngineSnapshot snapshot() {
-        return snapshot;
+        return snapshot.withStepAge(stepAgeNanos());
+    }
+
+    /** How long the device has been at one step; 0 while it is at none. For any thread: this one's may hang in it. */
+    long stepAgeNanos() {
+        return computing ? Math.max(0, nanoClock.getAsLong() - stepStartNanos) : 0;
     }
 
     /** True if a step would find something to do. */
@@ -175,6 +183,8 @@ public final class EngineLoop {
     private int compute(ScheduledBatch batch) {
         long start = nanoClock.getAsLong();
         int drawn = 0;
+        stepStartNanos = start;
+        computing = true;
         try {
             computation.copy(cache.copies());
             if (!batch.isEmpty()) {
@@ -185,6 +195,8 @@ public final class EngineLoop {
             }
         } catch (ComputeException e) {
             fail(e);
+        } finally {
+            computing = false;
         }
         auditDue = true;
         stepNanos += nanoClock.getAsLong() - start;
@@ -194,7 +206,9 @@ public final class EngineLoop {
     private int settle(ScheduledBatch batch) {
         int drawn = 0;
         for (int step = 0; step < batch.stepCount(); step++) {
-            scheduler.settle(batch, computation.await());
+            int[] tokens = computation.await();
+            stepStartNanos = nanoClock.getAsLong();
+            scheduler.settle(batch, tokens);
             steps++;
             computedTokens += batch.totalTokens(step);
             if (step + 1 == batch.stepCount()) {
@@ -327,6 +341,7 @@ public final class EngineLoop {
                 new EngineSnapshot.Swap(cache.hostBlocks(), cache.freeHostBlocks(), cache.swappedOutBlocks(),
                         cache.swappedInBlocks()),
                 new EngineSnapshot.Work(steps, stepNanos, computedTokens, generatedTokens,
-                        scheduler.recomputePreemptions(), scheduler.swapPreemptions()));
+                        scheduler.recomputePreemptions(), scheduler.swapPreemptions()),
+                /* stepAgeNanos */ 0);
     }
 }

@@ -1,7 +1,15 @@
 package dev.warmpath.worker.engine;
 
-/** The engine's state after a turn, for heartbeats and meters. What counts up does so since the start. */
-public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap swap, Work work) {
+/**
+ * The engine's state after a turn, for heartbeats and meters. What counts up does so since the start.
+ *
+ * @param stepAgeNanos how long the device step that is running now has been running; 0 while none is
+ */
+public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap swap, Work work, long stepAgeNanos) {
+
+    EngineSnapshot withStepAge(long nanos) {
+        return nanos == stepAgeNanos ? this : new EngineSnapshot(load, pool, prefixCache, swap, work, nanos);
+    }
 
     /**
      * Who is being served, and who is not yet.

@@ -30,8 +30,9 @@ import java.util.List;
  * computes in that step or a later one, and fails with it, and was admitted later, so is withdrawn before; an external
  * load computes in no step, so it is refused a hit that is not settled. A hit prefers settled copies, so that settled x
  * is held with settled y and outlives a failure. A fork shares a table from its first block on, and swapping out is a
- * release. A reset forgets what lies in swap space too, or it would be announced again. Hence at every moment the set
- * of keys is closed under "parent of": descendants go first, leaf up.
+ * release. An invalidation takes all keys behind the same first block, and gives those of them that are held by others
+ * back to all of these at once. A reset forgets what lies in swap space too, or it would be announced again. Hence at
+ * every moment the set of keys is closed under "parent of": descendants go first, leaf up.
  *
  * <p>A block costs tens of nanoseconds to match, take or release. Errors of use throw and change nothing; "no" (false)
  * changes nothing either, except that a window may have let go of what nobody sees any more. One thread owns an

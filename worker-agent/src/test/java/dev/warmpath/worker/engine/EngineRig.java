@@ -22,6 +22,8 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 
 /** The whole engine, on the model that ships unless said otherwise, turned by hand: no thread, and a clock that stands still unless moved. */
@@ -39,13 +41,15 @@ final class EngineRig implements AutoCloseable {
     final ModelConfig model;
     /** What a reader of the announcements knows. */
     final KeySet announced = new KeySet();
-    long nowNanos = 1_000;
+    volatile long nowNanos = 1_000;
     /** The device fails this many steps from now on. */
     int failingSteps;
     /** The device refuses a step when this many have been taken from now on; less than 0: it refuses none. */
     int refusedSubmission = -1;
     /** The device refuses the next block copies. */
     boolean refusesCopies;
+    /** Waiting for a step takes until this is counted down. */
+    volatile @Nullable CountDownLatch hangs;
     /** Steps that were waited for. */
     int awaits;
     /** Thrown, once set, when something is to be announced. */
@@ -90,7 +94,7 @@ final class EngineRig implements AutoCloseable {
                     scheduler, cache, runner, changes -> changes.forEach(this::apply), () -> nowNanos);
             intake = new RequestIntake(EPOCH, HashSettings.ofBlockSize(cacheSettings.blockSize()), limits,
                     EosTokens.read(modelDirectory), settings.policy());
-            engine = new Engine(loop, intake, () -> nowNanos, death -> { });
+            engine = new Engine(loop, intake, () -> nowNanos, Duration.ofHours(1), death -> { });
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -142,6 +146,10 @@ final class EngineRig implements AutoCloseable {
                         }
                         Object result = method.invoke(real, arguments);
                         if (method.getName().equals("await")) {
+                            CountDownLatch hung = hangs;
+                            if (hung != null) {
+                                hung.await();
+                            }
                             awaits++;
                             if (failingSteps > 0) {
                                 failingSteps--;

@@ -11,11 +11,13 @@ import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -24,12 +26,14 @@ import org.junit.jupiter.api.Test;
 /** The engine on its own thread, with others around it. */
 class EngineTest {
 
+    private static final Duration HOUR = Duration.ofHours(1);
+
     private final AtomicReference<Throwable> death = new AtomicReference<>();
 
     @Test
     void four_threads_that_submit_and_cancel_leave_no_block_behind() throws Exception {
         try (var rig = new EngineRig(128, 256, 8, /* maxWaiting */ 56);
-                var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
+                var engine = new Engine(rig.loop, rig.intake, System::nanoTime, HOUR, death::set).start();
                 var threads = Executors.newFixedThreadPool(4)) {
             List<Callable<Void>> clients = new ArrayList<>();
             for (int client = 0; client < 4; client++) {
@@ -55,7 +59,7 @@ class EngineTest {
         String ended = "LENGTH";
         while (ended.equals("LENGTH")) {                           // again if the test was held up for so long
             try (var rig = new EngineRig(128, 256, 8)) {
-                var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
+                var engine = new Engine(rig.loop, rig.intake, System::nanoTime, HOUR, death::set).start();
                 var end = new End();
                 engine.submit(request(64, 1_900), end);
 
@@ -75,7 +79,7 @@ class EngineTest {
     void a_broken_invariant_fails_everybody_and_is_reported() throws Exception {
         try (var rig = new EngineRig(128, 256, 8)) {
             rig.announcementFailure = new IllegalStateException("books are wrong");
-            var engine = new Engine(rig.loop, rig.intake, System::nanoTime, death::set).start();
+            var engine = new Engine(rig.loop, rig.intake, System::nanoTime, HOUR, death::set).start();
             var end = new End();
             engine.submit(request(64, 1_900), end);
 
@@ -83,6 +87,68 @@ class EngineTest {
             engine.close();
             assertThat(death.get()).hasMessage("books are wrong");
             assertThatThrownBy(() -> engine.submit(request(8, 1), new End())).isInstanceOf(RefusedException.class);
+        }
+    }
+
+    @Test
+    void a_device_that_hangs_lets_nobody_in_and_one_that_comes_back_does() throws Exception {
+        try (var rig = new EngineRig(128, 256, 8);
+                var engine = new Engine(rig.loop, rig.intake, () -> rig.nowNanos, Duration.ofSeconds(30), death::set)
+                        .start()) {
+            var gate = new CountDownLatch(1);
+            rig.hangs = gate;
+            var end = new End();
+            engine.submit(request(64, 20), end);
+            while (engine.snapshot().stepAgeNanos() == 0) {        // until the device is at work
+                rig.nowNanos++;
+                Thread.onSpinWait();
+            }
+            rig.nowNanos += Duration.ofSeconds(29).toNanos();
+            assertThat(engine.snapshot().stepAgeNanos()).isBetween(29_000_000_000L, 29_999_999_999L);
+            assertThat(engine.isHanging()).isFalse();
+
+            rig.nowNanos += Duration.ofSeconds(30).toNanos();
+            assertThat(engine.isHanging()).isTrue();
+            assertThatThrownBy(() -> engine.submit(request(8, 1), new End()))
+                    .isInstanceOfSatisfying(RefusedException.class,
+                            refused -> assertThat(refused.reason()).isEqualTo(FailureReason.SHUTTING_DOWN))
+                    .hasMessageContaining("of 30000 ms that it may");
+            assertThat(death).hasValue(null);
+
+            rig.hangs = null;
+            gate.countDown();
+            assertThat(end.ended.get()).isEqualTo("LENGTH");
+            while (engine.snapshot().load().running() > 0) {
+                Thread.onSpinWait();
+            }
+            assertThat(engine.isHanging()).isFalse();
+            var next = new End();
+            engine.submit(request(8, 1), next);
+            assertThat(next.ended.get()).isEqualTo("LENGTH");
+            assertThat(death).hasValue(null);
+        }
+    }
+
+    @Test
+    void a_device_that_hangs_for_twice_as_long_as_it_may_is_the_engines_death() throws Exception {
+        try (var rig = new EngineRig(128, 256, 8)) {
+            var gate = new CountDownLatch(1);
+            rig.hangs = gate;
+            var dead = new CompletableFuture<Throwable>();
+            var engine = new Engine(rig.loop, rig.intake, () -> rig.nowNanos, Duration.ofSeconds(1), dead::complete)
+                    .start();
+            engine.submit(request(64, 20), new End());
+            while (engine.snapshot().stepAgeNanos() == 0) {
+                rig.nowNanos++;
+                Thread.onSpinWait();
+            }
+            rig.nowNanos += Duration.ofSeconds(2).toNanos();
+
+            assertThat(dead.get()).isInstanceOf(StepHangsException.class).hasMessageMatching(
+                    "a step has been running for 2000 ms, of 1000 ms that it may");
+            rig.hangs = null;
+            gate.countDown();
+            engine.close();
         }
     }
 

@@ -41,6 +41,7 @@ import tools.jackson.databind.json.JsonMapper;
     "warmpath.worker.id=w", "warmpath.worker.base-url=http://127.0.0.1:1", "warmpath.kv.block-count=256",
     "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.backend=vector", "warmpath.compute.threads=1",
     "warmpath.compute.warm-up=0s",
+    "warmpath.compute.longest-step=1h",
     "warmpath.routerlink.token=secret", "management.server.port=0",
 })
 class GenerateEndpointTest {

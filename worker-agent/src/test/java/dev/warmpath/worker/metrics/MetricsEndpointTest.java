@@ -33,6 +33,7 @@ import org.springframework.web.reactive.function.client.WebClient;
     "warmpath.kv.memory-utilization=0.75", "warmpath.kv.swap-space=4MB",
     "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.backend=vector", "warmpath.compute.threads=1",
     "warmpath.compute.warm-up=0s",
+    "warmpath.compute.longest-step=1h",
     "warmpath.routerlink.token=secret", "management.server.port=0", "management.prometheus.metrics.export.enabled=true",
 })
 class MetricsEndpointTest {

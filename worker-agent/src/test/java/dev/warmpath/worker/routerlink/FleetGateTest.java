@@ -23,6 +23,7 @@ import org.springframework.context.annotation.Import;
     "warmpath.worker.id=w", "warmpath.worker.base-url=http://127.0.0.1:1", "warmpath.kv.block-count=129",
     "warmpath.model.directory=../models/warmpath-tiny", "warmpath.compute.backend=vector", "warmpath.compute.threads=1",
     "warmpath.compute.warm-up=0s",
+    "warmpath.compute.longest-step=1h",
     "warmpath.routerlink.token=secret", "management.server.port=0", "management.health.diskspace.enabled=false",
 })
 class FleetGateTest {

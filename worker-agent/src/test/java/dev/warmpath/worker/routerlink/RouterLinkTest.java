@@ -86,7 +86,7 @@ class RouterLinkTest {
         if (loadFailures.getAndDecrement() > 0) {
             throw new StackOverflowError("too deep");
         }
-        return new WorkerLoad(2, 1, 900, 50);
+        return new WorkerLoad(2, 1, 900, 50, 31_000, true);
     }
 
     @AfterEach
@@ -103,7 +103,8 @@ class RouterLinkTest {
         assertThat(registrations.take()).isEqualTo(registration);
         assertThat(authorizations.take()).isEqualTo("none");
         long digest = events.state().setDigest();
-        assertThat(heartbeats.take()).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 1, 2, digest));
+        assertThat(heartbeats.take()).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 1, 2, digest,
+                /* draining */ false, 31_000, /* hanging */ true));
         heartbeats.take();
         heartbeats.take();
         assertThat(registrations).isEmpty();
@@ -132,7 +133,7 @@ class RouterLinkTest {
         strict.start();
         var properties = new RouterLinkProperties(List.of(
                 URI.create("http://127.0.0.1:" + strict.getAddress().getPort())), "hush", Duration.ofMillis(10));
-        try (var signing = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0), events, json)) {
+        try (var signing = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json)) {
             signing.start();
             while (proofs.size() < 6) {
                 Thread.sleep(5);
@@ -234,7 +235,7 @@ class RouterLinkTest {
             var properties = new RouterLinkProperties(List.of(
                     URI.create("http://127.0.0.1:" + silent.getLocalPort()),
                     URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush", Duration.ofMillis(10));
-            var both = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0), events, json);
+            var both = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json);
             both.start();
             heartbeats.take();
             both.close();
