@@ -1,22 +1,19 @@
 package dev.warmpath.router;
 
-import dev.warmpath.protocol.process.ProcessEnd;
+import dev.warmpath.process.ServiceProcess;
 import dev.warmpath.router.fleetlink.IndexCommand;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
-import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 import org.springframework.boot.logging.LoggingSystem;
+import org.springframework.context.annotation.Import;
 
 /** Entry point of the router: the fleet's HTTP gateway or, with {@code index} first, a look at what Redis holds. */
 @SpringBootApplication
 @ConfigurationPropertiesScan
+@Import(ServiceProcess.class)
 public class RouterApplication {
-
-    private static final Duration DEADLINE_UNTIL_SETTINGS_ARE_READ = Duration.ofSeconds(150);
 
     public static void main(String[] args) {
         if (args.length > 0 && args[0].equals(IndexCommand.NAME)) {
@@ -25,13 +22,6 @@ public class RouterApplication {
             List<String> arguments = Arrays.asList(args).subList(1, args.length);
             System.exit(IndexCommand.run(arguments, System.out, System.err));
         }
-        var deadline = new AtomicReference<>(DEADLINE_UNTIL_SETTINGS_ARE_READ);
-        ProcessEnd.guard(deadline::get);
-        var application = new SpringApplication(RouterApplication.class);
-        application.addInitializers(context -> {
-            deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline());
-            ProcessEnd.warnUnlessMemoryEndsIt();
-        });
-        application.run(args);
+        ServiceProcess.run(RouterApplication.class, args);
     }
 }

@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.lang.reflect.Parameter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.config.BeanDefinition;
@@ -64,7 +66,9 @@ class DocumentedSettingsTest {
         var records = new ClassPathScanningCandidateComponentProvider(false);
         records.addIncludeFilter(new AnnotationTypeFilter(ConfigurationProperties.class));
         Map<String, String> settings = new TreeMap<>();
-        for (BeanDefinition definition : records.findCandidateComponents("dev.warmpath.router")) {
+        Set<BeanDefinition> found = new HashSet<>(records.findCandidateComponents("dev.warmpath.router"));
+        found.addAll(records.findCandidateComponents("dev.warmpath.process"));
+        for (BeanDefinition definition : found) {
             Class<?> type = Class.forName(definition.getBeanClassName());
             String capability = type.getAnnotation(ConfigurationProperties.class).value();
             for (Parameter setting : type.getDeclaredConstructors()[0].getParameters()) {

@@ -1,7 +1,6 @@
 package dev.warmpath.router;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
@@ -122,12 +121,6 @@ class RouterEndTest {
     void a_dead_event_loop_of_the_management_port_ends_the_process() throws IOException, InterruptedException {
         assertThat(status(start(WithDeadControlLoop.class))).isEqualTo(FAILED);
         assertThat(output()).contains("an event loop of the HTTP server has died");
-    }
-
-    @Test
-    void a_deadline_of_nothing_is_refused() {
-        assertThatThrownBy(() -> new ShutdownProperties(Duration.ZERO))
-                .hasMessage("warmpath.shutdown.deadline is PT0S, takes more than 0s");
     }
 
     private int statusAfterSignal(Process process, String sentence) throws IOException, InterruptedException {

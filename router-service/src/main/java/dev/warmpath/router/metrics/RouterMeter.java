@@ -17,7 +17,7 @@ public enum RouterMeter {
     /** Counter by reason. */
     ROUTE_DECISIONS("warmpath.route.decisions", "Workers chosen, by the reason for the choice", "decisions"),
     /** Counter. */
-    DECISIONS_DISCARDED("warmpath.decisions.discarded",
+    DECISIONS_DISCARDED("warmpath.discarded.decisions",
             "Decisions missing in the file of decisions, because it could not be written in time", "decisions"),
     /** Counter by cause. */
     DISPATCH_FAILURES("warmpath.dispatch.failures", "Workers' failures of requests, by what was wrong", "failures"),

@@ -1,4 +1,4 @@
-package dev.warmpath.router;
+package dev.warmpath.process;
 
 import io.netty.channel.EventLoopGroup;
 import org.jspecify.annotations.Nullable;
@@ -6,7 +6,6 @@ import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.stereotype.Component;
 
 /**
  * Ends the process when one of the HTTP server's event loops has died of an error. Netty writes a line about it and no
@@ -16,10 +15,10 @@ import org.springframework.stereotype.Component;
  * <p>It watches from the server's start until the server has stopped, and so while a stop waits for answers: only then
  * do loops end in good order.
  *
- * <p>Named in META-INF as a management configuration, too: that port's loop is its own, and alone in its group.
+ * <p>Where the management port has a loop of its own, as the router's, META-INF names this class as a management
+ * configuration, too.
  */
-@Component
-final class EventLoopGuard implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory>, SmartLifecycle {
+public final class EventLoopGuard implements WebServerFactoryCustomizer<NettyReactiveWebServerFactory>, SmartLifecycle {
 
     /** Stops after the server and before its loops, which have phase 0. */
     private static final int PHASE = WebServerApplicationContext.START_STOP_LIFECYCLE_PHASE - 1;

@@ -1,4 +1,4 @@
-package dev.warmpath.router;
+package dev.warmpath.process;
 
 import java.time.Duration;
 import org.springframework.boot.context.properties.ConfigurationProperties;

@@ -1,0 +1,29 @@
+package dev.warmpath.process;
+
+import dev.warmpath.protocol.process.ProcessEnd;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicReference;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.annotation.Import;
+
+/** A service's {@code main}. The application imports this class for the beans that go with it. */
+@Import({EventLoopGuard.class, QueuedLogMeter.class})
+public final class ServiceProcess {
+
+    private static final Duration DEADLINE_UNTIL_SETTINGS_ARE_READ = Duration.ofSeconds(150);
+
+    private ServiceProcess() {}
+
+    /** Returns when the service has started. */
+    public static void run(Class<?> application, String[] args) {
+        var deadline = new AtomicReference<>(DEADLINE_UNTIL_SETTINGS_ARE_READ);
+        ProcessEnd.guard(deadline::get);
+        var spring = new SpringApplication(application);
+        spring.addInitializers(context -> {
+            QueuedLog.install();
+            deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline());
+            ProcessEnd.warnUnlessMemoryEndsIt();
+        });
+        spring.run(args);
+    }
+}

@@ -1,0 +1,11 @@
+/**
+ * What router and worker share as processes: {@link dev.warmpath.process.ServiceProcess} starts one under the rules of its
+ * end ({@link dev.warmpath.protocol.process.ProcessEnd}) and with a log that holds nobody up
+ * ({@link dev.warmpath.process.QueuedLog}); {@link dev.warmpath.process.EventLoopGuard} ends it when its server can answer
+ * nobody any more.
+ * <p>Uses Spring, Netty, Logback and {@code protocol.process}. Used by the two {@code main}.
+ */
+@NullMarked
+package dev.warmpath.process;
+
+import org.jspecify.annotations.NullMarked;
