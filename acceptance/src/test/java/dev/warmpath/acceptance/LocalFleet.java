@@ -40,6 +40,7 @@ final class LocalFleet implements AutoCloseable {
 
     private static final Queue<DatagramSocket> RESERVED = new ConcurrentLinkedQueue<>();
 
+    private final Path model;
     private final int port;
     private final List<String> routerSettings;
     private final List<String> workerSettings;
@@ -63,10 +64,18 @@ final class LocalFleet implements AutoCloseable {
     /** The same with several routers, each of which knows every worker; settings as on the command line. */
     static LocalFleet start(int routerCount, int workerCount, List<String> routerSettings,
             List<String> workerSettings) {
-        return new LocalFleet(routerCount, workerCount, routerSettings, workerSettings);
+        return start(routerCount, workerCount, routerSettings, workerSettings, ROOT.resolve("models").resolve(MODEL));
     }
 
-    private LocalFleet(int routerCount, int workerCount, List<String> routerSettings, List<String> workerSettings) {
+    /** The same with another model, in a directory of the usual one's name. */
+    static LocalFleet start(int routerCount, int workerCount, List<String> routerSettings,
+            List<String> workerSettings, Path model) {
+        return new LocalFleet(routerCount, workerCount, routerSettings, workerSettings, model);
+    }
+
+    private LocalFleet(int routerCount, int workerCount, List<String> routerSettings, List<String> workerSettings,
+            Path model) {
+        this.model = model;
         this.port = freePortRange(routerCount, workerCount);
         this.routerSettings = routerSettings;
         this.workerSettings = workerSettings;
@@ -194,7 +203,7 @@ final class LocalFleet implements AutoCloseable {
         List<String> arguments = new ArrayList<>(workerSettings);
         arguments.addAll(List.of(
                 "--warmpath.worker.base-url=" + local(port + number),
-                "--warmpath.model.directory=" + ROOT.resolve("models").resolve(MODEL),
+                "--warmpath.model.directory=" + model,
                 "--warmpath.compute.backend=vector",       // tests assert exact tokens, which no GPU promises
                 "--warmpath.compute.threads=1",
                 "--warmpath.compute.longest-step=1h",
