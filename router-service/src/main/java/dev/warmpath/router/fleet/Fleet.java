@@ -44,8 +44,6 @@ public final class Fleet {
     private static final int MAX_IDLE_REVISIONS = 8;
     /** Of a revision's capacity, while it is only tried out. */
     private static final double TRIAL_SHARE = 0.01;
-    /** Revisions that operators may have spoken of at a time. */
-    private static final int MAX_WISHES = 256;
 
     private final PrefixIndex index;
     private final RegistrationCheck check;
@@ -312,21 +310,13 @@ public final class Fleet {
      * @return false if the revision is not known here, or too many have been spoken of
      */
     public synchronized boolean weighRevision(String revision, double weight) {
-        boolean known = revisions.containsKey(revision) && (weight == 1 || wishes.size() < MAX_WISHES);
-        if (known) {
-            wishes.setWeight(revision, weight);
-        }
-        return known;
+        return revisions.containsKey(revision) && wishes.setWeight(revision, weight);
     }
 
     /** Gives all new requests of its model to this revision, even if nobody serves it. @return as the weight's */
     public synchronized boolean pinRevision(String revision) {
         Revision known = revisions.get(revision);
-        if (known == null || wishes.size() >= MAX_WISHES) {
-            return false;
-        }
-        wishes.pin(known.description().name(), revision);
-        return true;
+        return known != null && wishes.pin(known.description().name(), revision);
     }
 
     /** @return false if the revision is not known here */
@@ -547,9 +537,11 @@ public final class Fleet {
     private <T> T change(Supplier<T> step) {
         try {
             synchronized (this) {
-                T outcome = step.get();
-                publish();
-                return outcome;
+                try {
+                    return step.get();
+                } finally {
+                    publish();                                     // what a step has done before it broke is done
+                }
             }
         } finally {
             changeLog.write();
@@ -566,9 +558,9 @@ public final class Fleet {
     /** However much one step has changed, it costs one roster. */
     private void publish() {
         if (rosterIsStale) {
-            rosterIsStale = false;
             forgetIdleRevisions();
             roster = Roster.of(workers.values(), revisions.values());
+            rosterIsStale = false;
             leaving.forEach(FleetWorker::markGone);                // whoever sees it gone finds no trace of it
             leaving.clear();
         }

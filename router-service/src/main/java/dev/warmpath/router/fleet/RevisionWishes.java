@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class RevisionWishes {
 
+    /** Weights and pins together. */
+    private static final int MOST = 256;
     private static final double USUAL_WEIGHT = 1;
 
     private final Map<String, Double> weights;
@@ -28,17 +30,27 @@ final class RevisionWishes {
         return weights.getOrDefault(revision, USUAL_WEIGHT);
     }
 
-    /** @param weight the usual one takes no room: only revisions that somebody has spoken of are remembered */
-    void setWeight(String revision, double weight) {
+    /**
+     * @param weight the usual one takes no room: only revisions that somebody has spoken of are remembered
+     * @return false if there is no room for it; what is remembered already can be changed
+     */
+    boolean setWeight(String revision, double weight) {
+        boolean hasRoom = weight == USUAL_WEIGHT || weights.containsKey(revision) || hasRoom();
         if (weight == USUAL_WEIGHT) {
             weights.remove(revision);
-        } else {
+        } else if (hasRoom) {
             weights.put(revision, weight);
         }
+        return hasRoom;
     }
 
-    void pin(String model, String revision) {
-        pins.put(model, revision);
+    /** @return as of {@link #setWeight} */
+    boolean pin(String model, String revision) {
+        boolean hasRoom = pins.containsKey(model) || hasRoom();
+        if (hasRoom) {
+            pins.put(model, revision);
+        }
+        return hasRoom;
     }
 
     void unpin(String model, String revision) {
@@ -55,8 +67,7 @@ final class RevisionWishes {
         return weight(revision) > 0 && (pinned == null || pinned.equals(revision));
     }
 
-    /** Revisions that somebody has spoken of. */
-    int size() {
-        return weights.size() + pins.size();
+    private boolean hasRoom() {
+        return weights.size() + pins.size() < MOST;
     }
 }

@@ -156,10 +156,11 @@ public final class WorkerHealth {
 
     /** It has answered, whatever: requests can reach it. */
     public synchronized void probeAnswered() {
-        if (unansweredProbes >= UNANSWERED_IS_UNREACHABLE) {
+        boolean wasUnreachable = unansweredProbes >= UNANSWERED_IS_UNREACHABLE;
+        unansweredProbes = 0;
+        if (wasUnreachable) {
             log.info("worker {} is reachable again", workerId);
         }
-        unansweredProbes = 0;
     }
 
     /** It has not, within the time for it. */
@@ -340,11 +341,9 @@ public final class WorkerHealth {
     }
 
     private void eject(long nowNanos, String why) {
-        if (ejection == null) {
-            log.warn("worker {} takes no requests for now: it {}", workerId, why);
-            if (nowNanos - healthySinceNanos > GOOD_WHILE_NANOS) {
-                pauses.reset();
-            }
+        boolean isNew = ejection == null;
+        if (isNew && nowNanos - healthySinceNanos > GOOD_WHILE_NANOS) {
+            pauses.reset();
         }
         ejection = why;
         ejectedNanos = nowNanos;
@@ -352,14 +351,17 @@ public final class WorkerHealth {
         goodTrials = 0;
         trialRuns = false;
         clearSpeed();
+        if (isNew) {                                               // after all that a log that fails would leave undone
+            log.warn("worker {} takes no requests for now: it {}", workerId, why);
+        }
     }
 
     private void recover(long nowNanos) {
-        log.info("worker {} takes requests again: {} trials went well", workerId, GOOD_TRIALS);
         ejection = null;
         healthySinceNanos = nowNanos;
         failures.clear();
         clearSpeed();
+        log.info("worker {} takes requests again: {} trials went well", workerId, GOOD_TRIALS);
     }
 
     private void clearSpeed() {

@@ -187,6 +187,67 @@ class FleetTest {
 
     /** A list of 1,024 workers takes 4 KiB, wherever a compiler puts it. */
     @Test
+    void a_log_that_fails_costs_its_line_and_no_change() {
+        List<String> written = new CopyOnWriteArrayList<>();
+        var failsAt = new AtomicInteger(1);
+        var appender = new UnsynchronizedAppenderBase<ILoggingEvent>() {
+            @Override
+            protected void append(ILoggingEvent event) {
+                if (failsAt.getAndDecrement() > 0) {
+                    throw new NoClassDefFoundError("a pattern's converter");
+                }
+                written.add(event.getFormattedMessage());
+            }
+        };
+        var logger = (Logger) LoggerFactory.getLogger(ChangeLog.class.getPackageName());
+        appender.setContext(logger.getLoggerContext());
+        appender.start();
+        logger.addAppender(appender);
+        try {
+            FleetWorker worker = ready(registration("w", 1));
+            failsAt.set(1);
+            fleet.remove(worker, "it is enough");
+
+            assertThat(fleet.everyone()).isEmpty();
+            assertThat(worker.isGone()).isTrue();
+        } finally {
+            logger.detachAppender(appender);
+        }
+        assertThat(written).filteredOn(line -> line.startsWith("1 lines on changes of the fleet are left out"))
+                .hasSize(2);
+    }
+
+    /** Its clock breaks at the first, second, … time that the change of a life asks for it. */
+    @Test
+    void wherever_a_change_breaks_readers_see_what_has_become_of_the_books() {
+        int withNobody = 0;
+        for (int call = 1; call <= 10; call++) {
+            var left = new AtomicInteger(Integer.MAX_VALUE);
+            var breaking = new Fleet(index, CHECK, Duration.ofSeconds(5), 2, () -> {
+                if (left.decrementAndGet() == 0) {
+                    throw new IllegalStateException("no clock");
+                }
+                return 0;
+            }, _ -> false);
+            var first = ((RegistrationOutcome.Accepted) breaking.register(registration("w", 1))).worker();
+            left.set(call);
+            try {
+                breaking.register(registration("w", 2));
+            } catch (IllegalStateException e) {
+                assertThat(e).hasMessage("no clock");
+            }
+            left.set(Integer.MAX_VALUE);
+
+            List<Long> epochs = breaking.everyone().stream().map(FleetWorker::epoch).toList();
+            assertThat(first.isGone()).isEqualTo(!epochs.contains(1L));
+            assertThat(breaking.worker("w", 1) != null).isEqualTo(epochs.contains(1L));
+            assertThat(breaking.worker("w", 2) != null).isEqualTo(epochs.contains(2L));
+            withNobody += epochs.isEmpty() ? 1 : 0;
+        }
+        assertThat(withNobody).as("times that it broke between the two lives").isPositive();
+    }
+
+    @Test
     void what_requests_ask_of_1_024_workers_costs_no_memory_that_grows_with_them() {
         Fleet large = large(1_024);
         ServedModel model = large.models().getFirst();
