@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
+import org.springframework.util.InvalidMimeTypeException;
 import org.springframework.web.ErrorResponse;
 
 /**
@@ -53,6 +54,9 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
             case OverloadedException full -> unavailable("server_is_overloaded", text(full), full.retryAfterSeconds());
             case DispatchException failed -> of(failed);
             case ErrorResponse framework -> of(framework);
+            // of content types only the framework makes these, for an 'accept' of 51 or more
+            case InvalidMimeTypeException _ -> error(406, INVALID_REQUEST, "not_acceptable",
+                    "'accept' has more types than are read, which is 50");
             default -> error(500, API_ERROR, "internal_error", "the router failed on this request; its log tells more");
         };
     }

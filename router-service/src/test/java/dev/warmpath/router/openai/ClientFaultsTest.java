@@ -6,10 +6,12 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
+import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
 import java.io.IOException;
 import java.net.Socket;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -19,6 +21,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
@@ -171,6 +174,53 @@ class ClientFaultsTest extends RunningRouter {
         assertThat(response.statusCode()).isBetween(400, 404);
         assertThat(response.body()).hasSizeLessThan(500)
                 .doesNotContain("StreamRead", "REDACTED", "Source", "tools.jackson", "JsonNode", "FAIL_ON", "`");
+    }
+
+    /** Whatever can be said in JSON: an answer, or the caller's fault. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        /v1/completions      | "prompt":"\\ud800"                           | 200
+        /v1/completions      | "prompt":"\\udc00\\ud800 a"                  | 200
+        /v1/completions      | "prompt":"\\u0000"                           | 200
+        /v1/completions      | "prompt":"Hi","stop":"\\ud800"               | 200
+        /v1/completions      | "prompt":"Hi","user":"\\ud800\\u0000"        | 200
+        /v1/completions      | "prompt":[-0]                                | 200
+        /v1/completions      | "prompt":[1e999999999]                       | 400
+        /v1/completions      | "prompt":"Hi","temperature":-0               | 200
+        /v1/completions      | "prompt":"Hi","temperature":-0.0             | 200
+        /v1/completions      | "prompt":"Hi","temperature":1e-999999999     | 200
+        /v1/completions      | "prompt":"Hi","temperature":1e400            | 400
+        /v1/completions      | "prompt":"Hi","temperature":1e999999999      | 400
+        /v1/completions      | "prompt":"Hi","temperature":NaN              | 400
+        /v1/completions      | "prompt":"Hi","top_p":1e-400                 | 400
+        /v1/completions      | "prompt":"Hi","top_k":1e99999999             | 400
+        /v1/completions      | "prompt":"Hi","n":1e999999999                | 400
+        /v1/completions      | "prompt":"Hi","n":1.0                        | 200
+        /v1/completions      | "prompt":"Hi","seed":-9223372036854775808    | 200
+        /v1/completions      | "prompt":"Hi","prompt":"Ho"                  | 400
+        /v1/completions      | "prompt":"Hi","pro\\u006dpt":"Ho"            | 400
+        /v1/chat/completions | "messages":[{"role":"user","content":"\\ud800<think>"}] | 200
+        /v1/route            | "prompt":"\\ud800"                           | 200
+        /tokenize            | "prompt":"\\ud800"                           | 200
+        /detokenize          | "tokens":[-0]                                | 200
+        /detokenize          | "tokens":[-1]                                | 400
+        /detokenize          | "tokens":[]                                  | 200
+        """)
+    void what_json_can_say_is_answered_or_refused(String path, String fields, int status) {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+
+        HttpResponse<String> response = post(path, "{\"model\":\"tiny\"," + fields + "}");
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(status);
+    }
+
+    @Test
+    void more_types_than_are_read_in_an_accept_header_are_406() {
+        HttpResponse<String> response = send(HttpRequest.newBuilder(uri("/v1/models"))
+                .header("accept", "application/json,".repeat(51) + "*/*").build());
+
+        assertThat(response.statusCode()).isEqualTo(406);
+        assertThat(response.body()).contains("not_acceptable", "'accept' has more types than are read, which is 50");
     }
 
     /** Lines of the server's own meter with a status of 500 or more. */
