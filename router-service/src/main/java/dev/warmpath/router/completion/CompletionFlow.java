@@ -10,6 +10,7 @@ import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.Dispatcher;
+import dev.warmpath.router.dispatch.Dispatcher.Tries;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -77,7 +78,7 @@ public final class CompletionFlow {
      *         {@link DispatchException} at any time
      */
     public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
-        return Flux.defer(() -> untilCut(answer(request, permit)))
+        return Flux.using(dispatcher::begin, tries -> untilCut(answer(new Journey(request, permit, tries))), Tries::close)
                 .transform(new CompletionMeter(metrics, request)::measure);
     }
 
@@ -88,40 +89,49 @@ public final class CompletionFlow {
                 .takeUntilOther(drain.cut().doOnError(_ -> source.get().cancel()));
     }
 
-    private Flux<CompletionEvent> answer(CompletionRequest request, Permit permit) {
-        return answer(request, permit, servedModel(request.model(), request.prompt()), Set.of());
+    /** One client's request on its way, whoever answers it. */
+    private record Journey(CompletionRequest request, Permit permit, Tries tries) {}
+
+    private Flux<CompletionEvent> answer(Journey journey) {
+        CompletionRequest request = journey.request();
+        return answer(journey, servedModel(request.model(), request.prompt()), Set.of());
     }
 
     /** @param failed revisions that could not answer it before */
-    private Flux<CompletionEvent> answer(
-            CompletionRequest request, Permit permit, ServedModel model, Set<String> failed) {
+    private Flux<CompletionEvent> answer(Journey journey, ServedModel model, Set<String> failed) {
         waitingRoom.refuseIfHopeless(model);
+        CompletionRequest request = journey.request();
+        Set<String> tried = plus(failed, model.revision());
         var hasText = new AtomicBoolean();
-        return tokenizer.tokenize(model, request.prompt(), permit)
+        return tokenizer.tokenize(model, request.prompt(), journey.permit())
                 .map(tokens -> hash(model, tokens))
-                .flatMapMany(prompt -> dispatch(request, prompt))
+                .flatMapMany(prompt -> dispatch(journey, prompt, tried))
                 .doOnNext(event -> hasText.compareAndSet(false,
                         request.streamed() && !(event instanceof CompletionEvent.Routed)))
                 .onErrorResume(DispatchException.class, e -> hasText.get() ? Flux.error(e)
-                        : answerElsewhere(request, permit, plus(failed, model.revision()), e));
+                        : answerElsewhere(journey, tried, e));
     }
 
     /**
      * What no worker of a revision could begin to answer, or what was tokenized for one that has just lost its last
      * worker, is tokenized once more for another one, if operators allow one.
      */
-    private Flux<CompletionEvent> answerElsewhere(
-            CompletionRequest request, Permit permit, Set<String> failed, DispatchException failure) {
+    private Flux<CompletionEvent> answerElsewhere(Journey journey, Set<String> failed, DispatchException failure) {
         boolean mayHelp = failure.failure() instanceof NoWorker || failure.failure().isRetryable();
-        @Nullable ServedModel other = mayHelp && failed.size() < MAX_REVISIONS
-                ? fleet.model(request.model(), request.prompt().beginning(), failed) : null;
+        @Nullable ServedModel other = mayHelp ? otherThan(failed, journey.request()) : null;
         boolean wasTried = !(failure.failure() instanceof NoWorker) || failure.getCause() != null;
         if (other == null || wasTried && !dispatcher.takeRetry(failure.failure())) {
             return Flux.error(failure);
         }
         metrics.retried(failure.failure().cause());
-        return answer(request, permit, other, failed)
+        return answer(journey, other, failed)
                 .onErrorMap(BadRequestException.class, _ -> failure);      // it was good enough for the first
+    }
+
+    /** A revision that the request may be sent to when these have failed it, or null. */
+    private @Nullable ServedModel otherThan(Set<String> failed, CompletionRequest request) {
+        return failed.size() < MAX_REVISIONS
+                ? fleet.model(request.model(), request.prompt().beginning(), failed) : null;
     }
 
     private static Set<String> plus(Set<String> some, String one) {
@@ -134,12 +144,15 @@ public final class CompletionFlow {
         return new HashedPrompt(model, tokens, BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens));
     }
 
-    private Flux<CompletionEvent> dispatch(CompletionRequest request, HashedPrompt prompt) {
+    /** @param tried revisions that have failed it, and the prompt's own */
+    private Flux<CompletionEvent> dispatch(Journey journey, HashedPrompt prompt, Set<String> tried) {
+        CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt.model(), prompt.tokens());
         var answer = new AnswerText(prompt.model(), request, prompt.tokens().length);
         return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> uncachedTokens(prompt)))
                 .flatMapMany(place -> Flux.using(() -> place,
-                        _ -> dispatcher.dispatch(generate, excludedWorkerIds -> route(prompt, excludedWorkerIds), answer),
+                        _ -> journey.tries().dispatch(generate, excludedWorkerIds -> route(prompt, excludedWorkerIds), answer,
+                                /* hasElsewhere */ otherThan(tried, request) != null),
                         Place::close))
                 .<CompletionEvent>handle(answer::accept)
                 .concatWith(Mono.defer(answer::endWithoutWorker));

@@ -33,7 +33,7 @@ import reactor.core.publisher.SynchronousSink;
  * tell. After that a failure ends the stream, since another worker's continuation could not be told from a repetition.
  *
  * <p>Every attempt's end is told to the worker's health, see {@link AttemptWatch}; a failure without a token counts
- * against the worker if another one could answer, or no other one was asked.
+ * against the worker if another one could answer, of whichever revision, or no other one was asked.
  *
  * <p>Further tries have a budget, see {@link RetryBudget}; where it is used up, the first failure is the answer.
  *
@@ -71,20 +71,57 @@ public final class Dispatcher {
         boolean hasEnough();
     }
 
+    /** A client's request begins; to be closed when it has ended, in whatever way. */
+    public Tries begin() {
+        return new Tries();
+    }
+
     /**
-     * @param request its epoch is filled in per worker
-     * @param route   where to go, given the ids of workers that failed this request already
-     * @param reader  of the returned events, which has to take each of them in before it asks for the next
-     * @return events as told by {@link DispatchEvent}; fails with {@link DispatchException}. Cancelling it makes the
-     *         worker stop. Without {@code Finished} only if the reader has enough and the worker does not tell
+     * All that is tried for one client's request, at workers of one revision after the other. Its signals come one at a
+     * time.
      */
-    public Flux<DispatchEvent> dispatch(
-            GenerateRequest request, Function<Set<String>, RouteResult> route, Reader reader) {
-        return Flux.defer(() -> {
-            retries.request(System.nanoTime());
-            var attempts = new Attempts(request, route, reader);
-            return attempts.next(new DispatchException(new NoWorker())).doFinally(_ -> attempts.over());
-        });
+    public final class Tries implements AutoCloseable {
+
+        private final List<AttemptWatch> watches = new CopyOnWriteArrayList<>();
+        private boolean begun;
+        private boolean answered;
+
+        private Tries() {}
+
+        /**
+         * @param request its epoch is filled in per worker
+         * @param route   where to go, given the ids of workers that failed this request already
+         * @param reader  of the returned events, which has to take each of them in before it asks for the next
+         * @param hasElsewhere whether the caller knows another revision to ask when all workers of this one have failed
+         * @return events as told by {@link DispatchEvent}; fails with {@link DispatchException}. Cancelling it makes the
+         *         worker stop. Without {@code Finished} only if the reader has enough and the worker does not tell
+         */
+        public Flux<DispatchEvent> dispatch(GenerateRequest request, Function<Set<String>, RouteResult> route,
+                Reader reader, boolean hasElsewhere) {
+            return Flux.defer(() -> {
+                if (!begun) {
+                    begun = true;
+                    retries.request(System.nanoTime());
+                }
+                return new Attempts(this, request, route, reader, hasElsewhere)
+                        .next(new DispatchException(new NoWorker()));
+            });
+        }
+
+        /** Somebody could do it, so those who failed it before are to blame. */
+        private void see(DispatchEvent event) {
+            if (!answered && event instanceof DispatchEvent.Tokens) {
+                answered = true;
+                watches.forEach(each -> each.decide(/* workersFault */ true));
+            }
+        }
+
+        /** A request that several workers failed, and nobody answered, may have broken them: none is to blame. */
+        @Override
+        public void close() {
+            boolean onlyOne = watches.stream().filter(AttemptWatch::isSuspected).count() == 1;
+            watches.forEach(each -> each.decide(onlyOne));
+        }
     }
 
     /** Takes one more try of a request from what this router may spend on them; false if that is used up. */
@@ -96,20 +133,23 @@ public final class Dispatcher {
         return taken;
     }
 
-    /** The workers that one request is sent to, one after the other. */
+    /** The workers of one revision that a request is sent to, one after the other. */
     private final class Attempts {
 
+        private final Tries tries;
         private final GenerateRequest request;
         private final Function<Set<String>, RouteResult> route;
         private final Reader reader;
+        private final boolean hasElsewhere;
         private final Set<String> triedWorkerIds = new HashSet<>();
-        private final List<AttemptWatch> watches = new CopyOnWriteArrayList<>();
-        private boolean answered;
 
-        Attempts(GenerateRequest request, Function<Set<String>, RouteResult> route, Reader reader) {
+        Attempts(Tries tries, GenerateRequest request, Function<Set<String>, RouteResult> route, Reader reader,
+                boolean hasElsewhere) {
+            this.tries = tries;
             this.request = request;
             this.route = route;
             this.reader = reader;
+            this.hasElsewhere = hasElsewhere;
         }
 
         /** @param before what to say if nobody is left to ask */
@@ -125,9 +165,9 @@ public final class Dispatcher {
             metrics.routed(placed.decision().reason().text());
             var attempt = new Attempt(placed, request, reader, deadline(placed));
             var watch = new AttemptWatch(placed, record(placed), System::nanoTime);
-            watches.add(watch);
+            tries.watches.add(watch);
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
-                    .doOnNext(this::see)
+                    .doOnNext(tries::see)
                     .onErrorResume(DispatchException.class, this::afterFailure);
         }
 
@@ -139,25 +179,11 @@ public final class Dispatcher {
 
         /** The last one that can be asked gets all the time there is: a late answer is better than none. */
         private Duration deadline(Placed placed) {
-            boolean last = triedWorkerIds.size() >= properties.maxAttempts()
+            boolean lastHere = triedWorkerIds.size() >= properties.maxAttempts()
                     || placed.decision().snapshot().candidateCount() == 1;
-            return last ? properties.firstTokenTimeout() : FirstTokenDeadline.of(
+            return lastHere && !hasElsewhere ? properties.firstTokenTimeout() : FirstTokenDeadline.of(
                     placed.worker().health().expectedFirstTokenNanos(placed.decision().workTokens()),
                     properties.leastFirstTokenTimeout(), properties.firstTokenTimeout());
-        }
-
-        /** Somebody could do it, so those who failed it before are to blame. */
-        private void see(DispatchEvent event) {
-            if (!answered && event instanceof DispatchEvent.Tokens) {
-                answered = true;
-                watches.forEach(each -> each.decide(/* workersFault */ true));
-            }
-        }
-
-        /** A request that several workers failed, and nobody answered, may have broken them: none is to blame. */
-        void over() {
-            boolean onlyOne = watches.stream().filter(AttemptWatch::isSuspected).count() == 1;
-            watches.forEach(each -> each.decide(onlyOne));
         }
 
         private Flux<DispatchEvent> afterFailure(DispatchException failed) {

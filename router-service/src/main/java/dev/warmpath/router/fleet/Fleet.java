@@ -241,9 +241,10 @@ public final class Fleet {
     public void compareHealth(double slowFactor) {
         long now = nanoTime.getAsLong();
         everyone().stream()
-                .collect(Collectors.groupingBy(FleetWorker::revision,
-                        Collectors.mapping(FleetWorker::health, Collectors.toList())))
-                .values().forEach(revision -> HealthComparison.of(revision, slowFactor, now));
+                .collect(Collectors.groupingBy(worker -> worker.model().name(),
+                        Collectors.groupingBy(FleetWorker::revision,
+                                Collectors.mapping(FleetWorker::health, Collectors.toList()))))
+                .values().forEach(revisions -> HealthComparison.of(revisions.values(), slowFactor, now));
     }
 
     /** Workers whose batches come that way. */

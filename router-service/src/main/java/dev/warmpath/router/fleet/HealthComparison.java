@@ -1,34 +1,55 @@
 package dev.warmpath.router.fleet;
 
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.ToLongFunction;
 
 /**
- * Holds the workers of one revision against each other: tells each what can be expected of it, and ejects those that
- * are far slower than the others. What is slow is the fleet's median times a factor; at least three workers must be
- * known for it, and while a quarter of the revision is out, for whatever reason, no slow one goes.
+ * Holds the workers of one model against each other: tells each what can be expected of it, and ejects those that are
+ * far slower than the others. What is slow is the median of a revision's workers times a factor; at least three of them
+ * must be known for it, and while a quarter of the revision is out, for whatever reason, no slow one goes.
+ *
+ * <p>How much may fail is measured by the best worker of all revisions: requests can go there instead, so that a
+ * revision that is broken as a whole is left out as a broken worker is.
  */
 final class HealthComparison {
 
     private static final int FEWEST_WORKERS = 3;
     private static final int LARGEST_SHARE = 4;
+    /** Another revision of a model may be larger; what it may typically take is this many times as long. */
+    private static final int OTHER_REVISION = 4;
 
     private HealthComparison() {}
 
-    /** @param slowFactor how many times the median is slow, above 1 */
-    static void of(List<WorkerHealth> workers, double slowFactor, long nowNanos) {
-        double leastFaultShare = workers.stream().mapToDouble(each -> each.faultShare(nowNanos)).min().orElse(0);
-        long[] paces = known(workers, WorkerHealth::paceNanos);
-        long typicalPace = paces.length == 0 ? RecentSamples.UNKNOWN : lowerMedian(paces);
-        long longestPace = limit(paces, slowFactor);
-        long longestStep = limit(known(workers, WorkerHealth::stepNanos), slowFactor);
-        for (WorkerHealth each : workers) {
-            each.expectFaultShare(leastFaultShare);
-            each.expectPace(typicalPace);
-            each.expectSpeed(longestPace, longestStep);
+    /**
+     * A revision of which no first token is known yet is expected to keep pace with the others, by and large: else its
+     * first worker could be silent for as long as nobody knew better.
+     *
+     * @param revisions  the workers of each
+     * @param slowFactor how many times the median is slow, above 1
+     */
+    static void of(Collection<List<WorkerHealth>> revisions, double slowFactor, long nowNanos) {
+        double leastFaultShare = revisions.stream().flatMap(List::stream)
+                .mapToDouble(each -> each.faultShare(nowNanos)).min().orElse(0);
+        long slowest = revisions.stream().mapToLong(HealthComparison::typicalPace).max().orElse(RecentSamples.UNKNOWN);
+        for (List<WorkerHealth> workers : revisions) {
+            long typicalPace = typicalPace(workers);
+            long longestPace = limit(known(workers, WorkerHealth::paceNanos), slowFactor);
+            long longestStep = limit(known(workers, WorkerHealth::stepNanos), slowFactor);
+            for (WorkerHealth each : workers) {
+                each.expectFaultShare(leastFaultShare);
+                each.expectPace(typicalPace >= 0 || slowest < 0 ? typicalPace : OTHER_REVISION * slowest);
+                each.expectSpeed(longestPace, longestStep);
+            }
+            ejectSlow(workers, nowNanos);
         }
-        ejectSlow(workers, nowNanos);
+    }
+
+    /** To a first token by the prompt token that it waited for; negative while unknown. */
+    private static long typicalPace(List<WorkerHealth> workers) {
+        long[] paces = known(workers, WorkerHealth::paceNanos);
+        return paces.length == 0 ? RecentSamples.UNKNOWN : lowerMedian(paces);
     }
 
     private static void ejectSlow(List<WorkerHealth> workers, long nowNanos) {

@@ -44,7 +44,7 @@ public final class WorkerHealth {
     private static final double FAILURE_HALF_LIFE_NANOS = 30e9;
     /** A full queue is load: it shrinks within seconds, and ejects nobody. */
     private static final double REFUSAL_HALF_LIFE_NANOS = 3e9;
-    /** A worker is ejected when it fails by so much more than the best one of its revision. */
+    /** A worker is ejected when it fails by so much more than the best one of its model. */
     private static final double WORSE_THAN_THE_BEST = 0.5;
     private static final int GOOD_TRIALS = 3;
     /** Below, what a worker promises counts for nothing: after seven empty promises in a row. */
@@ -72,7 +72,7 @@ public final class WorkerHealth {
     private final FadingShare failures = new FadingShare(WEIGHT, FAILURE_HALF_LIFE_NANOS);
     private final FadingShare refusals = new FadingShare(WEIGHT, REFUSAL_HALF_LIFE_NANOS);
     private int suspicions;
-    /** Of the revision's workers the one that fails least: what can be expected of this one. */
+    /** Of the model's workers the one that fails least: what can be expected of this one. */
     private double leastFaultShare;
     /** Of the revision's workers; stands in as long as this one's own is not known. */
     private long typicalPaceNanos = RecentSamples.UNKNOWN;
@@ -296,7 +296,7 @@ public final class WorkerHealth {
         return steps.median();
     }
 
-    /** @param nanos the median of the revision's, negative while unknown */
+    /** @param nanos the median of the revision's, or what is expected of a new revision; negative while unknown */
     synchronized void expectPace(long nanos) {
         typicalPaceNanos = nanos;
     }

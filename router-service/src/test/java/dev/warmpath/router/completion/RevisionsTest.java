@@ -8,6 +8,7 @@ import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
 import java.net.http.HttpResponse;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -40,6 +41,28 @@ class RevisionsTest extends RunningRouter {
             assertThat(answeredBy(prompt(chat))).isEqualTo("old");
         }
         assertThat(broken.requests()).as("it had its share of them at first").isNotEmpty();
+    }
+
+    /** Its two workers have half of the fleet's places; who else could do what both failed is of the other revision. */
+    @Test
+    void a_revision_that_is_broken_as_a_whole_is_left_out() {
+        FakeWorker.Script refusing = FakeWorker.refusing(500, FailureReason.ENGINE_FAILURE, "broken");
+        List<FakeWorker> broken = List.of(join("new1", OTHER_WEIGHTS).doing(refusing),
+                join("new2", OTHER_WEIGHTS).doing(refusing));
+        for (String old : List.of("old1", "old2")) {
+            join(old).doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+        }
+        int chat = 0;
+        while (broken.stream().anyMatch(each -> registered(each).health().problem() == null)) {
+            assertThat(answeredBy(prompt(chat++))).startsWith("old");
+        }
+        assertThat(chat).isLessThan(60);
+        broken.forEach(each -> each.requests().clear());
+
+        for (int i = 0; i < 200; i++) {
+            assertThat(answeredBy(prompt(chat++))).startsWith("old");
+        }
+        assertThat(broken.stream().mapToInt(each -> each.requests().size()).sum()).isLessThanOrEqualTo(4);
     }
 
     @Test

@@ -52,6 +52,20 @@ class SilentWorkerTest extends RunningRouter {
         assertThat(silent.requests().size() - before).isBetween(1, 9);
     }
 
+    /** Nothing is known of it, but how long the other revision takes. Its fair share would be 100 of 400. */
+    @Test
+    void a_new_revision_whose_only_worker_never_says_a_word_costs_a_wait_and_no_answer() {
+        List<FakeWorker> workers = IntStream.range(0, 3).mapToObj(i -> join("w" + i).doing(ANSWER)).toList();
+        FakeWorker silent = join("newer", "f".repeat(64)).doing(FakeWorker.hangingAfter());
+        while (workers.stream().anyMatch(each -> registered(each).health().expectedFirstTokenNanos(0) < 0)) {
+            workers.forEach(each -> registered(each).health().firstToken(0, 1_000_000));
+        }
+        eventually(() -> registered(silent).health().expectedFirstTokenNanos(0) >= 0);
+
+        assertThat(IntStream.range(0, 400).map(_ -> ask())).containsOnly(200);
+        assertThat(silent.requests()).hasSizeBetween(1, 15);
+    }
+
     /** A prompt of twelve tokens that nobody holds. */
     private int ask() {
         int[] prompt = ThreadLocalRandom.current().ints(12, 10, 400).toArray();
