@@ -48,8 +48,8 @@ import reactor.netty.http.client.HttpClient;
 final class WorkerExchange implements Subscription {
 
     private static final Duration TICK = Duration.ofMillis(250);
-    /** A worker whose lease is lost is forgiven this much: it may be leaving, and finish what it has. */
-    private static final Duration GONE_SILENCE = Duration.ofSeconds(1);
+    /** From when a worker is known to be gone: it may have left in good order, and its last bytes be on the way. */
+    private static final Duration GONE_SILENCE = Duration.ofSeconds(2);
     /** One that has said its last word has only the end of the body to send. */
     private static final Duration END_SILENCE = Duration.ofSeconds(5);
     /** One that was asked to stop has a last word to send. */
@@ -91,6 +91,7 @@ final class WorkerExchange implements Subscription {
     private @Nullable Future<?> ticker;
     private int status;
     private int quietTicks;
+    private boolean knownGone;
     private boolean hasToken;
     private boolean stopping;
     private boolean delivering;
@@ -299,13 +300,17 @@ final class WorkerExchange implements Subscription {
         if (ticking != held) {
             return;
         }
+        if (!knownGone && terms.worker().isGone()) {
+            knownGone = true;
+            quietTicks = 0;
+        }
         boolean waiting = ended || check.isOver() || arrived.isEmpty() && demand.get() > 0;
         Duration quiet = TICK.multipliedBy(waiting ? ++quietTicks : (quietTicks = 0));
         if (ended || check.isOver()) {
             if (quiet.compareTo(END_SILENCE) >= 0) {
                 close();
             }
-        } else if (terms.worker().isGone() && quiet.compareTo(GONE_SILENCE) >= 0) {
+        } else if (knownGone && quiet.compareTo(GONE_SILENCE) >= 0) {
             giveUp(lost("it was silent and its lease ran out"));
         } else if (quiet.compareTo(longestSilence()) >= 0) {
             giveUp(new WorkerSilent(terms.worker().id(), longestSilence()));

@@ -14,11 +14,14 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import reactor.core.publisher.Sinks;
 import tools.jackson.databind.JsonNode;
 
 /** What a client sees of workers that fail: nothing before the first token, the truth after it. */
@@ -205,6 +208,23 @@ class WorkerFailuresTest extends RunningRouter {
         }
 
         assertBroken(raw.toString(StandardCharsets.UTF_8), "worker_lost");
+    }
+
+    /** Eight streams are quiet for longer than a worker that is gone is waited for, and go on when it has left. */
+    @Test
+    void what_a_worker_sent_before_it_left_is_waited_for_however_slow_it_was_before() throws Exception {
+        var goOn = Sinks.<Void>one();
+        FakeWorker worker = join("w0").doing(FakeWorker.pausingUntil(goOn.asMono(), ids("fine")));
+        List<CompletableFuture<String>> answers = IntStream.range(0, 8)
+                .mapToObj(_ -> CompletableFuture.supplyAsync(() -> post("/v1/completions", STREAM).body(),
+                        Thread::startVirtualThread)).toList();
+        eventually(() -> worker.requests().size() == 8);
+        Thread.sleep(2_500);                                       // ten ticks, each stream's at another time
+        loseLease(worker);
+        Thread.sleep(200);                                         // most streams look at their worker meanwhile
+        goOn.tryEmitEmpty();
+
+        assertThat(answers).allSatisfy(answer -> assertThat(answer.get()).endsWith("data: [DONE]\n\n"));
     }
 
     @ParameterizedTest

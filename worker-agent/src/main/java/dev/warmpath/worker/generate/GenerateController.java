@@ -14,6 +14,7 @@ import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
+import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
@@ -41,8 +42,9 @@ final class GenerateController {
 
     @PostMapping(path = Protocol.GENERATE_PATH,
             consumes = MediaType.APPLICATION_JSON_VALUE, produces = MediaType.APPLICATION_NDJSON_VALUE)
-    Flux<GenerateEvent> generate(@RequestBody GenerateRequest request) {
-        return Flux.using(this::enter, _ -> {
+    Flux<GenerateEvent> generate(@RequestBody GenerateRequest request, ServerWebExchange exchange) {
+        return Flux.defer(() -> {
+            streams.enter(exchange);
             var stream = new TokenStream(sending.createWorker(), request.logprobs());
             Generation generation = engine.submit(request, stream);
             Flux<GenerateEvent> events = stream.events(() -> engine.cancel(generation));
@@ -52,12 +54,7 @@ final class GenerateController {
             }
             named.put(handle, generation);
             return events.doFinally(_ -> named.remove(handle, generation));
-        }, OpenStreams::leave);
-    }
-
-    private OpenStreams enter() {
-        streams.enter();
-        return streams;
+        });
     }
 
     /** Answered at once; the generation's own stream tells its end. */

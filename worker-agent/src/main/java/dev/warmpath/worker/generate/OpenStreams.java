@@ -5,26 +5,47 @@ import dev.warmpath.worker.engine.RefusedException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.springframework.stereotype.Component;
+import org.springframework.web.server.ServerWebExchange;
+import org.springframework.web.server.WebFilter;
+import org.springframework.web.server.WebFilterChain;
+import reactor.core.publisher.Mono;
 
 /**
- * The generations that somebody reads: running, prefilling, queued, or computed and not read to the end. A worker that
- * drains waits for the last of them and takes no others.
+ * The generations that somebody reads: running, prefilling, queued, or computed and not written to the end. A worker
+ * that drains waits for the last of them and takes no others: who hears its farewell must not have to wait for the rest
+ * of an answer.
  */
 @Component
-public final class OpenStreams {
+public final class OpenStreams implements WebFilter {
+
+    private static final String ENTERED = OpenStreams.class.getName();
 
     private int open;
     private boolean draining;
 
-    /** @throws RefusedException if this worker drains; routers ask another one then, and the client sees nothing of it */
-    synchronized void enter() {
+    /**
+     * Open until the exchange has ended: its last byte is written, or it is broken.
+     *
+     * @throws RefusedException if this worker drains; routers ask another one then, and the client sees nothing of it
+     */
+    synchronized void enter(ServerWebExchange exchange) {
         if (draining) {
             throw new RefusedException(FailureReason.SHUTTING_DOWN, "this worker is going away");
         }
         open++;
+        exchange.getAttributes().put(ENTERED, true);
     }
 
-    synchronized void leave() {
+    @Override
+    public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
+        return chain.filter(exchange).doFinally(_ -> {
+            if (exchange.getAttributes().containsKey(ENTERED)) {
+                leave();
+            }
+        });
+    }
+
+    private synchronized void leave() {
         open--;
         notifyAll();
     }
