@@ -36,8 +36,8 @@ public final class Decision {
     /**
      * How it ended.
      *
-     * @param end              {@code answered}, {@code left} for a client that did, or the cause of a failure as in the
-     *                         meter of failures
+     * @param end              {@code answered}, {@code left} if it was not wanted any more, or the cause of a failure
+     *                         as in the meter of failures
      * @param firstTokenNanos  since the decision; null if none came
      * @param totalNanos       since the decision
      * @param cachedTokens     found by the worker; null if it did not tell
@@ -69,7 +69,7 @@ public final class Decision {
         end("answered");
     }
 
-    /** The client wants no more of it. */
+    /** It is not wanted any more: the client has left, or this router stops. */
     public void left() {
         end("left");
     }

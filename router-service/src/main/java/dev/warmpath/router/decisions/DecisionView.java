@@ -42,7 +42,7 @@ record DecisionView(
     /**
      * What came of it.
      *
-     * @param end              answered, left (the client did), or the cause of the worker's failure
+     * @param end              answered, left (it was not wanted any more), or the cause of the failure
      * @param firstTokenMs     since the decision; null if none came
      * @param totalMs          since the decision
      * @param cachedTokens     found by the worker; null if it did not tell

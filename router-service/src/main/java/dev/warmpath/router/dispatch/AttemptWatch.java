@@ -26,6 +26,8 @@ final class AttemptWatch {
     /** A client that leaves after so much silence tells nothing: neither that the worker was well, nor that it hung. */
     private static final long LONGEST_PAUSE_NANOS = 2_000_000_000L;
 
+    private static final String ROUTER_FAULT = "router_fault";
+
     private final WorkerHealth health;
     private final long workTokens;
     private final int promisedTokens;
@@ -52,7 +54,7 @@ final class AttemptWatch {
         startedNanos = nanoTime.getAsLong();
         return events.doOnNext(this::see)
                 .doOnComplete(() -> end(this::answered))
-                .doOnError(DispatchException.class, e -> end(() -> failed(e.failure())))
+                .doOnError(e -> end(() -> failed(e)))
                 .doOnCancel(() -> end(this::left));
     }
 
@@ -84,6 +86,15 @@ final class AttemptWatch {
     private void answered() {
         decision.answered();
         health.answered(startedNanos, nanoTime.getAsLong());
+    }
+
+    private void failed(Throwable error) {
+        if (error instanceof DispatchException known) {
+            failed(known.failure());
+        } else {                                                   // a fault of this router
+            decision.failed(ROUTER_FAULT);
+            health.undecided(startedNanos);
+        }
     }
 
     private void failed(DispatchFailure failure) {

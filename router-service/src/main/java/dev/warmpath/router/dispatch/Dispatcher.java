@@ -84,7 +84,9 @@ public final class Dispatcher {
 
         private final List<AttemptWatch> watches = new CopyOnWriteArrayList<>();
         private boolean begun;
-        private boolean answered;
+        /** So many of them, the first ones, need no decision any more. */
+        private int decided;
+        private volatile boolean closed;
 
         private Tries() {}
 
@@ -110,15 +112,24 @@ public final class Dispatcher {
 
         /** Somebody could do it, so those who failed it before are to blame. */
         private void see(DispatchEvent event) {
-            if (!answered && event instanceof DispatchEvent.Tokens) {
-                answered = true;
+            boolean shows = event instanceof DispatchEvent.Tokens || event instanceof DispatchEvent.Finished;
+            if (shows && decided < watches.size()) {
+                decided = watches.size();
                 watches.forEach(each -> each.decide(/* workersFault */ true));
+            }
+        }
+
+        private void add(AttemptWatch watch) {
+            watches.add(watch);
+            if (closed) {                                          // its client has just left: it tells nothing
+                watch.decide(/* workersFault */ false);
             }
         }
 
         /** A request that several workers failed, and nobody answered, may have broken them: none is to blame. */
         @Override
         public void close() {
+            closed = true;
             boolean onlyOne = watches.stream().filter(AttemptWatch::isSuspected).count() == 1;
             watches.forEach(each -> each.decide(onlyOne));
         }
@@ -165,7 +176,7 @@ public final class Dispatcher {
             metrics.routed(placed.decision().reason().text());
             var attempt = new Attempt(placed, request, reader, deadline(placed));
             var watch = new AttemptWatch(placed, record(placed), System::nanoTime);
-            tries.watches.add(watch);
+            tries.add(watch);
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
                     .doOnNext(tries::see)
                     .onErrorResume(DispatchException.class, this::afterFailure);

@@ -240,11 +240,17 @@ public final class Fleet {
      */
     public void compareHealth(double slowFactor) {
         long now = nanoTime.getAsLong();
+        Roster roster = roster();
+        Map<String, List<WorkerHealth>> open = roster.models().stream()
+                .filter(model -> wishes.allows(model.name(), model.revision()))
+                .collect(Collectors.groupingBy(ServedModel::name, Collectors.flatMapping(
+                        model -> roster.ready(model.revision()).stream().map(FleetWorker::health), Collectors.toList())));
         everyone().stream()
                 .collect(Collectors.groupingBy(worker -> worker.model().name(),
                         Collectors.groupingBy(FleetWorker::revision,
                                 Collectors.mapping(FleetWorker::health, Collectors.toList()))))
-                .values().forEach(revisions -> HealthComparison.of(revisions.values(), slowFactor, now));
+                .forEach((name, revisions) -> HealthComparison.of(
+                        revisions.values(), open.getOrDefault(name, List.of()), slowFactor, now));
     }
 
     /** Workers whose batches come that way. */

@@ -10,8 +10,8 @@ import java.util.function.ToLongFunction;
  * far slower than the others. What is slow is the median of a revision's workers times a factor; at least three of them
  * must be known for it, and while a quarter of the revision is out, for whatever reason, no slow one goes.
  *
- * <p>How much may fail is measured by the best worker of all revisions: requests can go there instead, so that a
- * revision that is broken as a whole is left out as a broken worker is.
+ * <p>How much may fail is measured by the best of those that requests can go to instead, of whichever revision; so one
+ * that is broken as a whole is left out as a broken worker is. While nobody is known to be better, nobody goes.
  */
 final class HealthComparison {
 
@@ -20,6 +20,8 @@ final class HealthComparison {
     /** Another revision of a model may be larger; what it may typically take is this many times as long. */
     private static final int OTHER_REVISION = 4;
 
+    private static final double NOBODY_IS_BETTER = 1;
+
     private HealthComparison() {}
 
     /**
@@ -27,11 +29,13 @@ final class HealthComparison {
      * first worker could be silent for as long as nobody knew better.
      *
      * @param revisions  the workers of each
+     * @param open       those that new requests may go to
      * @param slowFactor how many times the median is slow, above 1
      */
-    static void of(Collection<List<WorkerHealth>> revisions, double slowFactor, long nowNanos) {
-        double leastFaultShare = revisions.stream().flatMap(List::stream)
-                .mapToDouble(each -> each.faultShare(nowNanos)).min().orElse(0);
+    static void of(Collection<List<WorkerHealth>> revisions, Collection<WorkerHealth> open, double slowFactor,
+            long nowNanos) {
+        double leastFaultShare = open.stream().filter(each -> each.isMeasure(nowNanos))
+                .mapToDouble(each -> each.faultShare(nowNanos)).min().orElse(NOBODY_IS_BETTER);
         long slowest = revisions.stream().mapToLong(HealthComparison::typicalPace).max().orElse(RecentSamples.UNKNOWN);
         for (List<WorkerHealth> workers : revisions) {
             long typicalPace = typicalPace(workers);

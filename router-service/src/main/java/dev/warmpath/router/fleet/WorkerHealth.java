@@ -47,6 +47,8 @@ public final class WorkerHealth {
     /** A worker is ejected when it fails by so much more than the best one of its model. */
     private static final double WORSE_THAN_THE_BEST = 0.5;
     private static final int GOOD_TRIALS = 3;
+    /** The average has forgotten most of what it began with. */
+    private static final int TELLING_OUTCOMES = 10;
     /** Below, what a worker promises counts for nothing: after seven empty promises in a row. */
     private static final double LEAST_CREDIT = 0.5;
     private static final int UNANSWERED_IS_UNREACHABLE = 2;
@@ -71,6 +73,9 @@ public final class WorkerHealth {
     private final RecentSamples steps = new RecentSamples();
     private final FadingShare failures = new FadingShare(WEIGHT, FAILURE_HALF_LIFE_NANOS);
     private final FadingShare refusals = new FadingShare(WEIGHT, REFUSAL_HALF_LIFE_NANOS);
+    /** Since it takes requests. */
+    private int outcomes;
+    private long lastOutcomeNanos;
     private int suspicions;
     /** Of the model's workers the one that fails least: what can be expected of this one. */
     private double leastFaultShare;
@@ -216,6 +221,7 @@ public final class WorkerHealth {
     public synchronized void answered(long startedNanos, long nowNanos) {
         failures.add(false, nowNanos);
         refusals.add(false, nowNanos);
+        outcome(nowNanos);
         if (isTrial(startedNanos)) {
             trialRuns = false;
             pauseEndNanos = nowNanos;
@@ -235,6 +241,7 @@ public final class WorkerHealth {
             eject(nowNanos, "failed when it was tried again: " + cause);
         } else if (ejection == null) {
             failures.add(true, nowNanos);
+            outcome(nowNanos);
             if (failures.at(nowNanos) >= WORSE_THAN_THE_BEST + leastFaultShare) {
                 eject(nowNanos, "failed most of its last requests: " + cause);
             }
@@ -282,6 +289,12 @@ public final class WorkerHealth {
         return failures.at(nowNanos);
     }
 
+    /** Whether others can be held against it: it takes requests, and enough of them have ended lately. */
+    synchronized boolean isMeasure(long nowNanos) {
+        return state(nowNanos) == HealthState.HEALTHY && outcomes >= TELLING_OUTCOMES
+                && nowNanos - lastOutcomeNanos < FAILURE_HALF_LIFE_NANOS;
+    }
+
     synchronized void expectFaultShare(double least) {
         leastFaultShare = least;
     }
@@ -324,6 +337,11 @@ public final class WorkerHealth {
 
     // ---- details
 
+    private void outcome(long nowNanos) {
+        outcomes++;
+        lastOutcomeNanos = nowNanos;
+    }
+
     /** Attempts of before the ejection tell nothing new. */
     private boolean isTrial(long startedNanos) {
         return ejection != null && startedNanos - ejectedNanos >= 0;
@@ -350,6 +368,7 @@ public final class WorkerHealth {
         pauseEndNanos = nowNanos + pauses.next().toNanos();
         goodTrials = 0;
         trialRuns = false;
+        outcomes = 0;
         clearSpeed();
         if (isNew) {                                               // after all that a log that fails would leave undone
             log.warn("worker {} takes no requests for now: it {}", workerId, why);

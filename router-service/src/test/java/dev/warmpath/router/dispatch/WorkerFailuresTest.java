@@ -167,6 +167,28 @@ class WorkerFailuresTest extends RunningRouter {
         assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w1");
     }
 
+    /** They are asked in this order, by what they hold of the prompt: the first is lost in mid-answer, two refuse. */
+    @Test
+    void who_fails_a_whole_answer_that_another_one_had_begun_is_to_blame_as_well() {
+        int[] prompt = IntStream.range(10, 50).toArray();
+        FakeWorker dying = join("w0").doing(FakeWorker.dyingAfter(ids("half of")));
+        announce(dying, prompt, 9);
+        List<FakeWorker> refusing = List.of(join("w1"), join("w2"));
+        refusing.forEach(each -> each.doing(FakeWorker.refusing(500, FailureReason.ENGINE_FAILURE, "broken")));
+        announce(refusing.get(0), prompt, 6);
+        announce(refusing.get(1), prompt, 3);
+        join("w3").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("fine")));
+
+        HttpResponse<String> response = post("/v1/completions",
+                "{'model':'tiny','prompt':" + IntStream.of(prompt).boxed().toList() + "}");
+
+        assertThat(response.headers().firstValue("x-warmpath-worker")).hasValue("w3");
+        assertThat(refusing).allSatisfy(each -> assertThat(each.requests()).hasSize(1));
+        eventually(() -> refusing.stream().allMatch(each -> registered(each).health().failureShare(System.nanoTime()) > 0
+                && registered(each).health().problem() == null));
+        assertThat(inFlight()).isZero();
+    }
+
     /** The first bytes of a character are no text yet, and what may begin a stop string is not shown. */
     @Test
     void a_worker_lost_before_the_first_text_is_not_noticed_in_a_stream() {

@@ -182,7 +182,7 @@ class WorkerHealthTest {
             } else {
                 worker.answered(now, now);
             }
-            HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+            HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
             ejected += fleet.stream().filter(WorkerHealth::isEjected).count();
         }
         assertThat(ejected / 20_000.0).as("ejected at a time").isLessThan(2);
@@ -194,10 +194,44 @@ class WorkerHealthTest {
         for (int i = 0; i < 100; i++) {
             for (WorkerHealth each : fleet) {
                 each.failed("engine_failure", now, now);
-                HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+                HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
             }
         }
         assertThat(fleet).allMatch(each -> each.state(now) == HealthState.HEALTHY);
+    }
+
+    /** Three of five attempts fail everywhere; whoever has answered nothing yet, or gets nothing new, proves nothing. */
+    @Test
+    void a_newcomer_and_one_that_gets_nothing_new_are_no_measure_for_the_others() {
+        List<WorkerHealth> fleet = fleet(6);
+        WorkerHealth newcomer = fleet.get(4);
+        WorkerHealth draining = fleet.get(5);
+        List<WorkerHealth> open = fleet.subList(0, 5);
+        for (int i = 0; i < 20; i++) {
+            draining.answered(now, now);
+        }
+        for (int round = 0; round < 40; round++) {
+            HealthComparison.of(List.of(fleet), open, SLOW_FACTOR, now);
+            for (WorkerHealth each : fleet.subList(0, 4)) {
+                if (round % 5 < 3) {
+                    each.failed("worker_lost", now, now);
+                } else {
+                    each.answered(now, now);
+                }
+            }
+            if (round % 5 == 0) {
+                newcomer.answered(now, now);                       // eight in all
+            }
+        }
+        assertThat(fleet).noneMatch(WorkerHealth::isEjected);
+
+        newcomer.answered(now, now);
+        newcomer.answered(now, now);
+        HealthComparison.of(List.of(fleet), open, SLOW_FACTOR, now);
+        for (int i = 0; i < 5; i++) {
+            fleet.subList(0, 4).forEach(each -> each.failed("worker_lost", now, now));
+        }
+        assertThat(fleet.subList(0, 4)).allMatch(WorkerHealth::isEjected);
     }
 
     /** First tokens after 30 ms, of one worker after 300 ms; 500 prompt tokens to wait for everywhere. */
@@ -205,11 +239,11 @@ class WorkerHealthTest {
     void a_worker_that_is_ten_times_slower_to_first_tokens_is_ejected_after_eight_of_them() {
         List<WorkerHealth> fleet = fleet(4);
         for (int i = 0; i < 8; i++) {
-            HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+            HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
             assertThat(fleet).noneMatch(WorkerHealth::isEjected);
             fleet.forEach(each -> each.firstToken(500, millis(each == fleet.getLast() ? 300 : 30)));
         }
-        HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+        HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
 
         assertThat(fleet.getLast().problem())
                 .isEqualTo("took 300 ms to a first token, many times what others take for as much work");
@@ -225,7 +259,7 @@ class WorkerHealthTest {
                 each.firstToken(loaded ? 5_000 : 500, millis(loaded ? 300 : 30));
             });
         }
-        HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+        HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
         assertThat(fleet).noneMatch(WorkerHealth::isEjected);
     }
 
@@ -237,7 +271,7 @@ class WorkerHealthTest {
             fleet.forEach(each -> each.tokens(millis(
                     each == fleet.getLast() ? 200 : each == fleet.getFirst() && slowReader ? 1_000 : 20)));
         }
-        HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+        HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
         assertThat(fleet.getLast().problem()).isEqualTo("took 200 ms a token, many times what others take");
         assertThat(fleet.getFirst().state(now)).isEqualTo(HealthState.HEALTHY);
     }
@@ -250,8 +284,8 @@ class WorkerHealthTest {
                 fleet.get(w).tokens(millis(w < 7 ? 400 : 30));
             }
         }
-        HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
-        HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+        HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
+        HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
         assertThat(fleet.stream().filter(WorkerHealth::isEjected)).hasSize(4);
     }
 
@@ -264,7 +298,7 @@ class WorkerHealthTest {
                 each.tokens(millis(each == fleet.getLast() ? 19 : 1));
             });
         }
-        HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+        HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
         assertThat(fleet).noneMatch(WorkerHealth::isEjected);
     }
 
@@ -275,7 +309,7 @@ class WorkerHealthTest {
         for (int i = 0; i < 16; i++) {
             fleet.forEach(each -> each.firstToken(500, millis(each == slow ? 300 : 30)));
         }
-        HealthComparison.of(List.of(fleet), SLOW_FACTOR, now);
+        HealthComparison.of(List.of(fleet), fleet, SLOW_FACTOR, now);
         for (int i = 0; i < 5; i++) {
             pass(Duration.ofSeconds(30));
             slow.firstToken(500, millis(300));
