@@ -24,7 +24,8 @@ import org.springframework.validation.annotation.Validated;
  *                        processors, on a GPU what its kernels are built for
  * @param warmUp          how long made-up requests run at start, so that the first real one finds compiled code
  * @param longestStep     how long one step may take: beyond it the device counts as hanging, nothing new is taken, and at
- *                        twice as long the process ends. Nobody waits longer than 30 s for a token
+ *                        twice as long the process ends. More than any good step takes: a
+ *                        router waits 60 s for a first token
  */
 @Validated
 @ConfigurationProperties("warmpath.compute")
@@ -34,7 +35,7 @@ public record ComputeProperties(
         @DefaultValue("0") @Min(0) @Max(1_024) int threads,
         @DefaultValue("0") @Min(0) @Max(HashSettings.MAX_BLOCK_SIZE) int kernelBlockSize,
         @DefaultValue("1s") @DurationMax(seconds = 60) Duration warmUp,
-        @DefaultValue("30s") @DurationMin(seconds = 1) @DurationMax(hours = 1) Duration longestStep) {
+        @DefaultValue("60s") @DurationMin(seconds = 1) @DurationMax(hours = 1) Duration longestStep) {
 
     /** The kinds of backend. */
     public enum Backend {

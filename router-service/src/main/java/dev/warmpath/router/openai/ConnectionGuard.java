@@ -1,5 +1,6 @@
 package dev.warmpath.router.openai;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelFutureListener;
@@ -25,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * bodies; that bytes came and no headers were complete is told by a read that ends without any message.
  * <pre>
  *   IDLE ──first byte──▶ HEADERS ──headers──▶ BODY ──its end──▶ ANSWER ──its end──▶ IDLE
- *   header deadline on a new connection;      silence, and      writing stands still
- *   between requests the server's idle-timeout   least rate
+ *   header deadline on a new connection;      silence, and      silence, and least rate
+ *   between requests the server's idle-timeout   least rate        of what waits to be read
  * </pre>
  * A request that was begun and not answered gets a 408; in every other case the connection is closed. Where the server
  * closes behind its answer and the body is still coming, which would reset the connection before most clients have read,
@@ -72,6 +73,11 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     private @Nullable Object written;
     private long writtenBytes;
     private long writtenNanos;
+    /** Of answers, handed to the network. */
+    private long handedOver;
+    /** Since when there is always something left to be taken, and what had been taken by then. */
+    private long behindNanos = System.nanoTime();
+    private long takenBefore;
 
     ConnectionGuard(ConnectionProperties limits, OpenConnections connections) {
         this.limits = limits;
@@ -196,6 +202,11 @@ final class ConnectionGuard extends ChannelDuplexHandler {
 
     @Override
     public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
+        if (message instanceof HttpContent content) {
+            handedOver += content.content().readableBytes();
+        } else if (message instanceof ByteBuf bytes) {
+            handedOver += bytes.readableBytes();
+        }
         boolean isInterim = message instanceof HttpResponse response && response.status().code() < 200;
         answersBegun += message instanceof HttpResponse && !isInterim ? 1 : 0;
         if (message instanceof LastHttpContent && !isInterim) {
@@ -274,7 +285,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Whether there has been something to write for too long, and nothing of it was taken. */
+    /** Whether there has been something to write for too long, and nothing of it was taken, or too little. */
     private boolean standsStill(ChannelHandlerContext ctx, long now) {
         ChannelOutboundBuffer buffer = ctx.channel().unsafe().outboundBuffer();
         Object first = buffer == null ? null : buffer.current();
@@ -284,7 +295,28 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             writtenBytes = bytes;
             writtenNanos = now;
         }
-        return now - writtenNanos > limits.writeIdleTimeout().toNanos();
+        long taken = handedOver - (first == null ? 0 : bytesIn(buffer));
+        if (first == null) {
+            behindNanos = now;
+            takenBefore = taken;
+        }
+        long idleNanos = limits.writeIdleTimeout().toNanos();
+        double dueBytes = (now - behindNanos - idleNanos) / 1e9 * limits.writeRate().toBytes();
+        return now - writtenNanos > idleNanos || taken - takenBefore < dueBytes;
+    }
+
+    /** With the lengths of chunks between them, which is a few in a hundred more than was handed over. */
+    private static long bytesIn(ChannelOutboundBuffer buffer) {
+        long[] sum = {0};
+        try {
+            buffer.forEachFlushedMessage(message -> {
+                sum[0] += message instanceof ByteBuf bytes ? bytes.readableBytes() : 0;
+                return true;
+            });
+        } catch (Exception e) {
+            throw new IllegalStateException("counting cannot fail", e);
+        }
+        return sum[0];
     }
 
     private void refuse(ChannelHandlerContext ctx, String message) {

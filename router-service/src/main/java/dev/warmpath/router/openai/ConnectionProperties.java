@@ -16,6 +16,8 @@ import org.springframework.validation.annotation.Validated;
  * @param bodyIdleTimeout  longest silence within a body
  * @param bodyRate         least of a body in a second, on average after the first {@code bodyIdleTimeout}
  * @param writeIdleTimeout how long a client may read nothing of an answer
+ * @param writeRate        least that it reads in a second, on average after the first {@code writeIdleTimeout} in which
+ *                         there was always something left to read
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.connections", ignoreUnknownFields = false)
@@ -24,7 +26,8 @@ record ConnectionProperties(
         @DefaultValue("10s") @NotNull Duration headerTimeout,
         @DefaultValue("30s") @NotNull Duration bodyIdleTimeout,
         @DefaultValue("16KB") @NotNull DataSize bodyRate,
-        @DefaultValue("60s") @NotNull Duration writeIdleTimeout) {
+        @DefaultValue("60s") @NotNull Duration writeIdleTimeout,
+        @DefaultValue("8KB") @NotNull DataSize writeRate) {
 
     ConnectionProperties {
         refuseUnderAMillisecond("header-timeout", headerTimeout);

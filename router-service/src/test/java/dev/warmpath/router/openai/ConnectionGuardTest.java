@@ -41,6 +41,7 @@ import reactor.core.publisher.Sinks;
     "warmpath.connections.body-idle-timeout=1s",
     "warmpath.connections.body-rate=1MB",
     "warmpath.connections.write-idle-timeout=1s",
+    "warmpath.connections.write-rate=1MB",
     "warmpath.dispatch.first-token-timeout=1500ms",
     "server.netty.idle-timeout=1h",
 })
@@ -241,8 +242,8 @@ class ConnectionGuardTest extends RunningRouter {
         }
     }
 
-    @Test
-    void answers_that_nobody_reads_are_given_up() throws IOException {
+    /** Of 12 MB. */
+    private Socket beginToReadALongAnswer() throws IOException {
         join("w0");
         loadLongToken(480, 2_000);
         String body = "{\"model\":\"tiny\",\"tokens\":[" + "480,".repeat(LONG_CONTEXT - 1) + "480]}";
@@ -250,6 +251,26 @@ class ConnectionGuardTest extends RunningRouter {
                 + "content-length: " + body.length() + "\r\n\r\n" + body);
         assertThat(new String(socket.getInputStream().readNBytes(15), StandardCharsets.US_ASCII))
                 .isEqualTo("HTTP/1.1 200 OK");
+        return socket;
+    }
+
+    /** 200 bytes each 10 ms, and never a pause. */
+    @Test
+    void an_answer_that_is_read_by_trickle_is_given_up() throws IOException {
+        Socket socket = beginToReadALongAnswer();
+        int read = 0;
+        while (publicConnections.open() > 0) {
+            read += socket.getInputStream().readNBytes(200).length;
+            LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
+        }
+
+        assertThat(read).isLessThan(12_000_000);
+        eventually(() -> inFlight() == 0 && heldBytes() == 0);
+    }
+
+    @Test
+    void answers_that_nobody_reads_are_given_up() throws IOException {
+        Socket socket = beginToReadALongAnswer();
 
         eventually(() -> publicConnections.open() == 0);
         assertThat(readToEnd(socket)).doesNotContain("HTTP/1.1 408");
