@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class QueuedLog {
 
-    static final int MAX_QUEUED = 8_192;
+    /** As many again may be in the hands of the thread that writes. */
+    static final int MAX_QUEUED = 4_096;
     static final int LONGEST_LAST_WRITE_MILLIS = 1_000;
 
     private static final AtomicLong discarded = new AtomicLong();
@@ -52,15 +53,16 @@ public final class QueuedLog {
             queued.setName("queued-" + appender.getName());
             queued.addAppender(appender);
             queued.start();
+            logger.addAppender(queued);                            // a line that comes now is written twice, not lost
             logger.detachAppender(appender);
-            logger.addAppender(queued);
         }
     }
 
     /** Logback's own, which does not count what it discards. */
     private static final class Queue extends AsyncAppender {
 
-        private final AtomicLong missing = new AtomicLong();
+        /** Guarded by this queue's lock, which makes one step of the question for room and of taking it. */
+        private long missing;
 
         Queue(LoggerContext context) {
             setContext(context);
@@ -71,15 +73,16 @@ public final class QueuedLog {
         }
 
         @Override
-        protected void append(ILoggingEvent event) {
-            if (getRemainingCapacity() == 0) {
-                missing.incrementAndGet();
+        protected synchronized void append(ILoggingEvent event) {
+            int needed = missing > 0 ? 2 : 1;
+            if (getRemainingCapacity() < needed) {
+                missing++;
                 discarded.incrementAndGet();
                 return;
             }
-            long lines = missing.getAndSet(0);
-            if (lines > 0) {
-                super.append(gap(lines));
+            if (missing > 0) {
+                super.append(gap(missing));
+                missing = 0;
             }
             super.append(event);
         }

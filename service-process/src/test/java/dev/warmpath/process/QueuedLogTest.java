@@ -45,7 +45,7 @@ class QueuedLogTest {
         }
     }
 
-    /** One is in the hands of the queue's thread, and the queue is full: 8,193 lines. */
+    /** One is in the hands of the queue's thread, and the queue is full: 4,097 lines. */
     @Test
     void who_logs_twenty_thousand_lines_into_a_stuck_log_waits_for_nothing_and_is_told_what_is_missing() throws Exception {
         LoggerContext context = context();
@@ -60,17 +60,47 @@ class QueuedLogTest {
         logger.info("line 0");
         stuck.hasOne.await();
         IntStream.range(1, 20_000).forEach(i -> logger.info("line {}", i));
-        assertThat(QueuedLog.discarded() - before).isEqualTo(20_000 - 8_193);
+        assertThat(QueuedLog.discarded() - before).isEqualTo(20_000 - 4_097);
 
         stuck.letGo.countDown();
-        while (stuck.written.size() < 8_193) {
+        while (stuck.written.size() < 4_097) {
             Thread.sleep(1);
         }
         logger.info("the next one");
         context.stop();                                            // writes what is queued
-        assertThat(stuck.written).hasSize(8_195).startsWith("line 0", "line 1").endsWith(
-                "line 8192", "11807 lines are missing here: the log was too slow", "the next one");
+        assertThat(stuck.written).hasSize(4_099).startsWith("line 0", "line 1").endsWith(
+                "line 4096", "15903 lines are missing here: the log was too slow", "the next one");
         assertThat(logger.iteratorForAppenders()).isExhausted();
+    }
+
+    @Test
+    void every_line_of_sixteen_threads_is_written_or_counted() throws Exception {
+        LoggerContext context = context();
+        Logger logger = context.getLogger(Logger.ROOT_LOGGER_NAME);
+        var slow = new Stuck();
+        slow.setContext(context);
+        slow.start();
+        logger.addAppender(slow);
+        QueuedLog.queue(logger);
+        long before = QueuedLog.discarded();
+
+        List<Thread> threads = IntStream.range(0, 16).mapToObj(i -> Thread.ofPlatform().start(() -> {
+            for (int line = 0; line < 1_000; line++) {
+                logger.info("{} of {}", line, i);
+                if (i == 0 && line == 900) {
+                    slow.letGo.countDown();                        // the others find the queue full, and then room
+                }
+            }
+        })).toList();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        long missing = QueuedLog.discarded() - before;
+        while (slow.written.stream().filter(line -> line.contains(" of ")).count() < 16_000 - missing) {
+            Thread.sleep(10);
+        }
+        context.stop();
+        assertThat(slow.written.stream().filter(line -> line.contains(" of "))).hasSize((int) (16_000 - missing));
     }
 
     @Test
@@ -94,8 +124,11 @@ class QueuedLogTest {
 
         public static void main(String[] arguments) throws IOException {
             ServiceProcess.run(Talkative.class, arguments);
-            for (int i = 0; i < 2 * QueuedLog.MAX_QUEUED; i++) {
+            for (int i = 0; i < 8 * QueuedLog.MAX_QUEUED; i++) {
                 LoggerFactory.getLogger(Talkative.class).info("line {} of many that nobody reads", i);
+            }
+            if (QueuedLog.discarded() == 0) {
+                throw new AssertionError("all lines found room");
             }
             Files.createFile(Path.of(System.getProperty("said.all")));
         }

@@ -1,9 +1,10 @@
 package dev.warmpath.router.decisions;
 
 import dev.warmpath.protocol.process.ProcessEnd;
-import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -22,7 +23,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Ended decisions as lines of JSON, written by a thread of its own: a disk that is slow or full costs lines, which are
- * counted, and nobody's time. The file is put aside as {@code <file>.1} when it has reached its size.
+ * counted, and nobody's time. The file is put aside as {@code <file>.1} when it has reached its size; where that is not
+ * allowed it is begun anew. A line that was half written when the disk was full is cut off.
  */
 final class DecisionFile implements AutoCloseable {
 
@@ -40,7 +42,10 @@ final class DecisionFile implements AutoCloseable {
     private final Thread writer;
     private volatile boolean closing;
     private @Nullable OutputStream out;
+    /** Whole lines in the file; more may be in it after a failure. */
     private long bytes;
+    /** Of the batch that is being written. */
+    private int linesLeft;
     private boolean isBroken;
 
     /**
@@ -52,7 +57,7 @@ final class DecisionFile implements AutoCloseable {
         this.maxBytes = maxBytes;
         this.discarded = discarded;
         try {
-            open();
+            open(Files.exists(file) ? Files.size(file) : 0);
         } catch (IOException e) {
             throw new IllegalArgumentException("warmpath.decisions.file cannot be written: " + e, e);
         }
@@ -94,36 +99,46 @@ final class DecisionFile implements AutoCloseable {
                 return;
             } catch (IOException | RuntimeException | Error e) {
                 ProcessEnd.rethrowIfFatal(e);
-                broken(batch.size(), e);
+                broken(e);
             }
             batch.clear();
         }
     }
 
     private void write(List<Decision> batch) throws IOException {
+        linesLeft = batch.size();
         for (Decision decision : batch) {
             byte[] line = json.writeValueAsBytes(DecisionView.of(decision));
-            if (out == null) {
-                open();
-            } else if (bytes > 0 && bytes + line.length + 1 > maxBytes) {
-                closeFile();
-                Files.move(file, file.resolveSibling(file.getFileName() + ".1"), StandardCopyOption.REPLACE_EXISTING);
-                open();
+            if (bytes > 0 && bytes + line.length + 1 > maxBytes) {
+                putAside();
             }
-            out.write(line);
-            out.write(LINE_END);
+            OutputStream to = out == null ? open(bytes) : out;
+            to.write(line);
+            to.write(LINE_END);
+            to.flush();
             bytes += line.length + 1;
+            linesLeft--;
         }
-        out.flush();
         if (isBroken) {
             isBroken = false;
             log.info("Decisions are written to {} again", file);
         }
     }
 
+    private void putAside() throws IOException {
+        closeFile();
+        try {
+            Files.move(file, file.resolveSibling(file.getFileName() + ".1"), StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException e) {
+            log.warn("{} cannot be put aside, it is begun anew: {}", file, e.toString());
+        }
+        bytes = 0;
+    }
+
     /** Says so once, not for every batch that follows. */
-    private void broken(int lines, Throwable e) {
-        discarded.accept(lines);
+    private void broken(Throwable e) {
+        discarded.accept(linesLeft);
+        linesLeft = 0;
         if (!isBroken) {
             isBroken = true;
             log.warn("Decisions cannot be written to {}, those of now are lost: {}", file, e.toString());
@@ -135,10 +150,16 @@ final class DecisionFile implements AutoCloseable {
         }
     }
 
-    private void open() throws IOException {
-        out = new BufferedOutputStream(
-                Files.newOutputStream(file, StandardOpenOption.CREATE, StandardOpenOption.APPEND));
-        bytes = Files.size(file);
+    /** @param length what is behind it is cut off */
+    private OutputStream open(long length) throws IOException {
+        FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        if (channel.size() > length) {
+            channel.truncate(length);
+        }
+        channel.position(length);
+        bytes = length;
+        out = Channels.newOutputStream(channel);
+        return out;
     }
 
     private void closeFile() throws IOException {

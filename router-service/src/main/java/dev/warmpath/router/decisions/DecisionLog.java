@@ -7,7 +7,6 @@ import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.Iterator;
 import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -62,16 +61,11 @@ public final class DecisionLog implements AutoCloseable {
 
     /** Those that are kept, the newest first. @param most at least 0 */
     List<Decision> latest(int most, Predicate<Decision> wanted) {
-        List<Decision> found = new ArrayList<>();
+        List<Decision> kept;
         synchronized (latest) {
-            for (Iterator<Decision> each = latest.descendingIterator(); each.hasNext() && found.size() < most;) {
-                Decision decision = each.next();
-                if (wanted.test(decision)) {
-                    found.add(decision);
-                }
-            }
+            kept = new ArrayList<>(latest);
         }
-        return found;
+        return kept.reversed().stream().filter(wanted).limit(most).toList();
     }
 
     @Override

@@ -19,6 +19,7 @@ import org.springframework.stereotype.Component;
 public class DecisionsEndpoint {
 
     private static final int DEFAULT_LIMIT = 50;
+    private static final int HIGHEST_LIMIT = 1_000;
 
     private final DecisionLog decisions;
 
@@ -30,15 +31,15 @@ public class DecisionsEndpoint {
     record Decisions(List<DecisionView> decisions) {}
 
     /**
-     * @param limit  how many; fewer if fewer are kept
+     * @param limit  how many, 1 to {@value #HIGHEST_LIMIT}; fewer if fewer are kept
      * @param worker only those that went there
      */
     @ReadOperation
     public WebEndpointResponse<?> latest(@Nullable Integer limit, @Nullable String worker) {
         int most = limit == null ? DEFAULT_LIMIT : limit;
-        if (most < 1) {
+        if (most < 1 || most > HIGHEST_LIMIT) {
             return new WebEndpointResponse<>(ProblemDetail.forStatusAndDetail(HttpStatus.BAD_REQUEST,
-                    "limit is " + most + ", and must be at least 1"), HttpStatus.BAD_REQUEST.value());
+                    "limit is " + most + ", and must be 1 to " + HIGHEST_LIMIT), HttpStatus.BAD_REQUEST.value());
         }
         return new WebEndpointResponse<>(answer(decisions.latest(most,
                 each -> worker == null || each.routed().workerId().equals(worker))));
@@ -47,7 +48,7 @@ public class DecisionsEndpoint {
     /** All tries of a request that are still kept, the last one first; none is no error, it may have been long ago. */
     @ReadOperation
     public Decisions of(@Selector String request) {
-        return answer(decisions.latest(Integer.MAX_VALUE, each -> each.subject().requestId().equals(request)));
+        return answer(decisions.latest(HIGHEST_LIMIT, each -> each.subject().requestId().equals(request)));
     }
 
     private static Decisions answer(List<Decision> found) {

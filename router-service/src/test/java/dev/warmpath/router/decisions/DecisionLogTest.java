@@ -15,6 +15,7 @@ import dev.warmpath.router.routing.RouteSnapshot;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -149,6 +150,35 @@ class DecisionLogTest {
 
         assertThat(discarded).hasValue(10);
         assertThat(requests(log.latest(1, _ -> true))).containsExactly("r9");
+    }
+
+    @Test
+    void what_was_half_written_is_cut_off_when_writing_works_again() throws IOException {
+        Path file = directory.resolve("decisions.jsonl");
+        Files.writeString(file, "{\"request\":\"before\"}\n");
+        DecisionFile decisions = file(file, 1_000_000);
+        Files.writeString(file, "{\"request\":\"ha", StandardOpenOption.APPEND);   // by a write that broke off
+        DecisionLog log = log(3, decisions);
+        begin(log, "after").answered();
+        log.close();
+
+        assertThat(requestsIn(file)).containsExactly("before", "after");
+    }
+
+    /** A directory of that name is in the way. */
+    @Test
+    void a_file_that_cannot_be_put_aside_is_begun_anew() throws IOException {
+        Path file = directory.resolve("decisions.jsonl");
+        Files.createDirectories(directory.resolve("decisions.jsonl.1").resolve("in the way"));
+        DecisionLog log = log(3, file(file, 10_000));
+        for (int i = 0; i < 100; i++) {
+            begin(log, "request-" + (100 + i)).answered();
+        }
+        log.close();
+
+        assertThat(Files.size(file)).isLessThanOrEqualTo(10_000);
+        assertThat(requestsIn(file).getLast()).isEqualTo("request-199");
+        assertThat(discarded).hasValue(0);
     }
 
     private DecisionFile file(Path path, long maxBytes) {
