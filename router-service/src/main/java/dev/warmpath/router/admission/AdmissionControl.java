@@ -156,6 +156,20 @@ public final class AdmissionControl {
             }
         }
 
+        /**
+         * The same for what is there already, an answer that a worker has given: what comes later is refused for it.
+         *
+         * @param bytes heap that it takes, whether there is so much or not
+         */
+        public void holdMoreInAnyCase(long bytes) {
+            synchronized (AdmissionControl.this) {
+                if (place.permits > 0) {
+                    heldBytes += bytes;
+                    place.bytes += bytes;
+                }
+            }
+        }
+
         /** Closing it again has no effect. */
         @Override
         public void close() {

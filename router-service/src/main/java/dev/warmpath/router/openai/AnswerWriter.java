@@ -57,7 +57,11 @@ final class AnswerWriter {
                 .doOnNext(decision::note)
                 .collect(WholeAnswer::new, WholeAnswer::add)
                 .map(answer -> answer.body(format, headOf(request, format)))
-                .flatMap(body -> writeJson(response, json.writeValueAsBytes(body)));
+                .flatMap(body -> {
+                    byte[] bytes = json.writeValueAsBytes(body);
+                    permit.holdMoreInAnyCase((long) MEMORY_PER_BYTE * bytes.length);
+                    return writeJson(response, bytes);
+                });
     }
 
     /**

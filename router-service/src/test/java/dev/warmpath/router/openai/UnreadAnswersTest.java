@@ -33,8 +33,8 @@ class UnreadAnswersTest extends RunningRouter {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         /detokenize     | {"model":"tiny","tokens":[%s]}     | 24000000 | true
         /detokenize     | {"model":"tiny","tokens":[%s]}     | 24000000 | false
-        /v1/completions | {"model":"tiny","prompt":"Hi","max_tokens":6000} | 0 | true
-        /v1/completions | {"model":"tiny","prompt":"Hi","max_tokens":6000} | 0 | false
+        /v1/completions | {"model":"tiny","prompt":"Hi","max_tokens":6000} | 24000000 | true
+        /v1/completions | {"model":"tiny","prompt":"Hi","max_tokens":6000} | 24000000 | false
         """)
     void a_place_is_taken_until_the_whole_answer_has_been_read_or_its_reader_has_left(
             String path, String body, long leastHeldBytes, boolean isRead) throws IOException {
