@@ -232,15 +232,15 @@ class WorkerFailuresTest extends RunningRouter {
         assertBroken(raw.toString(StandardCharsets.UTF_8), "worker_lost");
     }
 
-    /** Eight streams are quiet for longer than a worker that is gone is waited for, and go on when it has left. */
+    /** Four streams are quiet for longer than a worker that is gone is waited for, and go on when it has left. */
     @Test
     void what_a_worker_sent_before_it_left_is_waited_for_however_slow_it_was_before() throws Exception {
         var goOn = Sinks.<Void>one();
         FakeWorker worker = join("w0").doing(FakeWorker.pausingUntil(goOn.asMono(), ids("fine")));
-        List<CompletableFuture<String>> answers = IntStream.range(0, 8)
+        List<CompletableFuture<String>> answers = IntStream.range(0, 4)
                 .mapToObj(_ -> CompletableFuture.supplyAsync(() -> post("/v1/completions", STREAM).body(),
                         Thread::startVirtualThread)).toList();
-        eventually(() -> worker.requests().size() == 8);
+        eventually(() -> worker.requests().size() == 4);
         Thread.sleep(2_500);                                       // ten ticks, each stream's at another time
         loseLease(worker);
         Thread.sleep(200);                                         // most streams look at their worker meanwhile
