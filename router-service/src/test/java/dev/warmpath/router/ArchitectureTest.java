@@ -1,9 +1,11 @@
 package dev.warmpath.router;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.simpleNameEndingWith;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -88,6 +90,11 @@ class ArchitectureTest {
                     inside("openai"), inside("completion"), inside("dispatch"), inside("fleetlink"))
             .should().dependOnClassesThat().resideInAPackage("reactor..")
             .because("Mono and Flux live in controllers, the streaming client and the spine, nowhere deeper");
+
+    @ArchTest
+    static final ArchRule no_answer_is_flushed_by_groups = noClasses()
+            .should().callMethodWhere(target(name("writeAndFlushWith")))
+            .because("flushing by groups loses a request now and then, and an answer stands still: docs/decisions/0005");
 
     private static String inside(String name) {
         return ROOT + "." + name + "..";

@@ -1,5 +1,7 @@
 package dev.warmpath.worker;
 
+import static com.tngtech.archunit.core.domain.JavaCall.Predicates.target;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.Architectures.layeredArchitecture;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -55,4 +57,9 @@ class ArchitectureTest {
             .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..model..", "..compute..")
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.micrometer..")
             .because("the engine must be runnable, testable and measurable from a plain main");
+
+    @ArchTest
+    static final ArchRule no_answer_is_flushed_by_groups = noClasses()
+            .should().callMethodWhere(target(name("writeAndFlushWith")))
+            .because("flushing by groups loses a request now and then, and an answer stands still: docs/decisions/0005");
 }

@@ -108,8 +108,7 @@ final class AnswerWriter {
      */
     private static Mono<Void> write(ServerHttpResponse response, Flux<byte[]> stream) {
         var source = new AtomicReference<>(Operators.emptySubscription());
-        return response.writeAndFlushWith(stream.doOnSubscribe(source::set)
-                        .map(bytes -> Mono.just(response.bufferFactory().wrap(bytes))))
+        return response.writeWith(stream.doOnSubscribe(source::set).map(bytes -> response.bufferFactory().wrap(bytes)))
                 .doFinally(_ -> source.get().cancel());
     }
 

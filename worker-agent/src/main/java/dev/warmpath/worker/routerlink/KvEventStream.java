@@ -50,10 +50,9 @@ public final class KvEventStream implements SmartLifecycle {
             return Problems.answer(HttpStatus.CONFLICT, "worker " + publisher.workerId() + " has epoch "
                     + publisher.epoch() + ", the reader expects " + (expected.isEmpty() ? "none" : expected));
         }
-        // flushed frame by frame: a codec would collect them
         return ServerResponse.ok()
                 .contentType(MediaType.APPLICATION_OCTET_STREAM)
-                .body((response, _) -> response.writeAndFlushWith(frames().map(Mono::just)));
+                .body((response, _) -> response.writeWith(frames()));
     }
 
     Flux<DataBuffer> frames() {
