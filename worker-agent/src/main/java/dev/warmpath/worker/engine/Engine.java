@@ -25,9 +25,6 @@ public final class Engine implements AutoCloseable {
     /** Every command wakes the thread, and an early wake-up is kept; this is only a second net. */
     private static final long MAX_SLEEP_NANOS = 1_000_000_000;
     private static final long STOP_TIMEOUT_MILLIS = 10_000;
-    private static final Duration LONGEST_LOOK_INTERVAL = Duration.ofSeconds(1);
-    /** The least number of looks at a step within its bound. */
-    private static final int LEAST_LOOKS = 10;
 
     private static final Logger log = LoggerFactory.getLogger(Engine.class);
 
@@ -156,28 +153,24 @@ public final class Engine implements AutoCloseable {
         }
     }
 
-    /**
-     * A process that was stopped for a while finds its step old at once, and the device may have gone on: only who hangs
-     * in as many looks as make the bound, too, is given up.
-     */
     private void watch() {
-        long interval = Math.min(longestStep.toNanos() / LEAST_LOOKS, LONGEST_LOOK_INTERVAL.toNanos());
-        long looks = longestStep.toNanos() / interval;
-        long hangingLooks = 0;
+        var steps = new StepWatch(longestStep);
+        StepWatch.Verdict before = StepWatch.Verdict.MOVES;
         while (!stopping) {
             long age = loop.stepAgeNanos();
-            if (!isHanging(age) && hangingLooks > 0) {
-                log.warn("the step that took longer than {} has ended: requests are taken again", longestStep);
-                hangingLooks = 0;
-            } else if (isHanging(age) && ++hangingLooks == 1) {
-                log.warn("a step takes longer than the {} that it may: nothing new is taken, and at twice that this "
-                        + "worker ends", longestStep);
-            }
-            if (hangingLooks >= looks && age / 2 >= longestStep.toNanos()) {
+            StepWatch.Verdict now = steps.look(age);
+            if (now == StepWatch.Verdict.DEAD) {
                 onDeath.accept(new StepHangsException(Duration.ofNanos(age), longestStep));
                 return;
             }
-            LockSupport.parkNanos(this, interval);
+            if (now != before) {
+                log.warn(now == StepWatch.Verdict.HANGS
+                        ? "a step takes longer than the {} that it may: nothing new is taken, and at twice that this "
+                                + "worker ends"
+                        : "the step that took longer than {} has ended: requests are taken again", longestStep);
+            }
+            before = now;
+            LockSupport.parkNanos(this, steps.intervalNanos());
         }
     }
 

@@ -8,6 +8,8 @@ public final class StepHangsException extends IllegalStateException {
     private static final long serialVersionUID = 1;
 
     StepHangsException(Duration age, Duration longest) {
-        super("a step has been running for " + age.toMillis() + " ms, of " + longest.toMillis() + " ms that it may");
+        super("a step has been running for " + age.toMillis() + " ms, of " + longest.toMillis() + " ms that it may: if "
+                + "the device is only slow, set warmpath.compute.longest-step higher, or "
+                + "warmpath.scheduler.max-num-batched-tokens lower");
     }
 }
