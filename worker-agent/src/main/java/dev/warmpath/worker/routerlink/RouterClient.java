@@ -10,10 +10,15 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -24,10 +29,15 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * <p>Each request proves that it comes from the fleet, see {@link RequestProof}. What the proof has to be made for, the
  * router says when it refuses the first one, and again after it has been started anew.
+ *
+ * <p>Whatever listens at a router's address, a whole answer has come within two seconds and {@link #MAX_ANSWER_BYTES},
+ * or there is none.
  */
 final class RouterClient {
 
     private static final Duration TIMEOUT = Duration.ofSeconds(2);
+    /** Refusals are a few hundred. */
+    private static final int MAX_ANSWER_BYTES = 64 << 10;
     private static final int OK_STATUSES = 200;
 
     private final HttpClient http = HttpClient.newBuilder()
@@ -70,7 +80,6 @@ final class RouterClient {
 
     private HttpResponse<String> send(URI router, String path, byte[] body) throws IOException, InterruptedException {
         HttpRequest.Builder request = HttpRequest.newBuilder(router.resolve(path))
-                .timeout(TIMEOUT)
                 .header("Content-Type", "application/json")
                 .POST(HttpRequest.BodyPublishers.ofByteArray(body));
         String challenge = challenges.get(router);
@@ -78,7 +87,17 @@ final class RouterClient {
             request.header(RequestProof.HEADER,
                     RequestProof.of(token, challenge, sender, number.incrementAndGet(), path, body));
         }
-        return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request.build(),
+                HttpResponse.BodyHandlers.limiting(HttpResponse.BodyHandlers.ofString(), MAX_ANSWER_BYTES));
+        try {
+            return answer.get(TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (TimeoutException e) {
+            throw new HttpTimeoutException("no whole answer within " + TIMEOUT.toMillis() + " ms");
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof IOException io ? io : new IOException(e.getCause());
+        } finally {
+            answer.cancel(/* mayInterruptIfRunning */ true);       // whoever answered half is hung up on
+        }
     }
 
     private Refusal refusal(HttpResponse<String> response) throws IOException {

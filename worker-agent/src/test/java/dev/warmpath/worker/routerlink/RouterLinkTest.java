@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -30,6 +31,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -241,6 +243,86 @@ class RouterLinkTest {
             both.close();
             assertThat(farewells.take()).isEqualTo(new Farewell("w", 7));
         }
+    }
+
+    /** Whoever took a router's address, or a proxy before it: headers, and then nothing. */
+    @Test
+    void who_answers_half_holds_up_neither_heartbeats_nor_a_drain() throws Exception {
+        List<Socket> open = new CopyOnWriteArrayList<>();
+        var asked = new Semaphore(0);
+        try (var half = new ServerSocket(0, 16, InetAddress.getLoopbackAddress());
+                var hopeful = linkTo(half)) {
+            Thread.ofVirtual().start(() -> acceptAndAnswer(half, socket -> {
+                open.add(socket);
+                socket.getOutputStream().write(head(100));
+                asked.release();
+            }));
+            hopeful.start();
+            asked.acquire();
+            assertThat(hopeful.drain()).as("somebody has heard it").isFalse();
+            asked.acquire(2);                                      // that, and the registration once more
+        }
+    }
+
+    @Test
+    void an_answer_without_end_is_not_read_to_its_end() throws Exception {
+        long claimed = 1L << 30;
+        BlockingQueue<Long> taken = new LinkedBlockingQueue<>();
+        try (var endless = new ServerSocket(0, 16, InetAddress.getLoopbackAddress());
+                var hopeful = linkTo(endless)) {
+            Thread.ofVirtual().start(() -> acceptAndAnswer(endless, socket -> {
+                socket.setSendBufferSize(1 << 16);
+                socket.getOutputStream().write(head(claimed));
+                byte[] piece = new byte[1 << 16];
+                long written = 0;
+                try {
+                    while (written < claimed) {
+                        socket.getOutputStream().write(piece);
+                        written += piece.length;
+                    }
+                } catch (IOException e) {
+                    // it has hung up
+                }
+                taken.add(written);
+            }));
+            hopeful.start();
+            assertThat(taken.take()).as("bytes, with all that lies in the sockets").isLessThan(64 << 20);
+        }
+    }
+
+    private RouterLink linkTo(ServerSocket socket) {
+        return new RouterLink(new RouterLinkProperties(
+                List.of(URI.create("http://127.0.0.1:" + socket.getLocalPort())), "hush", Duration.ofMillis(10)),
+                registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json);
+    }
+
+    private interface Answer {
+        void to(Socket socket) throws IOException;
+    }
+
+    /** Each request comes on a connection of its own, for none is answered to the end. */
+    private static void acceptAndAnswer(ServerSocket server, Answer answer) {
+        try {
+            while (true) {
+                Socket socket = server.accept();
+                Thread.ofVirtual().start(() -> {
+                    try {
+                        if (socket.getInputStream().read(new byte[1 << 16]) > 0) {
+                            answer.to(socket);
+                        }
+                    } catch (IOException e) {
+                        // it has hung up
+                    }
+                });
+            }
+        } catch (IOException e) {
+            // the test is over
+        }
+    }
+
+    private static byte[] head(long contentLength) {
+        return ("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + contentLength + "\r\n\r\n")
+                .getBytes(StandardCharsets.US_ASCII);
     }
 
     @Test
