@@ -35,16 +35,15 @@ import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
+import org.springframework.core.env.Environment;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import tools.jackson.databind.json.JsonMapper;
@@ -59,16 +58,20 @@ class WorkerConfiguration {
     private static final Duration GRACE_AFTER_HANGING = Duration.ofSeconds(5);
 
     @Bean
-    FleetToken fleetToken(RouterLinkProperties properties,
-            @Value("${server.address:#{null}}") @Nullable String address) {
+    FleetToken fleetToken(RouterLinkProperties properties, Environment environment) {
         FleetToken token = FleetToken.of(properties.token());
+        checkAddress(token, environment, "server.address", "use this worker and read along");
+        checkAddress(token, environment, "management.server.address", "look into this worker");
+        return token;
+    }
+
+    private static void checkAddress(FleetToken token, Environment environment, String property, String harm) {
+        String address = environment.getProperty(property);
         if (!token.allowsBinding(address)) {
-            throw new SettingsException("server.address is " + (address == null ? "not set" : address)
-                    + ", open to the network, but warmpath.fleet.token is not set: anybody could use this worker and "
-                    + "read along",
+            throw new SettingsException(property + " is " + (address == null ? "not set" : address)
+                    + ", open to the network, but warmpath.fleet.token is not set: anybody could " + harm,
                     "Set warmpath.fleet.token, the same on routers and workers, or bind to 127.0.0.1");
         }
-        return token;
     }
 
     @Bean

@@ -10,9 +10,10 @@ import org.springframework.validation.annotation.Validated;
 /**
  * Who this worker is.
  *
- * @param id      its place in the fleet, unique, 1 to 128 printable ASCII characters; it survives restarts (a StatefulSet's pod name)
+ * @param id      its place in the fleet, unique, 1 to 128 characters as in a host name; it survives restarts (a StatefulSet's pod
+ *                name). Routers take no other
  * @param baseUrl where routers reach it
  */
 @Validated
 @ConfigurationProperties("warmpath.worker")
-public record WorkerProperties(@NotBlank @Pattern(regexp = "[\\x21-\\x7e]{1,128}") String id, @NotNull URI baseUrl) {}
+public record WorkerProperties(@NotBlank @Pattern(regexp = "[A-Za-z0-9][A-Za-z0-9._-]{0,127}") String id, @NotNull URI baseUrl) {}

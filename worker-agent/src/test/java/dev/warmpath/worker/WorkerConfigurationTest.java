@@ -8,18 +8,27 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.routerlink.RouterLinkProperties;
+import jakarta.validation.Validation;
+import jakarta.validation.Validator;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.net.URI;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.mock.env.MockEnvironment;
 
 /** The model that ships, on a device that has too little memory, or more than the heap has. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -67,6 +76,36 @@ class WorkerConfigurationTest {
         configuration.cachePlan(load(small), KV, SCHEDULER.toSettings(false), small);
         assertThat(log.getOut().substring(before)).contains("of the device's 16,777,216 bytes 16,777,216 are free")
                 .doesNotContain("WARN");
+    }
+
+    @Test
+    void a_port_that_others_reach_needs_the_fleets_token() {
+        for (String open : List.of("server.address", "management.server.address")) {
+            var environment = new MockEnvironment().withProperty("server.address", "127.0.0.1")
+                    .withProperty("management.server.address", "127.0.0.1").withProperty(open, "0.0.0.0");
+
+            assertThatThrownBy(() -> configuration.fleetToken(withToken(null), environment))
+                    .isInstanceOf(SettingsException.class).hasMessageContainingAll(
+                            open + " is 0.0.0.0, open to the network", "Set warmpath.fleet.token", "bind to 127.0.0.1");
+            assertThat(configuration.fleetToken(withToken("hush"), environment).isNone()).isFalse();
+        }
+    }
+
+    private static RouterLinkProperties withToken(@Nullable String token) {
+        return new RouterLinkProperties(List.of(), token, Duration.ofSeconds(1));
+    }
+
+    /** As {@code RegistrationCheck} of a router has them: what it would refuse ends the start, before weights are read. */
+    @Test
+    void a_worker_takes_no_id_that_routers_refuse() {
+        try (var factory = Validation.buildDefaultValidatorFactory()) {
+            Validator validator = factory.getValidator();
+            Predicate<String> isTaken = id ->
+                    validator.validate(new WorkerProperties(id, URI.create("http://127.0.0.1:1"))).isEmpty();
+
+            assertThat(List.of("w", "worker-0", "gpu_1.rack2", "7", "a".repeat(128))).allMatch(isTaken);
+            assertThat(List.of("", "gpu:0", "a/b", "-a", ".a", "a b", "w\n", "é", "a".repeat(129))).noneMatch(isTaken);
+        }
     }
 
     private LoadedModel load(ComputeBackend backend) throws IOException {
