@@ -26,6 +26,9 @@ final class RouterGreeter implements Runnable {
     /** A refusal is a matter of settings; people take longer than this to change them. */
     private static final Duration PAUSE_AFTER_REFUSAL = Duration.ofSeconds(10);
 
+    /** Longer than a router takes to find out that it cannot reach this worker. */
+    private static final Duration GOOD_WHILE = Duration.ofSeconds(5);
+
     private final URI router;
     private final Registration registration;
     private final Supplier<Heartbeat> heartbeat;
@@ -33,6 +36,8 @@ final class RouterGreeter implements Runnable {
     private final Duration heartbeatInterval;
     private final Backoff backoff = Backoff.ofLink(RandomGenerator.getDefault());
     private String lastTrouble = "";
+    /** A router that forgets the worker as soon as it knows it is told of once, and asked less and less often. */
+    private boolean forgotten;
 
     RouterGreeter(URI router, Registration registration, Supplier<Heartbeat> heartbeat, RouterClient client,
             Duration heartbeatInterval) {
@@ -60,9 +65,9 @@ final class RouterGreeter implements Runnable {
         try {
             Refusal refusal = client.post(router, Protocol.REGISTRATIONS_PATH, registration);
             if (refusal == null) {
-                log.info("registered with router {}", router);
-                lastTrouble = "";
-                backoff.reset();
+                if (!forgotten) {
+                    registered();
+                }
                 refusal = stayInTouch();
             }
             return afterRefusal(refusal);
@@ -77,17 +82,33 @@ final class RouterGreeter implements Runnable {
     }
 
     private Refusal stayInTouch() throws IOException, InterruptedException {
+        long begin = System.nanoTime();
         while (true) {
             Refusal refusal = client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
             if (refusal != null) {
                 return refusal;
             }
+            if (System.nanoTime() - begin >= GOOD_WHILE.toNanos()) {
+                backoff.reset();
+                if (forgotten) {
+                    forgotten = false;
+                    registered();
+                }
+            }
             Thread.sleep(heartbeatInterval);
         }
     }
 
+    private void registered() {
+        log.info("registered with router {}", router);
+        lastTrouble = "";
+    }
+
     private Duration afterRefusal(Refusal refusal) {
         if (refusal.reason() == RefusalReason.UNKNOWN_WORKER) {
+            forgotten = true;
+            logOnce("router " + router + " has forgotten this worker, registering again: unless it was started anew, its "
+                    + "log says why, and it has to reach " + registration.baseUrl() + " (warmpath.worker.base-url)");
             return backoff.next();
         }
         logOnce("router " + router + " refuses this worker: " + refusal.detail());

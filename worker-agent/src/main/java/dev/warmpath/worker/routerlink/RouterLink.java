@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,13 +43,30 @@ public final class RouterLink implements AutoCloseable {
     private final KvEventPublisher events;
     private final RouterClient client;
     private final Map<URI, Thread> greeters = new HashMap<>();
+    private final NameServer names;
+    // the resolver's own
+    /** By name, the addresses of its last answer: a failing name server must not cut the fleet apart. */
+    private final Map<URI, Set<URI>> addresses = new HashMap<>();
+    private final Set<URI> unknown = new HashSet<>();
+
     private @Nullable Thread resolver;
     private boolean closed;
     private volatile boolean draining;
 
+    /** As {@link InetAddress#getAllByName}. */
+    interface NameServer {
+        InetAddress[] lookUp(String host) throws UnknownHostException;
+    }
+
     /** @param load asked once per heartbeat and router; must answer at once */
     public RouterLink(RouterLinkProperties properties, Registration registration, Supplier<WorkerLoad> load,
             KvEventPublisher events, JsonMapper json) {
+        this(properties, registration, load, events, json, InetAddress::getAllByName);
+    }
+
+    RouterLink(RouterLinkProperties properties, Registration registration, Supplier<WorkerLoad> load,
+            KvEventPublisher events, JsonMapper json, NameServer names) {
+        this.names = names;
         this.properties = properties;
         this.registration = registration;
         this.load = load;
@@ -138,44 +156,41 @@ public final class RouterLink implements AutoCloseable {
         }
     }
 
-    private void resolve() {
-        Set<URI> routers = new HashSet<>();
-        boolean complete = true;
+    /** Looks every name up once. One that gives no answer stands for what it stood for: see {@link #addresses}. */
+    void resolve() {
         for (URI url : properties.urls()) {
-            complete &= resolveInto(routers, url);
-        }
-        greet(routers, complete);
-    }
-
-    /**
-     * Adds an address per router. An https name stays as it is, since the certificate is for the name.
-     *
-     * @return false if the name server gave no answer
-     */
-    static boolean resolveInto(Set<URI> routers, URI url) {
-        if (!"http".equals(url.getScheme())) {
-            routers.add(url);
-            return true;
-        }
-        try {
-            for (InetAddress address : InetAddress.getAllByName(url.getHost())) {
-                routers.add(new URI("http", null, address.getHostAddress(), url.getPort(), null, null, null));
+            try {
+                addresses.put(url, addressesOf(url));
+                if (unknown.remove(url)) {
+                    log.info("router name {} is known now", url.getHost());
+                }
+            } catch (UnknownHostException | URISyntaxException e) {
+                if (unknown.add(url)) {
+                    log.warn("router name {} cannot be looked up, trying again every {} s; warmpath.routerlink.urls has it: "
+                            + "{}", url.getHost(), RESOLVE_INTERVAL.toSeconds(), e.getMessage());
+                }
             }
-            return true;
-        } catch (UnknownHostException | URISyntaxException e) {
-            log.debug("router name {} is not known now: {}", url.getHost(), e.getMessage());
-            return false;
         }
+        greet(addresses.values().stream().flatMap(Set::stream).collect(Collectors.toSet()));
     }
 
-    /** @param complete false keeps routers that are not listed: a failing name server must not cut the fleet apart */
-    private synchronized void greet(Set<URI> routers, boolean complete) {
+    /** One for each router. An https name stays as it is, since the certificate is for the name. */
+    private Set<URI> addressesOf(URI url) throws UnknownHostException, URISyntaxException {
+        if (!"http".equals(url.getScheme())) {
+            return Set.of(url);
+        }
+        Set<URI> routers = new HashSet<>();
+        for (InetAddress address : names.lookUp(url.getHost())) {
+            routers.add(new URI("http", null, address.getHostAddress(), url.getPort(), null, null, null));
+        }
+        return routers;
+    }
+
+    private synchronized void greet(Set<URI> routers) {
         if (closed) {
             return;
         }
-        if (complete) {
-            greeters.entrySet().removeIf(greeter -> !routers.contains(greeter.getKey()) && end(greeter.getValue()));
-        }
+        greeters.entrySet().removeIf(greeter -> !routers.contains(greeter.getKey()) && end(greeter.getValue()));
         for (URI router : routers) {
             greeters.computeIfAbsent(router, address -> Thread.ofVirtual().name("routerlink-" + address.getAuthority())
                     .start(new RouterGreeter(address, registration, this::heartbeat, client,

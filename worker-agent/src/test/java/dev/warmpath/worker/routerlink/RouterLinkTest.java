@@ -22,22 +22,28 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import tools.jackson.databind.json.JsonMapper;
 
 /** A real link against a router that answers as each test wants. */
+@ExtendWith(OutputCaptureExtension.class)
 class RouterLinkTest {
 
     private static final String UNKNOWN = "{\"status\":404,\"reason\":\"unknown_worker\",\"detail\":\"who?\"}";
@@ -326,15 +332,71 @@ class RouterLinkTest {
     }
 
     @Test
-    void a_name_stands_for_every_address_that_it_resolves_to() {
-        Set<URI> routers = new HashSet<>();
+    void a_name_stands_for_every_address_that_it_resolves_to_by_its_last_answer(CapturedOutput log) throws Exception {
+        int port = router.getAddress().getPort();
+        Map<String, List<String>> answers = new ConcurrentHashMap<>();
+        var properties = new RouterLinkProperties(List.of(URI.create("http://routers:" + port),
+                URI.create("http://mistyped:" + port)), "hush", Duration.ofMillis(10));
+        HttpServer second = HttpServer.create(new InetSocketAddress("127.0.0.2", port), 16);
+        BlockingQueue<Heartbeat> heardBySecond = new LinkedBlockingQueue<>();
+        BlockingQueue<Farewell> leftSecond = new LinkedBlockingQueue<>();
+        second.createContext("/", exchange -> answer(exchange, 204));
+        second.createContext(Protocol.HEARTBEATS_PATH, exchange -> {
+            heardBySecond.add(json.readValue(exchange.getRequestBody(), Heartbeat.class));
+            answer(exchange, 204);
+        });
+        second.createContext(Protocol.FAREWELLS_PATH, exchange -> {
+            leftSecond.add(json.readValue(exchange.getRequestBody(), Farewell.class));
+            answer(exchange, 204);
+        });
+        second.start();
+        try (var named = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events,
+                json, host -> addresses(host, answers.get(host)))) {
+            named.resolve();
+            answers.put("routers", List.of("127.0.0.1", "127.0.0.2"));
+            named.resolve();
+            heartbeats.take();
+            heardBySecond.take();
 
-        assertThat(RouterLink.resolveInto(routers, URI.create("http://127.0.0.1:9080"))).isTrue();
-        assertThat(RouterLink.resolveInto(routers, URI.create("http://[::1]:9080"))).isTrue();
-        assertThat(RouterLink.resolveInto(routers, URI.create("https://router.example:9080"))).isTrue();
-        assertThat(routers).containsExactlyInAnyOrder(URI.create("http://127.0.0.1:9080"),
-                URI.create("http://[0:0:0:0:0:0:0:1]:9080"), URI.create("https://router.example:9080"));
-        assertThat(RouterLink.resolveInto(routers, URI.create("http://no-such-name.invalid:9080"))).isFalse();
+            answers.remove("routers");                             // the name server is away: nobody is left
+            named.resolve();
+            heardBySecond.clear();
+            heardBySecond.take();
+            heardBySecond.take();
+            assertThat(leftSecond).isEmpty();
+
+            answers.put("routers", List.of("127.0.0.1"));
+            named.resolve();
+            assertThat(leftSecond.take()).isEqualTo(new Farewell("w", 7));
+            heartbeats.clear();
+            heartbeats.take();
+            heartbeats.take();
+            assertThat(farewells).isEmpty();
+            assertThat(log).containsOnlyOnce("router name mistyped cannot be looked up")
+                    .contains("router name routers is known now");
+        } finally {
+            second.stop(0);
+        }
+    }
+
+    private static InetAddress[] addresses(String host, @Nullable List<String> known) throws UnknownHostException {
+        if (known == null) {
+            throw new UnknownHostException(host);
+        }
+        return known.stream().map(InetAddress::ofLiteral).toArray(InetAddress[]::new);
+    }
+
+    @Test
+    void a_router_that_forgets_the_worker_again_and_again_is_told_of_once_and_with_what_to_look_at(CapturedOutput log)
+            throws InterruptedException {
+        problem = UNKNOWN;
+        heartbeatStatus = 404;
+        link.start();
+        for (int i = 0; i < 4; i++) {
+            registrations.take();
+        }
+        assertThat(log).containsOnlyOnce("registered with router").containsOnlyOnce("has forgotten this worker")
+                .contains("it has to reach http://127.0.0.1:8000 (warmpath.worker.base-url)");
     }
 
     @Test
