@@ -27,6 +27,8 @@ import io.lettuce.core.protocol.RedisCommand;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.DefaultClientResources;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.NettyCustomizer;
+import io.netty.channel.Channel;
 import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.List;
@@ -53,6 +55,11 @@ public final class RedisLink implements AutoCloseable {
     private static final RedisCodec<String, byte[]> CODEC = RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE);
     /** Commands without an answer yet; one more is refused. */
     private static final int MAX_QUEUED_COMMANDS = 10_000;
+    /** Of the server's words and the system's in a message. */
+    private static final int MAX_DETAIL_CHARS = 300;
+    private static final long LARGEST_ANSWER_BYTES = 256 << 20;
+    private static final long SMALLEST_BOUND_BYTES = 16 << 20;
+    private static final int ANSWER_PART_OF_HEAP = 8;
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(100);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
     /** Moved slots and lost nodes make Lettuce look at once; this is for the rest. */
@@ -74,7 +81,7 @@ public final class RedisLink implements AutoCloseable {
     /** By own wish, again and again perhaps: no news as long as it works. */
     private volatile boolean reconnecting;
 
-    private RedisLink(RedisProperties properties) {
+    private RedisLink(RedisProperties properties, long maxAnswerBytes) {
         this.properties = properties;
         this.resources = DefaultClientResources.builder()
                 .ioThreadPoolSize(LIBRARY_THREADS)
@@ -82,6 +89,12 @@ public final class RedisLink implements AutoCloseable {
                 .reconnectDelay(() -> Delay.fullJitter(SHORTEST_PAUSE, LONGEST_PAUSE, SHORTEST_PAUSE.toMillis(),
                         TimeUnit.MILLISECONDS))
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
+                .nettyCustomizer(new NettyCustomizer() {
+                    @Override
+                    public void afterChannelInitialized(Channel channel) {
+                        AnswerBound.addTo(channel, maxAnswerBytes);
+                    }
+                })
                 .build();
         this.client = properties.cluster() ? clusterClient(properties.servers()) : serverClient();
     }
@@ -92,9 +105,20 @@ public final class RedisLink implements AutoCloseable {
      * @param properties with a server: {@link RedisProperties#isSet}
      */
     public static RedisLink open(RedisProperties properties) {
-        var link = new RedisLink(requireSet(properties));
+        return open(properties, maxAnswerBytes());
+    }
+
+    /** The same, with another bound for what comes in answer to one command. */
+    static RedisLink open(RedisProperties properties, long maxAnswerBytes) {
+        var link = new RedisLink(requireSet(properties), maxAnswerBytes);
         link.connectInBackground();
         return link;
+    }
+
+    /** A share of the heap, and not more than the checkpoint of the largest pool needs. */
+    private static long maxAnswerBytes() {
+        return Math.min(LARGEST_ANSWER_BYTES,
+                Math.max(SMALLEST_BOUND_BYTES, Runtime.getRuntime().maxMemory() / ANSWER_PART_OF_HEAP));
     }
 
     private static RedisProperties requireSet(RedisProperties properties) {
@@ -106,7 +130,7 @@ public final class RedisLink implements AutoCloseable {
 
     /** As {@link #open}, without the shared connection: for who has {@link #openReads} only. */
     public static RedisLink forReads(RedisProperties properties) {
-        return new RedisLink(requireSet(properties));
+        return new RedisLink(requireSet(properties), maxAnswerBytes());
     }
 
     public boolean isCluster() {
@@ -301,13 +325,18 @@ public final class RedisLink implements AutoCloseable {
         }
     }
 
-    /** Lettuce wraps the server's own word several times; a failed system call brings its name and number. */
-    private static String rootMessage(Throwable e) {
+    /**
+     * Lettuce wraps the server's own word several times; a failed system call brings its name and number. A server, or a
+     * proxy before it, may repeat what it does not understand, and with it a password.
+     */
+    private String rootMessage(Throwable e) {
         Throwable root = e;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        return root.getMessage() == null ? root.toString() : SYSTEM_CALL.matcher(root.getMessage()).replaceFirst("");
+        String message = root.getMessage() == null ? root.toString()
+                : SYSTEM_CALL.matcher(properties.withoutSecrets(root.getMessage())).replaceFirst("");
+        return message.length() <= MAX_DETAIL_CHARS ? message : message.substring(0, MAX_DETAIL_CHARS) + "…";
     }
 
     private RedisClient serverClient() {

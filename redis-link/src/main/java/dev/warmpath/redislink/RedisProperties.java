@@ -1,6 +1,7 @@
 package dev.warmpath.redislink;
 
 import dev.warmpath.protocol.redis.RedisLayout;
+import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterURIUtil;
 import java.io.BufferedInputStream;
@@ -107,6 +108,17 @@ public record RedisProperties(
             return primary + " as known to " + hosts(servers.getFirst().getSentinels());
         }
         return cluster ? "cluster of " + hosts(servers) : hosts(servers);
+    }
+
+    /** The text, with passwords left out: of the settings, and as the URI has them. */
+    String withoutSecrets(String text) {
+        String safe = text;
+        for (RedisURI server : servers()) {
+            RedisCredentials known = server.getCredentialsProvider().resolveCredentials().block();
+            String secret = known != null && known.hasPassword() ? new String(known.getPassword()) : "";
+            safe = secret.isEmpty() ? safe : safe.replace(secret, "…");
+        }
+        return safe;
     }
 
     /** Where to connect, as whom, and how long to wait; several only for a cluster. To be called if {@link #isSet}. */

@@ -13,14 +13,17 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.XReadArgs;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -193,6 +196,57 @@ class RedisLinkTest {
                 assertThatThrownBy(() -> link.commands().set("other:a", bytes("1"))).hasMessageContaining("NOPERM");
             }
         }
+    }
+
+    @Test
+    void a_server_that_repeats_what_it_is_told_brings_no_password_into_logs_and_health(CapturedOutput output)
+            throws IOException {
+        String answer = "-ERR what is '%s'? " + "x".repeat(1_000) + "\r\n";
+        try (var proxy = new LyingRedis((command, out) ->
+                out.write(bytes(answer.formatted(String.join("' '", command)))));
+                RedisLink link = RedisLink.open(as("anna", "hu$h", proxy.uri()));
+                RedisLink byUri = RedisLink.open(patient(proxy.uri().replace("//", "//anna:hu%24h@")))) {
+            await("refused", () -> String.valueOf(link.problem()).contains("what is"));
+            await("refused", () -> String.valueOf(byUri.problem()).contains("what is"));
+            assertThat(link.problem()).contains("anna' '…'").doesNotContain("hu$h").hasSizeLessThan(400);
+            assertThatThrownBy(() -> link.openReads(SHORT)).message().contains("anna' '…'").doesNotContain("hu$h");
+            assertThat(byUri.problem()).contains("anna' '…'").doesNotContain("hu$h");
+            assertThat(output).contains("anna' '…'").doesNotContain("hu$h");
+        }
+    }
+
+    @Test
+    void an_answer_that_there_is_no_room_for_is_not_read_to_its_end() throws Exception {
+        long claimed = 512 << 20;                                           // the most that Redis keeps as one value
+        BlockingQueue<Long> written = new LinkedBlockingQueue<>();
+        try (var liar = new LyingRedis((command, out) -> {
+            if (command.getFirst().equals("GET")) {
+                written.add(flood(out, claimed));
+            } else {
+                out.write(bytes(command.getFirst().equals("PING") ? "+PONG\r\n" : "-ERR unknown command\r\n"));
+            }
+        }); RedisLink link = RedisLink.open(patient(liar.uri()), /* maxAnswerBytes */ 4 << 20)) {
+            await("connected", link::isConnected);
+            assertThatThrownBy(() -> link.commands().get("a")).isInstanceOf(RedisException.class)
+                    .hasMessageContaining("more than 4194304 bytes have come in answer to one command");
+            assertThat(written.take()).as("with all that lies in the sockets").isLessThan(64 << 20);
+            await("connected again", link::isConnected);
+        }
+    }
+
+    /** @return bytes that were taken until somebody hung up */
+    private static long flood(OutputStream out, long claimed) throws IOException {
+        out.write(bytes("$" + claimed + "\r\n"));
+        byte[] piece = new byte[1 << 16];
+        long written = 0;
+        try {
+            for (; written < claimed; written += piece.length) {
+                out.write(piece);
+            }
+        } catch (IOException e) {
+            // so it is
+        }
+        return written;
     }
 
     @Test
