@@ -61,7 +61,10 @@ final class LocalFleet implements AutoCloseable {
         return start(1, workerCount, List.of(), List.of());
     }
 
-    /** The same with several routers, each of which knows every worker; settings as on the command line. */
+    /**
+     * The same with several routers, each of which knows every worker; settings as on the command line, and options of the
+     * JVM, which begin with one dash.
+     */
     static LocalFleet start(int routerCount, int workerCount, List<String> routerSettings,
             List<String> workerSettings) {
         return start(routerCount, workerCount, routerSettings, workerSettings, ROOT.resolve("models").resolve(MODEL));
@@ -221,9 +224,10 @@ final class LocalFleet implements AutoCloseable {
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(jvmFlags);
         command.addAll(List.of("--enable-native-access=ALL-UNNAMED", "-XX:+ExitOnOutOfMemoryError"));
+        arguments.stream().filter(argument -> !argument.startsWith("--")).forEach(command::add);
         command.addAll(List.of("-jar", jar.toString(),
                 "--server.port=" + processPort, "--management.server.port=" + (processPort + MANAGEMENT_OFFSET)));
-        command.addAll(arguments);
+        arguments.stream().filter(argument -> argument.startsWith("--")).forEach(command::add);
         try {
             Files.createDirectories(LOGS);
             var builder = new ProcessBuilder(command);

@@ -7,6 +7,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,6 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -32,9 +34,21 @@ class RollingRestartTest {
 
     private static final int TOKENS = 32;
 
+    private static final String SETTLE = "--warmpath.drain.settle=5s";
+
     @Test
     void a_rolling_restart_of_all_routers_and_workers_fails_no_stream() throws Exception {
-        try (var fleet = LocalFleet.start(2, 3, List.of("--warmpath.drain.settle=5s"), List.of());
+        requireNoFailures(List.of(SETTLE), List.of());
+    }
+
+    @Test
+    void a_rolling_restart_fails_no_stream_if_threads_are_held_up_at_random(@TempDir Path folder) throws Exception {
+        String pauses = PauseAgent.option(folder);
+        requireNoFailures(LocalFleet.patient(SETTLE, pauses), List.of(pauses));
+    }
+
+    private static void requireNoFailures(List<String> routerSettings, List<String> workerSettings) throws Exception {
+        try (var fleet = LocalFleet.start(2, 3, routerSettings, workerSettings);
                 var load = new Load(fleet)) {
             load.awaitAnswers(50);
             for (int worker = 1; worker <= 3; worker++) {
