@@ -31,7 +31,8 @@ final class GenerateProblems {
             case WRONG_EPOCH -> HttpStatus.CONFLICT;
             case QUEUE_FULL, SHUTTING_DOWN -> HttpStatus.SERVICE_UNAVAILABLE;
             case DEADLINE_EXCEEDED -> HttpStatus.GATEWAY_TIMEOUT;
-            case ENGINE_FAILURE, UNUSABLE_LOGITS -> HttpStatus.INTERNAL_SERVER_ERROR;
+            case UNUSABLE_LOGITS -> HttpStatus.UNPROCESSABLE_CONTENT;
+            case ENGINE_FAILURE -> HttpStatus.INTERNAL_SERVER_ERROR;
         };
     }
 
