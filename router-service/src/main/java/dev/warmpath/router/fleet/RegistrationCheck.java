@@ -55,6 +55,11 @@ public final class RegistrationCheck {
         }
     }
 
+    /** Whether a worker may have that id. */
+    public static boolean isWorkerId(String text) {
+        return WORKER_ID.matcher(text).matches();
+    }
+
     @Nullable Refused refusal(Registration registration) {
         if (registration.protocolVersion() != Protocol.VERSION) {
             return new Refused(RefusalReason.PROTOCOL_VERSION, "worker speaks protocol version "

@@ -107,8 +107,8 @@ final class LogReader implements WorkerLinks.Task {
                 StreamId continuation = leaseHolders.admit(contents, workerId, epoch);
                 if (continuation != null) {
                     continueFrom(stream.index(), continuation);
+                    streams.forEach(LogStream::progressed);        // not for lines of the dead: nobody waits for these
                 }
-                streams.forEach(LogStream::progressed);
             }
         });
         streams.forEach(LogStream::started);
@@ -125,7 +125,7 @@ final class LogReader implements WorkerLinks.Task {
         List<StreamMessage<String, byte[]>> entries = commands.xread(limits, offsets());
         streams.forEach(LogStream::answered);
         for (StreamMessage<String, byte[]> entry : entries) {
-            places.put(entry.getStream(), StreamId.parse(entry.getId()));
+            places.replace(entry.getStream(), StreamId.parse(entry.getId()));
             handOut(entry);
         }
         if (nanoTime.getAsLong() - endsCheckedNanos > END_CHECK_INTERVAL.toNanos()) {

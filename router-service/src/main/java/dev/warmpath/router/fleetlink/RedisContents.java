@@ -4,6 +4,7 @@ import dev.warmpath.protocol.event.EventFormatException;
 import dev.warmpath.protocol.redis.Checkpoint;
 import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.protocol.redis.StreamId;
+import dev.warmpath.router.fleet.RegistrationCheck;
 import io.lettuce.core.Limit;
 import io.lettuce.core.Range;
 import io.lettuce.core.StreamMessage;
@@ -21,23 +22,32 @@ final class RedisContents {
 
     private static final Logger log = LoggerFactory.getLogger(RedisContents.class);
 
+    /** Of {@link Long#MAX_VALUE}. */
+    private static final int MAX_EPOCH_DIGITS = 19;
+
     private final RedisClusterCommands<String, byte[]> commands;
 
     RedisContents(RedisClusterCommands<String, byte[]> commands) {
         this.commands = commands;
     }
 
-    /** Ids to epochs, in order of ids; living workers and such as left without a word. */
+    /** Ids to epochs, in order of ids; living workers and such as left without a word. What no worker wrote is left out. */
     Map<String, Long> workers() {
         Map<String, Long> workers = new TreeMap<>();
-        commands.hgetall(RedisLayout.WORKERS).forEach((id, epoch) -> {
-            String text = new String(epoch, StandardCharsets.UTF_8);
-            try {
-                workers.put(id, Long.parseLong(text));
-            } catch (NumberFormatException e) {
-                log.warn("{} in Redis has '{}' for worker {}, which is no epoch", RedisLayout.WORKERS, text, id);
+        Map<String, byte[]> rows = commands.hgetall(RedisLayout.WORKERS);
+        rows.forEach((id, epoch) -> {
+            if (RegistrationCheck.isWorkerId(id) && epoch.length <= MAX_EPOCH_DIGITS) {
+                try {
+                    workers.put(id, Long.parseLong(new String(epoch, StandardCharsets.UTF_8)));
+                } catch (NumberFormatException e) {
+                    // counted below
+                }
             }
         });
+        if (workers.size() < rows.size()) {
+            log.warn("{} of {} lines of {} in Redis are no worker's id and epoch: who else writes there?",
+                    rows.size() - workers.size(), rows.size(), RedisLayout.WORKERS);
+        }
         return workers;
     }
 

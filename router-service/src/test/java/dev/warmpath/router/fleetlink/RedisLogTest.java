@@ -2,24 +2,42 @@ package dev.warmpath.router.fleetlink;
 
 import static dev.warmpath.redislink.TestRedis.await;
 import static dev.warmpath.redislink.TestRedis.sleep;
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.redis.RedisLayout;
+import dev.warmpath.redislink.LyingRedis;
+import dev.warmpath.redislink.RedisLink;
+import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.redislink.TestRedis;
 import dev.warmpath.router.fleet.EventSource;
+import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.fleet.WorkerView;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.prefix.PrefixIndex;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import tools.jackson.databind.json.JsonMapper;
 
-/** The router's side of a real Redis, with workers whose every write and HTTP answer the test decides. */
+/** The router's side of a real Redis, and one that lies, with workers whose every write and HTTP answer the test decides. */
+@ExtendWith(OutputCaptureExtension.class)
 class RedisLogTest {
 
     private static final FleetToken TOKEN = FleetToken.of("hush");
@@ -382,5 +400,40 @@ class RedisLogTest {
             router.register(other);
             await("the other one, too", () -> router.equals(other));
         }
+    }
+
+    @Test
+    void lines_of_nobody_in_the_table_of_workers_hold_up_no_router(CapturedOutput log) throws IOException {
+        String table = IntStream.range(0, 10_000).mapToObj(i -> bulk("dead-" + i) + bulk("1")).collect(joining())
+                + bulk("a\r\nERROR all is lost") + bulk("1") + bulk("b") + bulk("1\r\nERROR all is lost");
+        try (var liar = new LyingRedis((command, out) -> {
+            if (command.getFirst().equals("GET")) {
+                sleep(20);
+            }
+            out.write(LogWriter.bytes(switch (command.getFirst()) {
+                case "HELLO" -> "-ERR unknown command\r\n";
+                case "PING" -> "+PONG\r\n";
+                case "HGETALL" -> "*20004\r\n" + table;
+                case "GET" -> "$-1\r\n";
+                default -> "*0\r\n";
+            }));
+        })) {
+            LongSupplier quick = () -> System.nanoTime() * 10;              // a silence of two seconds in 200 ms
+            var fleet = new Fleet(new PrefixIndex(), TestWorkers.CHECK, Duration.ofMinutes(1), 10, System::nanoTime,
+                    new ConnectProbe());
+            try (RedisLink link = RedisLink.forReads(RedisProperties.of(liar.uri()));
+                    var links = new WorkerLinks(fleet, new PrefixIndex(), new EventLog(/* awaited */ true, 8, quick),
+                            new WorkerHttp(TOKEN), new RouterMetrics(new SimpleMeterRegistry()), System::nanoTime)) {
+                links.readLog(link, TOKEN, JsonMapper.builder().build());
+                await("the table is read", () -> log.getOut().contains("2 of 10002 lines of warmpath:workers"));
+                links.follow(((RegistrationOutcome.Accepted) fleet.register(fake.registration())).worker());
+                await("served", () -> fleet.model("tiny") != null);
+                assertThat(log).doesNotContain("\nERROR all is lost").doesNotContain("events are read from Redis");
+            }
+        }
+    }
+
+    private static String bulk(String text) {
+        return "$" + text.length() + "\r\n" + text + "\r\n";
     }
 }

@@ -175,8 +175,8 @@ public final class RedisAnnouncer implements AutoCloseable {
                         publisher.snapshot(inbox);
                     }
                     if (now - nextCleaning >= 0) {
-                        nextCleaning = now + BETWEEN_CLEANINGS.toNanos();
-                        lease.strikeOutTheDead();
+                        boolean more = lease.strikeOutTheDead();
+                        nextCleaning = more ? nextTurn : now + BETWEEN_CLEANINGS.toNanos();
                     }
                     well();
                 }

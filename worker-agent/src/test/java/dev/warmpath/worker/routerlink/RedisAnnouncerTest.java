@@ -386,6 +386,29 @@ class RedisAnnouncerTest {
     }
 
     @Test
+    void however_many_have_died_a_worker_goes_on_with_its_own_work_between_them() {
+        redis.start();
+        redis.commands().hset("warmpath:workers", "a", bytes("1"));
+        for (int i = 0; i < 150; i++) {
+            redis.commands().hset("warmpath:workers", "dead-" + i, bytes("1"));
+        }
+        try (RedisLink link = RedisLink.open(RedisProperties.of(redis.uri()))) {
+            await("connected", link::isConnected);
+            var lease = new WorkerLease(link, "a", 1, "sealed");
+            assertThat(lease.strikeOutTheDead()).isTrue();
+            assertThat(redis.commands().hlen("warmpath:workers")).isEqualTo(51);
+            assertThat(lease.strikeOutTheDead()).isFalse();
+            assertThat(redis.commands().hkeys("warmpath:workers")).containsExactly("a");
+        }
+        for (int i = 0; i < 150; i++) {
+            redis.commands().hset("warmpath:workers", "dead-" + i, bytes("1"));
+        }
+        Worker b = worker("b", 7).startAndWait();
+        await("only the living", () -> redis.commands().hlen("warmpath:workers") == 1);
+        assertThat(b.announcer.status().restarts()).isZero();
+    }
+
+    @Test
     void any_id_that_a_worker_may_have_will_do_and_the_documented_permissions_suffice() {
         redis = TestRedis.absent("user w on >hush ~warmpath:* +@connection +set +del +exists +pexpire +hget +hset "
                 + "+hdel +hgetall +xadd +xlen +xrange +xrevrange");
