@@ -11,15 +11,18 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
+import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import reactor.netty.ByteBufFlux;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.client.HttpClient;
@@ -36,15 +39,27 @@ final class WorkerHttp implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(WorkerHttp.class);
     private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
     private static final Duration FILE_READ_TIMEOUT = Duration.ofSeconds(5);
+    /** All of it: the largest takes about so long at 10 Mbit/s. Another worker of the revision may be quicker. */
+    private static final Duration LONGEST_FILE = Duration.ofSeconds(60);
     private static final int MAX_PROBLEM_BYTES = 4096;
+    /** Of a worker's words in a message. */
+    private static final int MAX_DETAIL_CHARS = 200;
+    private static final Pattern LINE_BREAKS = Pattern.compile("[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}]+");
 
     private final FleetToken token;
+    private final Duration longestFile;
     private LoopResources loops;
     private HttpClient http;
     private boolean closed;
 
     WorkerHttp(FleetToken token) {
+        this(token, LONGEST_FILE);
+    }
+
+    /** @param longestFile how long a whole file may take */
+    WorkerHttp(FleetToken token, Duration longestFile) {
         this.token = token;
+        this.longestFile = longestFile;
         this.loops = newLoop();
         this.http = newClient();
     }
@@ -82,18 +97,25 @@ final class WorkerHttp implements AutoCloseable {
         private final int status;
 
         WorkerAnswerException(int status, String body) {
-            super("worker answered " + status + (body.isEmpty() ? "" : ": " + body));
+            super("worker answered " + status + (body.isEmpty() ? "" : ": " + oneLine(body)));
             this.status = status;
         }
 
         int status() {
             return status;
         }
+
+        /** It goes into logs and views. */
+        private static String oneLine(String text) {
+            String line = LINE_BREAKS.matcher(text).replaceAll(" ");
+            return line.length() <= MAX_DETAIL_CHARS ? line : line.substring(0, MAX_DETAIL_CHARS) + "…";
+        }
     }
 
     /** The worker's event stream from a snapshot on; reads fail after {@link EventFrames#LONGEST_SILENCE}. */
     InputStream events(FleetWorker worker) throws IOException {
-        return get(worker, Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch(),
+        return new BodyStream(
+                get(worker, Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch()),
                 EventFrames.LONGEST_SILENCE);
     }
 
@@ -101,10 +123,13 @@ final class WorkerHttp implements AutoCloseable {
      * A model file.
      *
      * @param sha256 its digest in hex
-     * @throws IOException also if the content is longer than allowed or has another digest
+     * @throws IOException also if the content is longer than allowed, takes longer, or has another digest
      */
     byte[] file(FleetWorker worker, String sha256) throws IOException {
-        try (InputStream in = get(worker, Protocol.FILES_PATH + sha256, FILE_READ_TIMEOUT)) {
+        Mono<Long> tooLong = Mono.delay(longestFile).then(Mono.error(() -> new SocketTimeoutException(
+                "file " + sha256 + " has not come within " + longestFile.toMillis() + " ms")));
+        Flux<byte[]> body = get(worker, Protocol.FILES_PATH + sha256).takeUntilOther(tooLong);
+        try (InputStream in = new BodyStream(body, FILE_READ_TIMEOUT)) {
             byte[] content = in.readNBytes(Protocol.MAX_FILE_BYTES + 1);
             if (content.length > Protocol.MAX_FILE_BYTES) {
                 throw new IOException("file " + sha256 + " is longer than " + Protocol.MAX_FILE_BYTES + " bytes");
@@ -117,13 +142,12 @@ final class WorkerHttp implements AutoCloseable {
         }
     }
 
-    private InputStream get(FleetWorker worker, String path, Duration longestSilence) {
-        Flux<byte[]> body = http().headers(headers -> WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch()))
+    private Flux<byte[]> get(FleetWorker worker, String path) {
+        return http().headers(headers -> WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch()))
                 .get()
                 .uri(worker.baseUrl().resolve(path))
                 .response((response, content) -> response.status().code() == HttpResponseStatus.OK.code()
                         ? content.asByteArray() : refusal(response, content));
-        return new BodyStream(body, longestSilence);
     }
 
     private static Flux<byte[]> refusal(HttpClientResponse response, ByteBufFlux content) {

@@ -20,6 +20,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
@@ -47,6 +48,8 @@ final class FakeWorker implements AutoCloseable {
     final BlockingQueue<byte[]> frames = new LinkedBlockingQueue<>();
     final AtomicInteger streams = new AtomicInteger();
     volatile boolean corruptsFiles;
+    volatile boolean tricklesFiles;
+    volatile String eventProblem = "";
     volatile int eventStatus = 200;
     volatile boolean sendsGarbage;
     volatile boolean endsAtOnce;
@@ -136,7 +139,15 @@ final class FakeWorker implements AutoCloseable {
             byte[] sent = content.clone();
             sent[sent.length - 1] ^= (byte) (corruptsFiles ? 1 : 0);
             exchange.sendResponseHeaders(200, sent.length);
-            exchange.getResponseBody().write(sent);
+            int at = 0;
+            for (; tricklesFiles && at < sent.length; at++) {
+                exchange.getResponseBody().write(sent[at]);
+                exchange.getResponseBody().flush();
+                Thread.sleep(20);
+            }
+            exchange.getResponseBody().write(sent, at, sent.length - at);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -144,7 +155,9 @@ final class FakeWorker implements AutoCloseable {
         streams.incrementAndGet();
         try (exchange) {
             if (eventStatus != 200) {
-                exchange.sendResponseHeaders(eventStatus, -1);
+                byte[] problem = eventProblem.getBytes(StandardCharsets.UTF_8);
+                exchange.sendResponseHeaders(eventStatus, problem.length == 0 ? -1 : problem.length);
+                exchange.getResponseBody().write(problem);
                 return;
             }
             frames.clear();

@@ -19,6 +19,7 @@ import dev.warmpath.router.prefix.PrefixIndex;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -253,6 +254,36 @@ class WorkerLinksTest {
 
         fake.eventStatus = 200;
         await(() -> fleet.snapshot().getFirst().problem() == null && fleet.model("tiny") != null);
+    }
+
+    @Test
+    void what_a_worker_says_of_its_events_stands_in_one_short_line() {
+        fake.eventStatus = 500;
+        fake.eventProblem = "no\r\n2026-11-23 ERROR all is lost\u2028" + "x".repeat(4_000);
+        follow();
+        await(() -> fleet.snapshot().getFirst().problem() != null);
+        assertThat(fleet.snapshot().getFirst().problem())
+                .startsWith("its events cannot be read: worker answered 500: no 2026-11-23 ERROR all is lost x")
+                .endsWith("x…").hasSizeLessThan(300);
+    }
+
+    @Test
+    void a_worker_that_trickles_its_files_keeps_no_model_from_being_loaded_from_another_one() throws IOException {
+        fake.tricklesFiles = true;
+        try (var other = new FakeWorker("other", 3);
+                var hasty = new WorkerLinks(fleet, index, new EventLog(/* awaited */ false, 8, clock::get),
+                        new WorkerHttp(FleetToken.NONE, Duration.ofMillis(500)),
+                        new RouterMetrics(new SimpleMeterRegistry()), clock::get)) {
+            for (FakeWorker each : List.of(fake, other)) {
+                hasty.follow(((Accepted) fleet.register(each.registration())).worker());
+            }
+            await(() -> fleet.snapshot().getFirst().problem() != null);
+            assertThat(fleet.snapshot().getFirst().problem()).startsWith("its files cannot be had from worker w: ")
+                    .endsWith("has not come within 500 ms");
+            await(() -> fleet.model("tiny") != null);
+        } finally {
+            fake.tricklesFiles = false;
+        }
     }
 
     @Test
