@@ -290,6 +290,23 @@ class ConnectionGuardTest extends RunningRouter {
         assertThat(readToEnd(socket)).startsWith("HTTP/1.1 200").contains("data: [DONE]", "HTTP/1.1 408");
     }
 
+    /** A connection of which nothing is read says nothing of its end, until something is written to it. */
+    @Test
+    void who_resets_behind_half_of_a_next_request_keeps_a_place_until_the_answer_is_there_and_no_longer()
+            throws IOException, InterruptedException {
+        var goOn = Sinks.<Void>empty();
+        FakeWorker worker = join("w0").doing(FakeWorker.pausingUntil(goOn.asMono(), ids("ok and ok")));
+        Socket socket = connectAndWrite(HEADERS + "content-length: " + BODY.length() + "\r\n\r\n" + BODY
+                + HEADERS + "content-length: 5\r\n\r\n{");
+        worker.requests().take();
+        assertThat(inFlight()).isPositive();
+        socket.setSoLinger(true, 0);
+        socket.close();
+
+        goOn.tryEmitEmpty();
+        eventually(() -> inFlight() == 0 && publicConnections.open() == 0);
+    }
+
     /** A request that waits may lie in a buffer of 64 KiB with what follows it; the rest stays where it was. */
     @Test
     void what_is_sent_behind_a_request_is_read_when_that_has_its_answer() throws IOException {
