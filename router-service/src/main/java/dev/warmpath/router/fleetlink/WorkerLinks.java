@@ -33,8 +33,11 @@ final class WorkerLinks implements AutoCloseable {
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
     private static final Duration HEALTH_INTERVAL = Duration.ofMillis(250);
-    /** What they hold, connections to Redis above all, is closed by them, or after them. */
-    private static final Duration LONGEST_GOODBYE = Duration.ofMillis(200);
+    /**
+     * Of all of them together. What they hold, connections to Redis above all, is closed by them, or after them; one that
+     * waits for a name server cannot be interrupted.
+     */
+    private static final Duration LONGEST_GOODBYE = Duration.ofMillis(500);
 
     private final Fleet fleet;
     private final PrefixIndex index;
@@ -143,9 +146,10 @@ final class WorkerLinks implements AutoCloseable {
     public void close() {
         closed = true;
         threads.forEach(Thread::interrupt);
+        long deadline = System.nanoTime() + LONGEST_GOODBYE.toNanos();
         try {
             for (Thread thread : threads) {
-                thread.join(LONGEST_GOODBYE);
+                thread.join(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

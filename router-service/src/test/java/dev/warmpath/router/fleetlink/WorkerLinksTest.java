@@ -30,6 +30,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -407,6 +408,40 @@ class WorkerLinksTest {
         fake.corruptsFiles = false;
         await(() -> fleet.model("tiny") != null);
         assertThat(fleet.snapshot().getFirst().problem()).isNull();
+    }
+
+    @Test
+    void however_many_cannot_be_interrupted_they_are_waited_for_together() {
+        var stuck = new AtomicInteger();
+        var never = new CountDownLatch(1);
+        var many = new Fleet(index, TestWorkers.CHECK, Duration.ofSeconds(5), 200, clock::get, new ConnectProbe());
+        var slow = new WorkerLinks(many, index, new EventLog(/* awaited */ false, 8, clock::get),
+                new WorkerHttp(FleetToken.NONE), new RouterMetrics(new SimpleMeterRegistry()), () -> {
+                    stuck.incrementAndGet();
+                    boolean interrupted = false;
+                    while (never.getCount() > 0) {
+                        LockSupport.park();
+                        interrupted |= Thread.interrupted();
+                    }
+                    if (interrupted) {
+                        Thread.currentThread().interrupt();
+                    }
+                    return 0;
+                });
+        try {
+            for (int i = 0; i < 100; i++) {
+                Registration one = fake.registration();
+                slow.follow(((Accepted) many.register(new Registration(one.protocolVersion(), "w" + i, 7,
+                        one.baseUrl(), one.model(), 1_000, 8, true))).worker());
+            }
+            await(() -> stuck.get() >= 100);
+            long begin = System.nanoTime();
+            slow.close();
+            assertThat(Duration.ofNanos(System.nanoTime() - begin)).as("200 ms for each would be 20 s")
+                    .isLessThan(Duration.ofSeconds(20));
+        } finally {
+            never.countDown();
+        }
     }
 
     private FleetWorker follow() {
