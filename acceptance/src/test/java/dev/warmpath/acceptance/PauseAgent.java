@@ -81,12 +81,14 @@ public final class PauseAgent implements ClassFileTransformer {
 
     /** @return null for a class that is left as it is */
     @Override
-    public byte[] transform(ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
+    public byte[] transform(
+            ClassLoader loader, String name, Class<?> redefined, ProtectionDomain domain, byte[] bytes) {
         if (loader == null || name == null || WOVEN.stream().noneMatch(name::startsWith)
                 || LEFT_OUT.stream().anyMatch(name::startsWith)) {
             return null;
         }
-        ClassFile files = ClassFile.of(ClassHierarchyResolverOption.of(ClassHierarchyResolver.ofResourceParsing(loader)));
+        ClassFile files = ClassFile.of(
+                ClassHierarchyResolverOption.of(ClassHierarchyResolver.ofResourceParsing(loader)));
         return files.transformClass(files.parse(bytes), ClassTransform.transformingMethods(
                 PauseAgent::isOrdinary, MethodTransform.transformingCode(new Weaver())));
     }

@@ -54,21 +54,24 @@ class WaitingRoomTest {
 
     /** Lines of which nobody is left are put away when there are 65, be it in the moment in which somebody comes. */
     @Test
-    void nobody_waits_in_a_line_that_was_put_away() throws InterruptedException {
+    void nobody_waits_in_a_line_that_was_put_away() {
+        room = 0;
         var stop = new AtomicBoolean();
-        Thread others = Thread.ofPlatform().start(() -> {
+        CompletableFuture<Void> others = CompletableFuture.runAsync(() -> {
             for (int i = 0; !stop.get(); i = (i + 1) % 100) {
                 waitingRoom.refuseIfHopeless(ofRevision("other-" + i));
             }
-        });
-        room = 0;
+        }, Thread.ofPlatform()::start);
         int lost = 0;
-        for (int i = 0; i < 20_000; i++) {
-            CompletableFuture<Place> turn = waitingRoom.enter(TINY, () -> 488);
-            lost += 1 - waitingRoom.waiting();
-            turn.cancel(false);
+        try {
+            for (int i = 0; i < 20_000; i++) {
+                CompletableFuture<Place> turn = waitingRoom.enter(TINY, () -> 488);
+                lost += 1 - waitingRoom.waiting();
+                turn.cancel(false);
+            }
+        } finally {
+            stop.set(true);
         }
-        stop.set(true);
         others.join();
         assertThat(lost).isZero();
     }
