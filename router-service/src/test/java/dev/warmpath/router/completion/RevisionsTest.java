@@ -53,10 +53,11 @@ class RevisionsTest extends RunningRouter {
             join(old).doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
         }
         int chat = 0;
+        // workers are held against each other four times a second: how many chats that takes, depends on the machine
         while (broken.stream().anyMatch(each -> registered(each).health().problem() == null)) {
             assertThat(answeredBy(prompt(chat++))).startsWith("old");
+            assertThat(chat).isLessThan(10_000);
         }
-        assertThat(chat).isLessThan(60);
         broken.forEach(each -> each.requests().clear());
 
         for (int i = 0; i < 200; i++) {

@@ -66,14 +66,16 @@ class SickWorkersTest extends RunningRouter {
             registered(sick).health().failed("worker_lost", System.nanoTime(), System.nanoTime());
         }
 
+        // its first pause ends after a second, which may pass between two lines of a test: then it is on trial
         JsonNode workers = json(management("/actuator/workers")).path("workers");
-        assertThat(workers.findValuesAsString("health"))
-                .containsExactly("healthy", "healthy", "healthy", "ejected");
+        assertThat(String.join(" ", workers.findValuesAsString("health")))
+                .matches("healthy healthy healthy (ejected|on_trial)");
         assertThat(workers.path(3).path("healthProblem").asString())
                 .isEqualTo("failed most of its last requests: worker_lost");
-        assertThat(json(post("/v1/route", body())).path("candidates").findValuesAsString("health"))
-                .containsExactly("healthy", "healthy", "healthy", "ejected");
-        assertThat(management("/actuator/prometheus").body()).contains("warmpath_workers{health=\"ejected\"} 1.0");
+        assertThat(String.join(" ", json(post("/v1/route", body())).path("candidates").findValuesAsString("health")))
+                .matches("healthy healthy healthy (ejected|on_trial)");
+        assertThat(management("/actuator/prometheus").body()).contains("warmpath_workers{health=\"healthy\"} 3.0")
+                .containsPattern("warmpath_workers\\{health=\"(ejected|on_trial)\"} 1\\.0");
         assertThat(failuresOf(ask(150))).isZero();
         assertThat(sick.requests()).hasSizeLessThanOrEqualTo(2);
     }
