@@ -52,7 +52,7 @@ class UnreadAnswersTest extends RunningRouter {
             assertThat(new String(socket.getInputStream().readNBytes(15), StandardCharsets.US_ASCII))
                     .isEqualTo("HTTP/1.1 200 OK");
 
-            assertThat(inFlight()).isEqualTo(1);
+            eventually(() -> inFlight() == 1);
             assertThat(heldBytes()).isGreaterThanOrEqualTo(leastHeldBytes);
             if (isRead) {
                 assertThat(letters(socket.getInputStream())).isEqualTo(LETTERS);
