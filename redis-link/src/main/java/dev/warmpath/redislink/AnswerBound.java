@@ -11,9 +11,13 @@ import java.io.IOException;
 
 /**
  * Closes a connection on which more comes, since the last command was written, than there is room for: Lettuce collects
- * an answer of whatever length in memory, and whoever can write to Redis could end all routers by one value.
+ * an answer of whatever length in memory, and whoever can write to Redis could end all routers by one value. An answer
+ * of many short elements takes more room than its bytes: each has a line or two, which count as objects do.
  */
 final class AnswerBound extends ChannelDuplexHandler {
+
+    /** Half of what a short element takes on the heap: it comes in two lines. In binary content one byte of 256 is one. */
+    private static final int BYTES_PER_LINE = 64;
 
     private final long maxBytes;
     private long bytes;
@@ -38,7 +42,7 @@ final class AnswerBound extends ChannelDuplexHandler {
 
     @Override
     public void channelRead(ChannelHandlerContext ctx, Object message) throws Exception {
-        bytes += message instanceof ByteBuf piece ? piece.readableBytes() : 0;
+        bytes += message instanceof ByteBuf piece ? onHeap(piece) : 0;
         if (bytes <= maxBytes) {
             super.channelRead(ctx, message);
             return;
@@ -46,8 +50,18 @@ final class AnswerBound extends ChannelDuplexHandler {
         ReferenceCountUtil.release(message);
         if (ctx.channel().isOpen()) {
             ctx.close();
-            ctx.fireExceptionCaught(new IOException("more than " + maxBytes + " bytes have come in answer to one command: "
-                    + "something there was not written by a worker of this fleet, or the heap is too small for it"));
+            ctx.fireExceptionCaught(new IOException("more than " + maxBytes + " bytes have come in answer to one command, "
+                    + "each line of it counted as " + BYTES_PER_LINE + ": something there was not written by a worker of "
+                    + "this fleet, or the heap is too small for it"));
         }
+    }
+
+    private static long onHeap(ByteBuf piece) {
+        long lines = 0;
+        int end = piece.writerIndex();
+        for (int at = piece.readerIndex(); at < end; at++) {
+            lines += piece.getByte(at) == '\n' ? 1 : 0;
+        }
+        return piece.readableBytes() + BYTES_PER_LINE * lines;
     }
 }

@@ -58,7 +58,8 @@ public final class RedisLink implements AutoCloseable {
     /** Of the server's words and the system's in a message. */
     private static final int MAX_DETAIL_CHARS = 300;
     private static final long LARGEST_ANSWER_BYTES = 256 << 20;
-    private static final long SMALLEST_BOUND_BYTES = 16 << 20;
+    /** A quarter of a million blocks in a checkpoint, twice. */
+    private static final long SMALLEST_BOUND_BYTES = 4 << 20;
     private static final int ANSWER_PART_OF_HEAP = 8;
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(100);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
@@ -67,9 +68,11 @@ public final class RedisLink implements AutoCloseable {
     private static final int LIBRARY_THREADS = 2;
     /** Beyond the command timeout, for threads that only have to be scheduled. */
     private static final Duration LIBRARY_FAREWELL = Duration.ofSeconds(1);
+    private static final Pattern LINE_BREAKS = Pattern.compile("[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}]+");
     private static final Pattern SYSTEM_CALL = Pattern.compile("^\\w+\\(\\.\\.\\) failed( with error\\(-?\\d+\\))?: ");
 
     private final RedisProperties properties;
+    private final long maxAnswerBytes;
     private final ClientResources resources;
     private final AbstractRedisClient client;
     private @Nullable Thread connector;
@@ -83,6 +86,7 @@ public final class RedisLink implements AutoCloseable {
 
     private RedisLink(RedisProperties properties, long maxAnswerBytes) {
         this.properties = properties;
+        this.maxAnswerBytes = maxAnswerBytes;
         this.resources = DefaultClientResources.builder()
                 .ioThreadPoolSize(LIBRARY_THREADS)
                 .computationThreadPoolSize(LIBRARY_THREADS)
@@ -105,7 +109,7 @@ public final class RedisLink implements AutoCloseable {
      * @param properties with a server: {@link RedisProperties#isSet}
      */
     public static RedisLink open(RedisProperties properties) {
-        return open(properties, maxAnswerBytes());
+        return open(properties, maxAnswerBytes(properties));
     }
 
     /** The same, with another bound for what comes in answer to one command. */
@@ -115,10 +119,19 @@ public final class RedisLink implements AutoCloseable {
         return link;
     }
 
-    /** A share of the heap, and not more than the checkpoint of the largest pool needs. */
-    private static long maxAnswerBytes() {
-        return Math.min(LARGEST_ANSWER_BYTES,
-                Math.max(SMALLEST_BOUND_BYTES, Runtime.getRuntime().maxMemory() / ANSWER_PART_OF_HEAP));
+    /**
+     * A share of the heap, for all readers together: in a cluster there is one for each event stream. And not more than
+     * the checkpoint of the largest pool needs.
+     */
+    private static long maxAnswerBytes(RedisProperties properties) {
+        long share = Runtime.getRuntime().maxMemory() / ANSWER_PART_OF_HEAP
+                / (properties.cluster() ? properties.eventStreams() : 1);
+        return Math.clamp(share, SMALLEST_BOUND_BYTES, LARGEST_ANSWER_BYTES);
+    }
+
+    /** What may come in answer to one command: then the connection is given up. */
+    public long maxAnswerBytes() {
+        return maxAnswerBytes;
     }
 
     private static RedisProperties requireSet(RedisProperties properties) {
@@ -130,7 +143,12 @@ public final class RedisLink implements AutoCloseable {
 
     /** As {@link #open}, without the shared connection: for who has {@link #openReads} only. */
     public static RedisLink forReads(RedisProperties properties) {
-        return new RedisLink(requireSet(properties), maxAnswerBytes());
+        return forReads(properties, maxAnswerBytes(properties));
+    }
+
+    /** The same, with another bound for what comes in answer to one command. */
+    public static RedisLink forReads(RedisProperties properties, long maxAnswerBytes) {
+        return new RedisLink(requireSet(properties), maxAnswerBytes);
     }
 
     public boolean isCluster() {
@@ -174,7 +192,7 @@ public final class RedisLink implements AutoCloseable {
         try {
             own = connect();
         } catch (RedisConnectionException e) {
-            throw new RedisConnectionException("no Redis answers at " + describe() + " (" + rootMessage(e) + ")", e);
+            throw new RedisConnectionException("no Redis answers at " + describe() + " (" + messageOf(e) + ")", e);
         }
         own.handle().setTimeout(longest.plus(properties.commandTimeout()));
         return new BlockingReads(own);
@@ -268,7 +286,7 @@ public final class RedisLink implements AutoCloseable {
             if (fresh != null) {
                 fresh.handle().closeAsync();
             }
-            String trouble = "Redis at " + describe() + " cannot be used, trying again: " + rootMessage(e);
+            String trouble = "Redis at " + describe() + " cannot be used, trying again: " + messageOf(e);
             if (!trouble.equals(problem) && !Thread.currentThread().isInterrupted()) {
                 log.warn(trouble);
             }
@@ -326,17 +344,21 @@ public final class RedisLink implements AutoCloseable {
     }
 
     /**
-     * Lettuce wraps the server's own word several times; a failed system call brings its name and number. A server, or a
-     * proxy before it, may repeat what it does not understand, and with it a password.
+     * What went wrong, for logs and views: one line of bounded length, without passwords. Lettuce wraps the server's own
+     * word several times; a failed system call brings its name and number. A server, or a proxy before it, may repeat
+     * what it does not understand, at any length, and with it a password.
      */
-    private String rootMessage(Throwable e) {
+    public String messageOf(Throwable e) {
         Throwable root = e;
         while (root.getCause() != null) {
             root = root.getCause();
         }
-        String message = root.getMessage() == null ? root.toString()
-                : SYSTEM_CALL.matcher(properties.withoutSecrets(root.getMessage())).replaceFirst("");
-        return message.length() <= MAX_DETAIL_CHARS ? message : message.substring(0, MAX_DETAIL_CHARS) + "…";
+        String message = root.getMessage() == null ? root.toString() : root.getMessage();
+        // room for what is left out, so that half a password does not stay at the end
+        boolean isLong = message.length() > 2 * MAX_DETAIL_CHARS;
+        String safe = properties.withoutSecrets(isLong ? message.substring(0, 2 * MAX_DETAIL_CHARS) : message);
+        String line = LINE_BREAKS.matcher(SYSTEM_CALL.matcher(safe).replaceFirst("")).replaceAll(" ");
+        return line.length() <= MAX_DETAIL_CHARS ? line : line.substring(0, MAX_DETAIL_CHARS) + "…";
     }
 
     private RedisClient serverClient() {

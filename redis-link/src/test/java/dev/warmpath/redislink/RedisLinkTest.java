@@ -234,6 +234,29 @@ class RedisLinkTest {
         }
     }
 
+    /** Each of two characters, with its length before it: 8 bytes on their way, and ten times as many on the heap. */
+    @Test
+    void an_answer_of_many_short_elements_counts_for_what_they_take() throws Exception {
+        try (var liar = new LyingRedis((command, out) -> out.write(bytes(switch (command.getFirst()) {
+            case "HGETALL" -> "*" + command.get(1) + "\r\n" + "$2\r\nab\r\n".repeat(Integer.parseInt(command.get(1)));
+            case "PING" -> "+PONG\r\n";
+            default -> "-ERR unknown command\r\n";
+        }))); RedisLink link = RedisLink.open(patient(liar.uri()), /* maxAnswerBytes */ 4 << 20)) {
+            await("connected", link::isConnected);
+            assertThat(link.commands().hgetall("20000")).hasSize(1);
+            assertThatThrownBy(() -> link.commands().hgetall("40000")).isInstanceOf(RedisException.class)
+                    .hasMessageContaining("more than 4194304 bytes have come in answer to one command");
+        }
+    }
+
+    @Test
+    void a_message_is_one_line_of_bounded_length() {
+        try (RedisLink link = RedisLink.forReads(as("anna", "hu$h", "redis://127.0.0.1:1"))) {
+            var refused = new RedisException("-ERR hu$h\r\nERROR all is lost " + "x".repeat(1 << 20));
+            assertThat(link.messageOf(refused)).startsWith("-ERR … ERROR all is lost xxx").hasSize(301).endsWith("…");
+        }
+    }
+
     /** @return bytes that were taken until somebody hung up */
     private static long flood(OutputStream out, long claimed) throws IOException {
         out.write(bytes("$" + claimed + "\r\n"));

@@ -68,7 +68,7 @@ class WorkerConfiguration {
     private static void checkAddress(FleetToken token, Environment environment, String property, String harm) {
         String address = environment.getProperty(property);
         if (!token.allowsBinding(address)) {
-            throw new SettingsException(property + " is " + (address == null ? "not set" : address)
+            throw new SettingsException(property + " is " + (address == null || address.isBlank() ? "not set" : address)
                     + ", open to the network, but warmpath.fleet.token is not set: anybody could " + harm,
                     "Set warmpath.fleet.token, the same on routers and workers, or bind to 127.0.0.1");
         }

@@ -39,11 +39,12 @@ public final class FleetToken {
     /**
      * True if a port bound to this address may be opened: there is a token, or nobody but this machine reaches it.
      *
-     * @param address host name or literal; null stands for all addresses of the machine
+     * @param address host name or literal; null or blank stands for all addresses of the machine, as for Spring Boot
      */
     public boolean allowsBinding(@Nullable String address) {
         try {
-            return !isNone() || address != null && InetAddress.getByName(address).isLoopbackAddress();
+            return !isNone() || address != null && !address.isBlank()
+                    && InetAddress.getByName(address).isLoopbackAddress();
         } catch (UnknownHostException e) {
             return false;
         }

@@ -19,6 +19,9 @@ public final class RedisLayout {
     /** A hash: worker id → epoch, decimal. */
     public static final String WORKERS = "warmpath:workers";
 
+    /** Lines of {@link #WORKERS} that are read at all; a fleet has a thousand or so. */
+    public static final int MOST_LISTED = 65_536;
+
     /** A worker that has not renewed its lease for this long is gone. It renews every second. */
     public static final Duration LEASE = Duration.ofSeconds(5);
 

@@ -23,6 +23,18 @@ class FleetTokenTest {
         assertThat(FleetToken.of(null).isProvedBy(null)).isTrue();
     }
 
+    /** Spring Boot takes a blank address for none, and Java's for this machine's own. */
+    @Test
+    void without_a_token_only_an_address_of_this_machine_may_be_bound() {
+        for (String own : new String[] {"127.0.0.1", "127.8.9.10", "::1", "localhost"}) {
+            assertThat(FleetToken.NONE.allowsBinding(own)).as(own).isTrue();
+        }
+        for (String open : new String[] {null, "", " ", "0.0.0.0", "::", "192.0.2.1"}) {
+            assertThat(FleetToken.NONE.allowsBinding(open)).as(open).isFalse();
+            assertThat(FleetToken.of("hush").allowsBinding(open)).as(open).isTrue();
+        }
+    }
+
     /** The value is that of {@code openssl dgst -sha256 -hmac hush}. */
     @Test
     void a_sealed_text_is_opened_by_the_same_token_only() {

@@ -46,7 +46,7 @@ final class FleetExposure {
         /** @param harm what anybody could do */
         FleetExposedException(String missing, String property, @Nullable String address, String harm) {
             super(missing + " is not set, but " + property + " is "
-                    + (address == null ? "not set either, so the port is open to the network" : address)
+                    + (address == null || address.isBlank() ? "not set either, so the port is open to the network" : address)
                     + "; anybody there could " + harm);
             this.missing = missing;
         }

@@ -10,7 +10,6 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.KvEventApplier;
-import io.lettuce.core.RedisCommandExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,18 +43,14 @@ final class LeaseHolders {
     }
 
     /**
-     * A worker whose keys Redis refuses to hand out is left to its own registration, and hinders nobody else.
+     * Looks one worker's lease and checkpoint up.
      *
+     * @param maxBytes a longer checkpoint is not asked for: the worker is followed directly
      * @return the place behind which the worker's stream continues the checkpoint; null if none was handed out
      */
-    @Nullable StreamId admit(RedisContents redis, String workerId, long epoch) {
-        try {
-            FleetWorker known = fleet.worker(workerId, epoch);
-            return offerCheckpoint(redis, known == null ? join(redis, workerId, epoch) : known, workerId, epoch);
-        } catch (RedisCommandExecutionException e) {
-            log.warn("worker {} epoch {} cannot be read from Redis: {}", workerId, epoch, e.getMessage());
-            return null;
-        }
+    @Nullable StreamId admit(RedisContents redis, String workerId, long epoch, long maxBytes) {
+        FleetWorker known = fleet.worker(workerId, epoch);
+        return offerCheckpoint(redis, known == null ? join(redis, workerId, epoch) : known, workerId, epoch, maxBytes);
     }
 
     private @Nullable FleetWorker join(RedisContents redis, String workerId, long epoch) {
@@ -65,9 +60,15 @@ final class LeaseHolders {
     }
 
     private @Nullable StreamId offerCheckpoint(
-            RedisContents redis, @Nullable FleetWorker worker, String workerId, long epoch) {
+            RedisContents redis, @Nullable FleetWorker worker, String workerId, long epoch, long maxBytes) {
         LogInbox inbox = worker == null ? null : events.inbox(workerId, epoch);
         if (worker == null || inbox == null || worker.events().position().sequence() != KvEventApplier.NO_SEQUENCE) {
+            return null;
+        }
+        long bytes = redis.checkpointLength(workerId);
+        if (bytes > maxBytes / 2) {                                // binary content counts a quarter more than its length
+            log.warn("checkpoint of worker {} in Redis has {} bytes, this router's heap has room for {}: it is followed "
+                    + "directly", workerId, bytes, maxBytes / 2);
             return null;
         }
         Checkpoint checkpoint = checkpoint(redis, workerId, epoch);

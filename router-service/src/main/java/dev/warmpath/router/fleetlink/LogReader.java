@@ -10,6 +10,7 @@ import dev.warmpath.protocol.redis.StreamId;
 import dev.warmpath.redislink.BlockingReads;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.metrics.RouterMetrics;
+import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandInterruptedException;
 import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisException;
@@ -26,6 +27,7 @@ import java.util.concurrent.CancellationException;
 import java.util.function.BinaryOperator;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -55,6 +57,7 @@ final class LogReader implements WorkerLinks.Task {
     private final Backoff backoff;
     /** The last entry that was read, by stream name. */
     private final Map<String, StreamId> places = new LinkedHashMap<>();
+    private int entriesAtOnce = MAX_ENTRIES_PER_STREAM;
     private long endsCheckedNanos;
     private boolean saidUnreadable;
 
@@ -82,13 +85,14 @@ final class LogReader implements WorkerLinks.Task {
             } catch (RedisCommandInterruptedException e) {
                 throw new InterruptedException("closed while reading events");
             } catch (RedisConnectionException e) {
-                interrupted(e.getMessage());
+                interrupted(e.getMessage());                       // the link's own sentence
             } catch (RedisException | CancellationException | EventFormatException e) {
-                interrupted(e.toString());                         // cancelled: under way when the connection broke
+                entriesAtOnce = Math.max(1, entriesAtOnce / 2);    // perhaps it was more than the link takes
+                interrupted(redis.messageOf(e));                   // cancelled: under way when the connection broke
             } catch (RuntimeException | Error e) {
                 ProcessEnd.rethrowIfFatal(e);
                 log.error("reading events from Redis failed in the router", e);
-                interrupted(e.toString());
+                interrupted(redis.messageOf(e));
             }
             Thread.sleep(backoff.next());
         }
@@ -104,7 +108,7 @@ final class LogReader implements WorkerLinks.Task {
         contents.workers().forEach((workerId, epoch) -> {
             LogStream stream = events.streamOf(workerId);
             if (streams.contains(stream)) {
-                StreamId continuation = leaseHolders.admit(contents, workerId, epoch);
+                StreamId continuation = admit(contents, workerId, epoch);
                 if (continuation != null) {
                     continueFrom(stream.index(), continuation);
                     streams.forEach(LogStream::progressed);        // not for lines of the dead: nobody waits for these
@@ -115,15 +119,30 @@ final class LogReader implements WorkerLinks.Task {
         log.info("events are read from Redis at {}", redis.describe());
     }
 
+    /** A worker whose keys Redis refuses to hand out is left to its own registration, and hinders nobody else. */
+    private @Nullable StreamId admit(RedisContents contents, String workerId, long epoch) {
+        try {
+            return leaseHolders.admit(contents, workerId, epoch, redis.maxAnswerBytes());
+        } catch (RedisCommandExecutionException e) {
+            log.warn("worker {} epoch {} cannot be read from Redis: {}", workerId, epoch, redis.messageOf(e));
+            return null;
+        }
+    }
+
     /** From there, or from where reading was if that is before. */
     private void continueFrom(int stream, StreamId place) {
         places.merge(RedisLayout.stream(stream), place, BinaryOperator.minBy(Comparator.naturalOrder()));
     }
 
-    private void readOn(RedisClusterCommands<String, byte[]> commands) {
-        XReadArgs limits = XReadArgs.Builder.block(LONGEST_BLOCK).count(MAX_ENTRIES_PER_STREAM);
+    private void readOn(RedisClusterCommands<String, byte[]> commands) throws InterruptedException {
+        XReadArgs limits = XReadArgs.Builder.block(LONGEST_BLOCK).count(entriesAtOnce);
+        long asked = nanoTime.getAsLong();
         List<StreamMessage<String, byte[]>> entries = commands.xread(limits, offsets());
         streams.forEach(LogStream::answered);
+        entriesAtOnce = Math.min(2 * entriesAtOnce, MAX_ENTRIES_PER_STREAM);
+        if (entries.isEmpty() && nanoTime.getAsLong() - asked < LONGEST_BLOCK.toNanos() / 2) {
+            Thread.sleep(SHORTEST_PAUSE);                          // whoever answers there does not wait as he is asked to
+        }
         for (StreamMessage<String, byte[]> entry : entries) {
             places.replace(entry.getStream(), StreamId.parse(entry.getId()));
             handOut(entry);

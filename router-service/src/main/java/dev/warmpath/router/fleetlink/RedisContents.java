@@ -7,6 +7,7 @@ import dev.warmpath.protocol.redis.StreamId;
 import dev.warmpath.router.fleet.RegistrationCheck;
 import io.lettuce.core.Limit;
 import io.lettuce.core.Range;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.StreamMessage;
 import io.lettuce.core.cluster.api.sync.RedisClusterCommands;
 import java.nio.charset.StandardCharsets;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What workers have written to Redis, as Java values. Every call is one command and may throw a RedisException. */
+/** What workers have written to Redis, as Java values. Every call is a command or two and may throw a RedisException. */
 final class RedisContents {
 
     private static final Logger log = LoggerFactory.getLogger(RedisContents.class);
@@ -31,8 +32,18 @@ final class RedisContents {
         this.commands = commands;
     }
 
-    /** Ids to epochs, in order of ids; living workers and such as left without a word. What no worker wrote is left out. */
+    /**
+     * Ids to epochs, in order of ids; living workers and such as left without a word. What no worker wrote is left out.
+     *
+     * @throws RedisException also if there are more than {@link RedisLayout#MOST_LISTED}
+     */
     Map<String, Long> workers() {
+        long listed = commands.hlen(RedisLayout.WORKERS);
+        if (listed > RedisLayout.MOST_LISTED) {
+            throw new RedisException(RedisLayout.WORKERS + " has " + listed + " lines, at most " + RedisLayout.MOST_LISTED
+                    + " are read: look who else writes there and delete the key, workers write their own lines again "
+                    + "within a second");
+        }
         Map<String, Long> workers = new TreeMap<>();
         Map<String, byte[]> rows = commands.hgetall(RedisLayout.WORKERS);
         rows.forEach((id, epoch) -> {
@@ -55,6 +66,11 @@ final class RedisContents {
     @Nullable String lease(String workerId, long epoch) {
         byte[] value = commands.get(RedisLayout.lease(workerId, epoch));
         return value == null ? null : new String(value, StandardCharsets.UTF_8);
+    }
+
+    /** Bytes; 0 if there is none. */
+    long checkpointLength(String workerId) {
+        return commands.strlen(RedisLayout.checkpoint(workerId));
     }
 
     /** As in Redis, or null. */

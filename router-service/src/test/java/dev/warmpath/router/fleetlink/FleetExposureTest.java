@@ -18,6 +18,12 @@ class FleetExposureTest {
                 .withProperty("management.server.address", "0.0.0.0"),
                 "warmpath.fleet.token is not set, but management.server.address is 0.0.0.0; anybody there could "
                         + "register as a worker and read prompts");
+        for (String blank : new String[] {"", " "}) {              // as MANAGEMENT_SERVER_ADDRESS= says
+            assertRefused(new MockEnvironment().withProperty("server.address", "127.0.0.1")
+                    .withProperty("management.server.port", "9080").withProperty("management.server.address", blank),
+                    "warmpath.fleet.token is not set, but management.server.address is not set either, so the port is "
+                            + "open to the network; anybody there could register as a worker and read prompts");
+        }
         assertThatCode(() -> FleetExposure.check(FleetToken.NONE, new MockEnvironment()
                 .withProperty("server.address", "127.0.0.1").withProperty("management.server.port", "9080")
                 .withProperty("management.server.address", "::1"))).doesNotThrowAnyException();

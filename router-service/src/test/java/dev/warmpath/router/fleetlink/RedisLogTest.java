@@ -413,6 +413,7 @@ class RedisLogTest {
             out.write(LogWriter.bytes(switch (command.getFirst()) {
                 case "HELLO" -> "-ERR unknown command\r\n";
                 case "PING" -> "+PONG\r\n";
+                case "HLEN" -> ":10002\r\n";
                 case "HGETALL" -> "*20004\r\n" + table;
                 case "GET" -> "$-1\r\n";
                 default -> "*0\r\n";
@@ -430,6 +431,36 @@ class RedisLogTest {
                 await("served", () -> fleet.model("tiny") != null);
                 assertThat(log).doesNotContain("\nERROR all is lost").doesNotContain("events are read from Redis");
             }
+        }
+    }
+
+    @Test
+    void a_checkpoint_too_long_for_the_heap_leaves_its_worker_to_itself_and_the_others_to_the_log() throws IOException {
+        redis.start();
+        writer.introduce();
+        try (var other = new FakeWorker("zz", 3); var router = TestRouter.small(redis, TOKEN, 1 << 20)) {
+            var otherWriter = new LogWriter(redis, other, TOKEN).introduce();
+            redis.commands().setrange(RedisLayout.checkpoint("zz"), 600_000, LogWriter.bytes("x"));
+            await("followed by the log", () -> router.equals(fake));
+            router.register(other);
+            other.next(1);
+            await("followed directly", () -> router.equals(other));
+            otherWriter.announce(2);
+            await("and by the log", () -> router.equals(other));
+        }
+    }
+
+    /** 64 entries of 32 KB are twice what may come at once. */
+    @Test
+    void entries_too_long_for_one_answer_are_read_a_few_at_a_time() {
+        redis.start();
+        writer.introduce();
+        for (int entry = 0; entry < 64; entry++) {
+            writer.appendBytes(new byte[32 << 10]);
+        }
+        writer.announce(1, 2);
+        try (var router = TestRouter.small(redis, TOKEN, 1 << 20)) {
+            await("followed by the log", () -> router.equals(fake));
         }
     }
 

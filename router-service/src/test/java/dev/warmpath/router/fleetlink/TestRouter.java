@@ -25,7 +25,7 @@ import tools.jackson.databind.json.JsonMapper;
 final class TestRouter implements AutoCloseable {
 
     /** As operators are told to confine a router, a line of redis.conf; {@code index} needs {@code +xrange} as well. */
-    static final String USER = "user router on >hush ~warmpath:* +@connection +get +hgetall +xread +xrevrange";
+    static final String USER = "user router on >hush ~warmpath:* +@connection +get +strlen +hgetall +hlen +xread +xrevrange";
 
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final PrefixIndex index = new PrefixIndex();
@@ -55,13 +55,24 @@ final class TestRouter implements AutoCloseable {
                 redis, token, RedisLayout.DEFAULT_STREAM_COUNT, Duration.ofSeconds(1), /* timePasses */ true);
     }
 
+    /** With room for answers of so many bytes. */
+    static TestRouter small(TestRedis redis, FleetToken token, long maxAnswerBytes) {
+        return new TestRouter(redis, token, RedisLayout.DEFAULT_STREAM_COUNT, Duration.ofSeconds(30),
+                /* timePasses */ false, maxAnswerBytes);
+    }
+
     private TestRouter(TestRedis redis, FleetToken token, int streams, Duration timeout, boolean timePasses) {
+        this(redis, token, streams, timeout, timePasses, 128 << 20);
+    }
+
+    private TestRouter(TestRedis redis, FleetToken token, int streams, Duration timeout, boolean timePasses,
+            long maxAnswerBytes) {
         this.timePasses = timePasses;
         var metrics = new RouterMetrics(meters);
         var events = new EventLog(/* awaited */ true, streams, this::logNanos);
         link = RedisLink.forReads(
                 new RedisProperties(uri(redis), false, null, null, null, timeout, timeout, 10_000,
-                        streams));
+                        streams), maxAnswerBytes);
         links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics,
                 () -> linksTime.getAsLong());
         links.readLog(link, token, JsonMapper.builder().build());

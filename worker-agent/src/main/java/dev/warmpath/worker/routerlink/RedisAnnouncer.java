@@ -40,6 +40,8 @@ public final class RedisAnnouncer implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(RedisAnnouncer.class);
     private static final Duration TURN = Duration.ofSeconds(1);
     private static final Duration BETWEEN_CLEANINGS = Duration.ofSeconds(60);
+    /** Of one that takes long. */
+    private static final Duration BETWEEN_PARTS = Duration.ofSeconds(2);
     private static final Duration LOOK_FOR_REDIS = Duration.ofMillis(50);
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(100);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
@@ -68,7 +70,7 @@ public final class RedisAnnouncer implements AutoCloseable {
         this.publisher = publisher;
         this.blockCount = registration.blockCount();
         this.lease = new WorkerLease(redis, registration.workerId(), registration.epoch(),
-                token.seal(json.writeValueAsString(registration)));
+                token.seal(json.writeValueAsString(registration)), System::nanoTime);
     }
 
     /**
@@ -113,7 +115,7 @@ public final class RedisAnnouncer implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (RedisException | CancellationException e) {
-            log.info("what this worker has in Redis stays until it expires: {}", e.getMessage());
+            log.info("what this worker has in Redis stays until it expires: {}", redis.messageOf(e));
         }
     }
 
@@ -176,7 +178,7 @@ public final class RedisAnnouncer implements AutoCloseable {
                     }
                     if (now - nextCleaning >= 0) {
                         boolean more = lease.strikeOutTheDead();
-                        nextCleaning = more ? nextTurn : now + BETWEEN_CLEANINGS.toNanos();
+                        nextCleaning = now + (more ? BETWEEN_PARTS : BETWEEN_CLEANINGS).toNanos();
                     }
                     well();
                 }
@@ -215,7 +217,7 @@ public final class RedisAnnouncer implements AutoCloseable {
             return Duration.ZERO;
         }
         restarts++;
-        trouble("cannot write to Redis at " + redis.describe() + ", trying again: " + e.getMessage());
+        trouble("cannot write to Redis at " + redis.describe() + ", trying again: " + redis.messageOf(e));
         return backoff.next();
     }
 

@@ -67,6 +67,7 @@ final class RouterGreeter implements Runnable {
             if (refusal == null) {
                 if (!forgotten) {
                     registered();
+                    backoff.reset();
                 }
                 refusal = stayInTouch();
             }

@@ -5,10 +5,14 @@ import dev.warmpath.redislink.RedisLink;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.cluster.api.sync.RedisClusterCommands;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * This worker's name in Redis: the lease that says it lives, and its line in the table of ids. Two processes may claim
@@ -19,18 +23,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class WorkerLease {
 
+    private static final Logger log = LoggerFactory.getLogger(WorkerLease.class);
+
     /** After so many, who lost the id to this worker has seen it, and overwrites its checkpoint no more. */
     private static final int TURNS_OF_OVERLAP = 3;
-    /** Two commands each, one after the other: a fifth of a second at a millisecond each. */
-    private static final int MOST_AT_ONCE = 100;
+    /** Of striking out; two commands each, one after the other, and as long again for the last one. */
+    private static final Duration LONGEST_CLEANING = Duration.ofMillis(200);
 
     private final RedisLink redis;
     private final String workerId;
     private final long epoch;
     private final byte[] sealedRegistration;
+    private final LongSupplier nanoTime;
     private int turnsOfOverlap;
+    private boolean tooLong;
 
-    WorkerLease(RedisLink redis, String workerId, long epoch, String sealedRegistration) {
+    /** @param nanoTime monotonic, in nanoseconds */
+    WorkerLease(RedisLink redis, String workerId, long epoch, String sealedRegistration, LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
         this.redis = redis;
         this.workerId = workerId;
         this.epoch = epoch;
@@ -84,7 +94,10 @@ final class WorkerLease {
      * @return true if there are more than there is time for: this worker's own lease must not end meanwhile
      */
     boolean strikeOutTheDead() {
-        int struck = 0;
+        long deadline = nanoTime.getAsLong() + LONGEST_CLEANING.toNanos();
+        if (isTooLong(redis.commands().hlen(RedisLayout.WORKERS))) {
+            return false;
+        }
         var all = new TreeMap<>(redis.commands().hgetall(RedisLayout.WORKERS));
         var behind = new LinkedHashMap<>(all.tailMap(workerId, false));
         behind.putAll(all.headMap(workerId, false));
@@ -93,12 +106,24 @@ final class WorkerLease {
             if (itsEpoch != null && isAlive(listed.getKey(), itsEpoch)) {
                 return false;
             }
-            if (struck++ == MOST_AT_ONCE) {
+            if (nanoTime.getAsLong() - deadline > 0) {
                 return true;
             }
             redis.commands().hdel(RedisLayout.WORKERS, listed.getKey());
         }
         return false;
+    }
+
+    /** Then whoever reads it all has too much to do, and no worker has written it. */
+    private boolean isTooLong(long listed) {
+        boolean was = tooLong;
+        tooLong = listed > RedisLayout.MOST_LISTED;
+        if (tooLong && !was) {
+            log.warn("{} in Redis has {} lines, and none of the dead is struck out as long as there are more than {}: look "
+                    + "who else writes there and delete the key, workers write their own lines again within a second",
+                    RedisLayout.WORKERS, listed, RedisLayout.MOST_LISTED);
+        }
+        return tooLong;
     }
 
     private @Nullable Long listedEpoch() {

@@ -33,6 +33,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -378,13 +381,14 @@ class RedisAnnouncerTest {
         redis.commands().set("warmpath:lease:e:1", bytes("sealed"));
         try (RedisLink link = RedisLink.open(RedisProperties.of(redis.uri()))) {
             await("connected", link::isConnected);
-            new WorkerLease(link, "a", 1, "sealed").strikeOutTheDead();
+            new WorkerLease(link, "a", 1, "sealed", () -> 0).strikeOutTheDead();
             assertThat(redis.commands().hkeys("warmpath:workers")).containsExactlyInAnyOrder("a", "e", "f");
-            new WorkerLease(link, "e", 1, "sealed").strikeOutTheDead();
+            new WorkerLease(link, "e", 1, "sealed", () -> 0).strikeOutTheDead();
             assertThat(redis.commands().hkeys("warmpath:workers")).containsExactlyInAnyOrder("a", "e");
         }
     }
 
+    /** Two milliseconds for each: a hundred in a fifth of a second. */
     @Test
     void however_many_have_died_a_worker_goes_on_with_its_own_work_between_them() {
         redis.start();
@@ -394,7 +398,8 @@ class RedisAnnouncerTest {
         }
         try (RedisLink link = RedisLink.open(RedisProperties.of(redis.uri()))) {
             await("connected", link::isConnected);
-            var lease = new WorkerLease(link, "a", 1, "sealed");
+            var millis = new AtomicLong();
+            var lease = new WorkerLease(link, "a", 1, "sealed", () -> millis.getAndAdd(2) * 1_000_000);
             assertThat(lease.strikeOutTheDead()).isTrue();
             assertThat(redis.commands().hlen("warmpath:workers")).isEqualTo(51);
             assertThat(lease.strikeOutTheDead()).isFalse();
@@ -409,9 +414,25 @@ class RedisAnnouncerTest {
     }
 
     @Test
+    void a_table_that_no_fleet_can_have_is_left_to_the_operator(CapturedOutput log) {
+        redis.start();
+        for (int i = 0; i < 66; i++) {
+            int first = 1_000 * i;
+            redis.commands().hset("warmpath:workers", IntStream.range(first, first + 1_000).boxed()
+                    .collect(Collectors.toMap(number -> "dead-" + number, _ -> bytes("1"))));
+        }
+        Worker w = worker("w", 7).startAndWait();
+        await("told", () -> log.getOut().contains("warmpath:workers in Redis has 66001 lines, and none of the dead is "
+                + "struck out as long as there are more than 65536"));
+        assertThat(w.announcer.status().restarts()).isZero();
+        redis.commands().del("warmpath:workers");
+        await("listed again", () -> redis.commands().hkeys("warmpath:workers").equals(List.of("w")));
+    }
+
+    @Test
     void any_id_that_a_worker_may_have_will_do_and_the_documented_permissions_suffice() {
         redis = TestRedis.absent("user w on >hush ~warmpath:* +@connection +set +del +exists +pexpire +hget +hset "
-                + "+hdel +hgetall +xadd +xlen +xrange +xrevrange");
+                + "+hdel +hgetall +hlen +xadd +xlen +xrange +xrevrange");
         redis.start();
         var properties = new RedisProperties(redis.uri(), false, "w", "hush", null, PATIENT, PATIENT, 100, 8);
         String id = "{a}:b*?[c]:\"8'\\%$~";
