@@ -13,6 +13,7 @@ import dev.warmpath.worker.engine.EngineLoop;
 import dev.warmpath.worker.engine.EngineSnapshot;
 import dev.warmpath.worker.engine.RequestIntake;
 import dev.warmpath.worker.engine.StepHangsException;
+import dev.warmpath.worker.generate.Outbox;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.metrics.CacheDescription;
@@ -40,6 +41,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.boot.http.codec.CodecCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
@@ -82,6 +84,13 @@ class WorkerConfiguration {
     @Bean
     ModelConfig modelConfig(ModelProperties model) throws IOException {
         return ModelConfig.read(model.directory().resolve("config.json"));
+    }
+
+    /** A token id of a prompt takes ten digits and what parts it from the next; the rest is names and stop tokens. */
+    @Bean
+    CodecCustomizer longestBody(ModelConfig model) {
+        long bytes = 65_536 + 12L * model.contextLength();
+        return codecs -> codecs.defaultCodecs().maxInMemorySize((int) Math.min(bytes, Integer.MAX_VALUE));
     }
 
     @Bean
@@ -157,13 +166,14 @@ class WorkerConfiguration {
 
     @Bean
     Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerSettings settings,
-            ComputeProperties compute, ModelRunner runner, KvEventPublisher publisher) throws IOException {
+            ComputeProperties compute, ModelRunner runner, KvEventPublisher publisher, Outbox outbox)
+            throws IOException {
         ModelConfig config = runner.config();
         var cache = new KvCacheManager(plan.cache());
         var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), plan.cache(),
                 settings.mostTokensInFlight());
         var scheduler = new Scheduler(settings, limits, cache);
-        var loop = new EngineLoop(scheduler, cache, runner, publisher::publish, System::nanoTime);
+        var loop = new EngineLoop(scheduler, cache, runner, publisher::publish, outbox::send, System::nanoTime);
         var intake = new RequestIntake(
                 publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
         return new Engine(loop, intake, System::nanoTime, compute.longestStep(), WorkerConfiguration::engineBroke)

@@ -119,7 +119,7 @@ public final class CachingOverhead {
             var limits = new RequestLimits(
                     config.vocabularySize(), config.contextLength(), settings, scheduling.mostTokensInFlight());
             var scheduler = new Scheduler(scheduling, limits, cache);
-            var loop = new EngineLoop(scheduler, cache, runner, changes -> { }, System::nanoTime);
+            var loop = new EngineLoop(scheduler, cache, runner, changes -> { }, () -> { }, System::nanoTime);
             var intake = new RequestIntake(0, HashSettings.ofBlockSize(BLOCK_SIZE), limits, new int[0],
                     scheduling.policy());
             engine = new Engine(loop, intake, System::nanoTime, Duration.ofHours(1), Throwable::printStackTrace).start();

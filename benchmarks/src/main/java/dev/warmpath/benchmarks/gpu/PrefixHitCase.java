@@ -120,7 +120,7 @@ final class PrefixHitCase implements GpuCase {
             var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), cacheSettings,
                     scheduling.mostTokensInFlight());
             var loop = new EngineLoop(new Scheduler(scheduling, limits, cache), cache, runner, changes -> { },
-                    System::nanoTime);
+                    () -> { }, System::nanoTime);
             var intake = new RequestIntake(0, HashSettings.ofBlockSize(AttentionWorld.BLOCK_TOKENS), limits,
                     new int[0], scheduling.policy());
             engine = new Engine(loop, intake, System::nanoTime, Duration.ofHours(1), Throwable::printStackTrace).start();

@@ -117,6 +117,11 @@ public final class Engine implements AutoCloseable {
         return done;
     }
 
+    /** As many can be alive at a time, running, prefilling or queued; who comes then is refused. */
+    public int mostGenerations() {
+        return loop.mostGenerations();
+    }
+
     /** The state after the last turn. */
     public EngineSnapshot snapshot() {
         return loop.snapshot();

@@ -48,6 +48,7 @@ public final class EngineLoop {
     private final BatchComputation computation;
     private final CommandQueue commands;
     private final BlockChangeListener announcements;
+    private final Runnable told;
     private final LongSupplier nanoClock;
     private final Map<Sequence, Generation> generations = new HashMap<>();
     private final Consumer<Command> apply = this::apply;
@@ -67,11 +68,12 @@ public final class EngineLoop {
      * Takes the bounds from the scheduler's settings.
      *
      * @param announcements hears after each step what the cache holds now
+     * @param told          called when listeners have heard all that a step has brought, and once more after each turn
      * @param nanoClock     monotonic, in nanoseconds
      * @throws IllegalArgumentException if the cache has other groups than the model runner computes
      */
     public EngineLoop(Scheduler scheduler, KvCacheManager cache, ModelRunner runner,
-            BlockChangeListener announcements, LongSupplier nanoClock) {
+            BlockChangeListener announcements, Runnable told, LongSupplier nanoClock) {
         requireFullAttention(cache.settings().groups());
         this.scheduler = scheduler;
         this.cache = cache;
@@ -79,6 +81,7 @@ public final class EngineLoop {
                 runner, scheduler.settings().maxSequences(), sequence -> generation(sequence).sampling());
         this.commands = new CommandQueue(scheduler.settings().maxAlive());
         this.announcements = announcements;
+        this.told = told;
         this.nanoClock = nanoClock;
         this.snapshot = takeSnapshot();
     }
@@ -92,6 +95,10 @@ public final class EngineLoop {
 
     CommandQueue commands() {
         return commands;
+    }
+
+    int mostGenerations() {
+        return scheduler.settings().maxAlive();
     }
 
     /** The state after the last turn, and the age of the step that is running now; for any thread. */
@@ -123,6 +130,7 @@ public final class EngineLoop {
         } else {
             drawn = compute(batch);
         }
+        told.run();
         snapshot = takeSnapshot();
         return drawn;
     }
@@ -139,6 +147,7 @@ public final class EngineLoop {
             }
         }, Integer.MAX_VALUE);
         generations.values().forEach(generation -> say(generation, listener -> listener.onFailed(reason, message)));
+        told.run();
         generations.clear();
     }
 
@@ -215,6 +224,7 @@ public final class EngineLoop {
                 publish(batch);
             }
             tell(batch, step);
+            told.run();
             drawn += batch.sampleCount(step);
         }
         return drawn;

@@ -72,9 +72,10 @@ public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits
         return new SamplingParameters(sampling.temperature(), sampling.topK(), sampling.topP(), seed);
     }
 
+    /** Half of the clock's range ahead counts as later, the other half as past. */
     private static long deadline(GenerateRequest request, long nowNanos) {
         return request.timeoutMillis() == 0
                 ? Sequence.NO_DEADLINE
-                : nowNanos + TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
+                : nowNanos + Math.min(TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis()), Long.MAX_VALUE / 2);
     }
 }

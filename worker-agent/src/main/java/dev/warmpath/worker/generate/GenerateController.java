@@ -1,13 +1,16 @@
 package dev.warmpath.worker.generate;
 
 import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.Generation;
+import dev.warmpath.worker.engine.RefusedException;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.DeleteMapping;
@@ -17,8 +20,10 @@ import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
+import tools.jackson.databind.ObjectReader;
 import tools.jackson.databind.ObjectWriter;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -29,38 +34,50 @@ import tools.jackson.databind.json.JsonMapper;
 @RestController
 final class GenerateController {
 
-    /** Encoding a few integers a token is little work; what counts is that the engine's thread does none of it. */
-    private static final int SENDING_THREADS = 2;
+    /** Decoding a prompt and hashing it takes some ten milliseconds a million tokens; no event loop waits for that. */
+    private static final int INTAKE_THREADS = 2;
+    private static final int INTAKE_IDLE_SECONDS = 60;
 
     private final Engine engine;
     private final OpenStreams streams;
+    private final Outbox outbox;
+    private final ObjectReader requests;
     private final ObjectWriter json;
+    private final Scheduler intake;
     /** Those that are alive and have a name: as many as the engine takes, at most. */
     private final Map<String, Generation> named = new ConcurrentHashMap<>();
-    private final Scheduler sending = Schedulers.newParallel("generate", SENDING_THREADS, true);
 
-    GenerateController(Engine engine, OpenStreams streams, JsonMapper json) {
+    GenerateController(Engine engine, OpenStreams streams, Outbox outbox, JsonMapper json) {
         this.engine = engine;
         this.streams = streams;
+        this.outbox = outbox;
+        this.requests = json.readerFor(GenerateRequest.class);
         this.json = json.writerFor(GenerateEvent.class);
+        this.intake = Schedulers.newBoundedElastic(
+                INTAKE_THREADS, engine.mostGenerations(), "intake", INTAKE_IDLE_SECONDS, /* daemon */ true);
     }
 
     /** Lines and not events, for Spring would flush those by groups: {@code docs/decisions/0005}. */
     @PostMapping(path = Protocol.GENERATE_PATH,
             consumes = MediaType.APPLICATION_JSON_VALUE, produces = MediaType.APPLICATION_NDJSON_VALUE)
-    Flux<byte[]> generate(@RequestBody GenerateRequest request, ServerWebExchange exchange) {
-        return Flux.defer(() -> {
-            streams.enter(exchange);
-            var stream = new TokenStream(sending.createWorker(), request.logprobs());
-            Generation generation = engine.submit(request, stream);
-            Flux<byte[]> lines = stream.events(() -> engine.cancel(generation)).map(this::line);
-            String handle = request.handle();
-            if (handle == null) {
-                return lines;
-            }
-            named.put(handle, generation);
-            return lines.doFinally(_ -> named.remove(handle, generation));
-        });
+    Flux<byte[]> generate(@RequestBody Mono<byte[]> body, ServerWebExchange exchange) {
+        return body.doOnNext(_ -> streams.enter(exchange))
+                .publishOn(intake)
+                .onErrorMap(RejectedExecutionException.class, _ -> new RefusedException(FailureReason.QUEUE_FULL,
+                        "more requests than this worker takes at all wait to be decoded"))
+                .flatMapMany(text -> begin(requests.readValue(text)));
+    }
+
+    private Flux<byte[]> begin(GenerateRequest request) {
+        var stream = new TokenStream(outbox.lane(), request.logprobs());
+        Generation generation = engine.submit(request, stream);
+        Flux<byte[]> lines = stream.events(() -> engine.cancel(generation)).map(this::line);
+        String handle = request.handle();
+        if (handle == null) {
+            return lines;
+        }
+        named.put(handle, generation);
+        return lines.doFinally(_ -> named.remove(handle, generation));
     }
 
     private byte[] line(GenerateEvent event) {

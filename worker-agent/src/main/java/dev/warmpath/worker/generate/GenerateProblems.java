@@ -2,11 +2,14 @@ package dev.warmpath.worker.generate;
 
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.worker.engine.RefusedException;
+import org.springframework.core.NestedExceptionUtils;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ProblemDetail;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.RestControllerAdvice;
+import org.springframework.web.server.ContentTooLargeException;
 import org.springframework.web.server.ServerWebInputException;
+import tools.jackson.core.JacksonException;
 
 /** Refusals of {@code /v1/generate} as RFC 9457 problems with the protocol's reason. */
 @RestControllerAdvice(assignableTypes = GenerateController.class)
@@ -19,10 +22,23 @@ final class GenerateProblems {
 
     /** The body is no request: the deepest cause names the field and the value. */
     @ExceptionHandler
-    ProblemDetail unreadable(ServerWebInputException unreadable) {
-        Throwable cause = unreadable.getMostSpecificCause();
+    ProblemDetail unreadable(JacksonException unreadable) {
+        Throwable cause = NestedExceptionUtils.getMostSpecificCause(unreadable);
         String message = cause.getMessage() == null ? "the body is no generate request" : cause.getMessage();
         return problem(HttpStatus.BAD_REQUEST, FailureReason.INVALID_REQUEST, message);
+    }
+
+    /** There is none. */
+    @ExceptionHandler
+    ProblemDetail missing(ServerWebInputException missing) {
+        return problem(HttpStatus.BAD_REQUEST, FailureReason.INVALID_REQUEST, "the body is no generate request");
+    }
+
+    /** Longer than any prompt of the model. */
+    @ExceptionHandler
+    ProblemDetail tooLong(ContentTooLargeException tooLong) {
+        Throwable cause = NestedExceptionUtils.getMostSpecificCause(tooLong);
+        return problem(HttpStatus.CONTENT_TOO_LARGE, FailureReason.INVALID_REQUEST, cause.getMessage());
     }
 
     private static HttpStatus statusOf(FailureReason reason) {

@@ -6,11 +6,9 @@ import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.worker.engine.GenerationListener;
 import java.util.Arrays;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.FluxSink;
-import reactor.core.scheduler.Scheduler;
 
 /**
  * Carries one generation's tokens from the engine's thread to the network.
@@ -22,7 +20,7 @@ import reactor.core.scheduler.Scheduler;
  */
 final class TokenStream implements GenerationListener {
 
-    private final Scheduler.Worker worker;
+    private final Outbox.Lane lane;
     private final boolean logprobsWanted;
     private volatile @Nullable FluxSink<GenerateEvent> sink;
 
@@ -31,11 +29,10 @@ final class TokenStream implements GenerationListener {
     private float[] logprobs = new float[8];
     private int pendingCount;
     private @Nullable GenerateEvent end;
-    private boolean drainScheduled;
 
-    /** @param worker runs this stream's sending, one task at a time; disposed with the stream */
-    TokenStream(Scheduler.Worker worker, boolean logprobsWanted) {
-        this.worker = worker;
+    /** @param lane writes this stream, one task at a time */
+    TokenStream(Outbox.Lane lane, boolean logprobsWanted) {
+        this.lane = lane;
         this.logprobsWanted = logprobsWanted;
     }
 
@@ -44,8 +41,7 @@ final class TokenStream implements GenerationListener {
         return Flux.<GenerateEvent>create(subscriber -> {
             sink = subscriber;
             subscriber.onCancel(cancel::run);
-            subscriber.onDispose(worker);
-            subscriber.onRequest(count -> scheduleDrain());
+            subscriber.onRequest(_ -> lane.write(this));
         }, FluxSink.OverflowStrategy.ERROR);
     }
 
@@ -60,7 +56,7 @@ final class TokenStream implements GenerationListener {
             logprobs[pendingCount] = logprob;
             pendingCount++;
         }
-        scheduleDrain();
+        lane.add(this);
     }
 
     @Override
@@ -77,29 +73,13 @@ final class TokenStream implements GenerationListener {
         synchronized (this) {
             end = last;
         }
-        scheduleDrain();
+        lane.add(this);
     }
 
-    private void scheduleDrain() {
-        synchronized (this) {
-            if (drainScheduled || sink == null || worker.isDisposed()) {
-                return;
-            }
-            drainScheduled = true;
-        }
-        try {
-            worker.schedule(this::drain);
-        } catch (RejectedExecutionException e) {
-            // the reader left between the check and now, and took its worker along: nobody is there to be told
-        }
-    }
-
-    private void drain() {
+    /** On the lane's thread: hands the reader what it has asked for. */
+    void drain() {
         FluxSink<GenerateEvent> reader = sink;
-        synchronized (this) {
-            drainScheduled = false;
-        }
-        while (reader != null && reader.requestedFromDownstream() > 0) {
+        while (reader != null && !reader.isCancelled() && reader.requestedFromDownstream() > 0) {
             GenerateEvent event = take();
             if (event == null) {
                 return;

@@ -81,7 +81,7 @@ final class Crowd implements AutoCloseable {
         var limits = new RequestLimits(config.vocabularySize(), config.contextLength(), cacheSettings,
                 settings.mostTokensInFlight());
         scheduler = new Scheduler(settings, limits, cache);
-        loop = new EngineLoop(scheduler, cache, runner, _ -> { }, () -> turn * TURN_NANOS);
+        loop = new EngineLoop(scheduler, cache, runner, _ -> { }, () -> { }, () -> turn * TURN_NANOS);
         mix.asks().forEach(this::prepare);
     }
 

@@ -91,7 +91,7 @@ final class EngineRig implements AutoCloseable {
                     model.vocabularySize(), model.contextLength(), cacheSettings, settings.mostTokensInFlight());
             scheduler = new Scheduler(settings, limits, cache);
             loop = new EngineLoop(
-                    scheduler, cache, runner, changes -> changes.forEach(this::apply), () -> nowNanos);
+                    scheduler, cache, runner, changes -> changes.forEach(this::apply), () -> { }, () -> nowNanos);
             intake = new RequestIntake(EPOCH, HashSettings.ofBlockSize(cacheSettings.blockSize()), limits,
                     EosTokens.read(modelDirectory), settings.policy());
             engine = new Engine(loop, intake, () -> nowNanos, Duration.ofHours(1), death -> { });

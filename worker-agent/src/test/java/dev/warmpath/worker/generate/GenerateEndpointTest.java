@@ -123,6 +123,9 @@ class GenerateEndpointTest {
     @Test
     void refusals_are_problems_with_the_protocols_reason() {
         assertProblem(post("{\"requestId\":\"r\""), 400, "invalid_request", "");
+        assertProblem(post(""), 400, "invalid_request", "the body is no generate request");
+        assertProblem(post("{\"requestId\":\"r\",\"promptTokens\":[" + "1,".repeat(60_000) + "1]}"),
+                413, "invalid_request", "90112");                  // 64 KiB and 12 bytes for each of 2,048 tokens
         assertProblem(post(JSON.writeValueAsString(GenerateRequest.of("r", new int[] {9_999},
                 SamplingParameters.GREEDY, StopConditions.maxTokens(1)))),
                 400, "invalid_request", "token id 9999 at position 0 is outside the vocabulary of 2048");

@@ -18,7 +18,8 @@ class TokenStreamTest {
 
     private static final Usage USAGE = new Usage(10, 0, 5);
     private final AtomicInteger cancels = new AtomicInteger();
-    private final TokenStream stream = new TokenStream(Schedulers.single().createWorker(), /* logprobs */ false);
+    private final Outbox outbox = new Outbox();
+    private final TokenStream stream = new TokenStream(outbox.lane(), /* logprobs */ false);
 
     @Test
     void a_reader_that_asks_seldom_gets_fewer_and_longer_events_and_loses_nothing() {
@@ -29,6 +30,7 @@ class TokenStreamTest {
                         stream.onToken(token, 0f);
                     }
                     stream.onFinished(FinishReason.LENGTH, USAGE);
+                    outbox.send();
                 })
                 .expectNoEvent(Duration.ofMillis(50))
                 .thenRequest(1)
@@ -43,6 +45,7 @@ class TokenStreamTest {
     void news_from_before_the_subscription_is_kept() {
         stream.onToken(7, -0.5f);
         stream.onFinished(FinishReason.STOP, USAGE);
+        outbox.send();
 
         StepVerifier.create(stream.events(cancels::incrementAndGet))
                 .assertNext(event -> assertThat(((Tokens) event).logprobs()).isNull())
@@ -53,11 +56,15 @@ class TokenStreamTest {
     @Test
     void a_reader_that_leaves_cancels_once() {
         StepVerifier.create(stream.events(cancels::incrementAndGet))
-                .then(() -> stream.onToken(7, 0f))
+                .then(() -> {
+                    stream.onToken(7, 0f);
+                    outbox.send();
+                })
                 .expectNextCount(1)
                 .thenCancel()
                 .verify();
         stream.onToken(8, 0f);
+        outbox.send();
 
         assertThat(cancels).hasValue(1);
     }
@@ -65,22 +72,24 @@ class TokenStreamTest {
     @Test
     void news_that_meet_a_leaving_reader_never_break_the_engines_thread() {
         for (int i = 0; i < 20_000; i++) {
-            var worker = Schedulers.parallel().createWorker();
-            var leaving = new TokenStream(worker, false);
+            var leaving = new TokenStream(outbox.lane(), false);
             var subscription = leaving.events(() -> { }).subscribe();
             Schedulers.parallel().schedule(subscription::dispose);
             for (int token = 0; token < 5; token++) {
                 leaving.onToken(token, 0f);
+                outbox.send();
             }
             leaving.onFinished(FinishReason.LENGTH, USAGE);
+            outbox.send();
         }
     }
 
     @Test
     void log_probabilities_travel_with_their_tokens() {
-        var with = new TokenStream(Schedulers.single().createWorker(), /* logprobs */ true);
+        var with = new TokenStream(outbox.lane(), /* logprobs */ true);
         with.onToken(1, -0.25f);
         with.onToken(2, -0.5f);
+        outbox.send();
 
         StepVerifier.create(with.events(cancels::incrementAndGet).next())
                 .assertNext(event -> assertThat(((Tokens) event).logprobs()).containsExactly(-0.25f, -0.5f))
