@@ -9,12 +9,13 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The model that this worker brings.
  *
- * @param directory in Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors
- * @param name      what clients write as {@code model}; by default the directory's name
+ * @param directory   in Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors
+ * @param name        what clients write as {@code model}; by default the directory's name
+ * @param digestCache the file that keeps digests of weights from start to start; none: they are read at every start
  */
 @Validated
 @ConfigurationProperties("warmpath.model")
-public record ModelProperties(@NotNull Path directory, @Nullable String name) {
+public record ModelProperties(@NotNull Path directory, @Nullable String name, @Nullable Path digestCache) {
 
     public String servedName() {
         return name != null && !name.isBlank() ? name : directory.toAbsolutePath().normalize().getFileName().toString();

@@ -160,8 +160,8 @@ class WorkerConfiguration {
     @Bean
     ModelFiles modelFiles(ModelProperties model, KvProperties kv, ModelRunner runner) throws IOException {
         ModelConfig config = runner.config();
-        return ModelFiles.read(model.directory(), model.servedName(), kv.hashSettings(), config.contextLength(),
-                config.vocabularySize());
+        return ModelFiles.read(model.directory(), model.digestCache(), model.servedName(), kv.hashSettings(),
+                config.contextLength(), config.vocabularySize());
     }
 
     @Bean

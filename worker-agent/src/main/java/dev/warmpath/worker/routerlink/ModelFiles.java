@@ -5,12 +5,10 @@ import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A model directory in the Hugging Face layout as the fleet knows it: the digests that make its revision, and the few
- * files that routers may fetch by digest. Reads every byte once, weights included, when it is made.
+ * files that routers may fetch by digest. Reads every byte once when it is made, of weights only where no digest is kept.
  */
 public final class ModelFiles {
 
@@ -29,15 +27,14 @@ public final class ModelFiles {
     private static final String TOKENIZER_CONFIG = "tokenizer_config.json";
     private static final String GENERATION_CONFIG = "generation_config.json";
     private static final String WEIGHTS_SUFFIX = ".safetensors";
-    private static final int BUFFER_BYTES = 1 << 20;
 
     private final ModelDescription description;
     private final Map<String, Path> pathByDigest = new TreeMap<>();
 
-    private ModelFiles(Path directory, String name, HashSettings hash, int contextLength, int vocabularySize)
-            throws IOException {
+    private ModelFiles(Path directory, KeptDigests kept, String name, HashSettings hash, int contextLength,
+            int vocabularySize) throws IOException {
         List<Path> weights = weightFiles(directory);
-        var parts = new RevisionParts(digestOfAll(weights), listed(directory.resolve(CONFIG)),
+        var parts = new RevisionParts(digestOfAll(weights, kept), listed(directory.resolve(CONFIG)),
                 listed(directory.resolve(TOKENIZER)), listed(directory.resolve(TOKENIZER_CONFIG)),
                 listed(directory.resolve(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize());
         description = new ModelDescription(name, parts.revision(), parts, lastModifiedSeconds(weights), contextLength,
@@ -47,14 +44,15 @@ public final class ModelFiles {
     /**
      * Reads a model directory.
      *
+     * @param digests        where digests of weights are kept from start to start; null: nowhere
      * @param name           what clients write as {@code model}
      * @param contextLength  most tokens of prompt and answer together
      * @param vocabularySize token ids run from 0 to this less one
      * @throws IOException if a file cannot be read, or there is no {@code *.safetensors} among them
      */
-    public static ModelFiles read(
-            Path directory, String name, HashSettings hash, int contextLength, int vocabularySize) throws IOException {
-        return new ModelFiles(directory, name, hash, contextLength, vocabularySize);
+    public static ModelFiles read(Path directory, @Nullable Path digests, String name, HashSettings hash,
+            int contextLength, int vocabularySize) throws IOException {
+        return new ModelFiles(directory, new KeptDigests(digests), name, hash, contextLength, vocabularySize);
     }
 
     /**
@@ -75,7 +73,7 @@ public final class ModelFiles {
         if (!Files.exists(file)) {
             return "";
         }
-        String digest = digest(file);
+        String digest = KeptDigests.digest(file);
         if (Files.size(file) > Protocol.MAX_FILE_BYTES) {
             throw new IOException(file + " has " + Files.size(file) + " bytes, routers take "
                     + Protocol.MAX_FILE_BYTES);
@@ -95,13 +93,13 @@ public final class ModelFiles {
     }
 
     /** One file: its digest. Several: the digest of their digests, in order of their names. */
-    private static String digestOfAll(List<Path> files) throws IOException {
+    private static String digestOfAll(List<Path> files, KeptDigests kept) throws IOException {
         if (files.size() == 1) {
-            return digest(files.getFirst());
+            return kept.of(files.getFirst());
         }
-        MessageDigest all = sha256();
+        MessageDigest all = KeptDigests.sha256();
         for (Path file : files) {
-            all.update(digest(file).getBytes(StandardCharsets.US_ASCII));
+            all.update(kept.of(file).getBytes(StandardCharsets.US_ASCII));
         }
         return HexFormat.of().formatHex(all.digest());
     }
@@ -112,24 +110,5 @@ public final class ModelFiles {
             latest = Math.max(latest, Files.getLastModifiedTime(file).toInstant().getEpochSecond());
         }
         return latest;
-    }
-
-    private static String digest(Path file) throws IOException {
-        MessageDigest sha256 = sha256();
-        byte[] buffer = new byte[BUFFER_BYTES];
-        try (InputStream in = Files.newInputStream(file)) {
-            for (int length = in.read(buffer); length >= 0; length = in.read(buffer)) {
-                sha256.update(buffer, 0, length);
-            }
-        }
-        return HexFormat.of().formatHex(sha256.digest());
-    }
-
-    private static MessageDigest sha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
-        }
     }
 }

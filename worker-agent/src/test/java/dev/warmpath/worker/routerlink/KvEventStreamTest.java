@@ -47,7 +47,7 @@ class KvEventStreamTest {
     void open() throws IOException {
         Files.writeString(directory.resolve("model.safetensors"), "weights");
         Files.writeString(directory.resolve("tokenizer.json"), "{\"a\":1}");
-        files = ModelFiles.read(directory, "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
+        files = ModelFiles.read(directory, null, "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
         var routes = stream.routes().and(new ModelFileServing(files).routes());
         server = HttpServer.create().host("127.0.0.1").port(0)
                 .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes,

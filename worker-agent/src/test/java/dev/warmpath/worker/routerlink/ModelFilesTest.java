@@ -10,6 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -20,6 +22,7 @@ class ModelFilesTest {
     private static final String SHA256_OF_ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
     @TempDir Path directory;
+    private @Nullable Path digests;
 
     @BeforeEach
     void a_model_of_three_files() throws IOException {
@@ -69,7 +72,65 @@ class ModelFilesTest {
                 .hasMessage(directory + " has no *.safetensors file");
     }
 
+    /** A second reading would tell the difference; that size and time are the same is all there is to go by. */
+    @Test
+    void a_kept_digest_counts_until_size_or_time_differ() throws IOException {
+        digests = directory.resolve("not/yet/there/digests");
+        Path weights = directory.resolve("model.safetensors");
+        describe(16);
+        Files.writeString(weights, "abd");
+
+        Files.setLastModifiedTime(weights, FileTime.from(Instant.ofEpochSecond(1_700)));
+        assertThat(describe(16).parts().weights()).isEqualTo(SHA256_OF_ABC);
+        Files.setLastModifiedTime(weights, FileTime.from(Instant.ofEpochSecond(1_701)));
+        String later = describe(16).parts().weights();
+        assertThat(later).isNotEqualTo(SHA256_OF_ABC);
+        Files.writeString(weights, "abcd");
+        Files.setLastModifiedTime(weights, FileTime.from(Instant.ofEpochSecond(1_701)));
+        assertThat(describe(16).parts().weights()).isNotEqualTo(later);
+        assertThat(digests).content().hasLineCount(1);
+    }
+
+    /** On a file system whose clock ticks in seconds, what is written next may look the same. */
+    @Test
+    void the_digest_of_a_file_that_was_changed_just_now_is_not_kept() throws IOException {
+        digests = directory.resolve("digests");
+        Files.setLastModifiedTime(directory.resolve("model.safetensors"), FileTime.from(Instant.now().plusSeconds(60)));
+        describe(16);
+
+        assertThat(digests).doesNotExist();
+    }
+
+    @Test
+    void what_is_no_file_of_digests_is_not_believed_and_written_anew() throws IOException {
+        digests = Files.writeString(directory.resolve("digests"), "e".repeat(64) + "\tmany\t1970-01-01T00:28:20Z\t"
+                + directory.toRealPath().resolve("model.safetensors") + "\n");
+        assertThat(describe(16).parts().weights()).isEqualTo(SHA256_OF_ABC);
+        assertThat(digests).content().isEqualTo(SHA256_OF_ABC + "\t3\t1970-01-01T00:28:20Z\t"
+                + directory.toRealPath().resolve("model.safetensors") + "\n");
+
+        Files.write(digests, new byte[] {(byte) 0xff, 0, (byte) 0xfe});
+        assertThat(describe(16).parts().weights()).isEqualTo(SHA256_OF_ABC);
+    }
+
+    @Test
+    void a_thousand_digests_are_kept_and_then_the_oldest_goes() throws IOException {
+        digests = Files.write(directory.resolve("digests"), IntStream.range(0, 1_000)
+                .mapToObj(i -> "e".repeat(64) + "\t3\t1970-01-01T00:28:20Z\t/models/" + i).toList());
+        describe(16);
+
+        assertThat(Files.readAllLines(digests)).hasSize(1_000).noneMatch(line -> line.endsWith("/models/0"))
+                .last().asString().startsWith(SHA256_OF_ABC);
+    }
+
+    @Test
+    void where_nothing_can_be_written_weights_are_read_at_every_start() throws IOException {
+        digests = directory.resolve("config.json/digests");
+
+        assertThat(describe(16).parts().weights()).isEqualTo(SHA256_OF_ABC);
+    }
+
     private ModelDescription describe(int blockSize) throws IOException {
-        return ModelFiles.read(directory, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512).description();
+        return ModelFiles.read(directory, digests, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512).description();
     }
 }
