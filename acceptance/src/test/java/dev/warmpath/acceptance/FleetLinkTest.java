@@ -61,7 +61,7 @@ class FleetLinkTest {
     void what_a_worker_announces_is_what_its_router_matches() throws Exception {
         Files.writeString(directory.resolve("model.safetensors"), "weights");
         Files.writeString(directory.resolve("tokenizer.json"), TOKENIZER);
-        ModelFiles files = ModelFiles.read(directory, "tiny", HashSettings.ofBlockSize(16), 2_048, 3);
+        ModelFiles files = ModelFiles.read(directory, null, "tiny", HashSettings.ofBlockSize(16), 2_048, 3);
         var events = new KvEventPublisher("w", 7);
         var stream = new KvEventStream(events);
         DisposableServer server = worker(stream, files);

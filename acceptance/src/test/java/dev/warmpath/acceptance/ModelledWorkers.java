@@ -86,8 +86,8 @@ final class ModelledWorkers {
             FILES.put(digests[i], content);
         }
         var parts = new RevisionParts("a".repeat(64), digests[0], digests[1], digests[2], digests[3], "sha256_cbor",
-                "0", LocalFleet.BLOCK_SIZE);
-        return new ModelDescription(LocalFleet.MODEL, parts.revision(), parts, 1_000, 2_048, 2_048);
+                "0", LocalFleet.BLOCK_SIZE, 2_048);
+        return new ModelDescription(LocalFleet.MODEL, parts.revision(), parts, 1_000, 2_048);
     }
 
     private static String sha256(byte[] content) {

@@ -70,7 +70,7 @@ public abstract class RunningRouter {
     protected static final int END = 1;
     private static final int BLOCK_SIZE = 4;
     private static final RevisionParts PARTS = new RevisionParts(
-            "", "", "a".repeat(64), "", "", HashSettings.SHA256_CBOR, "0", BLOCK_SIZE);
+            "", "", "a".repeat(64), "", "", HashSettings.SHA256_CBOR, "0", BLOCK_SIZE, CONTEXT_LENGTH);
     protected static final String REVISION = PARTS.revision();
     protected static final ModelTokenizer TOKENIZER = new ModelTokenizer(new ModelFiles(
             resource("byte-level.json"), resource("tokenizer_config.json"), null, null));
@@ -106,12 +106,11 @@ public abstract class RunningRouter {
         workers.add(worker);
         return join(worker, new RevisionParts(weightsDigest, PARTS.config(), PARTS.tokenizer(),
                 PARTS.tokenizerConfig(), PARTS.generationConfig(), PARTS.hashAlgorithm(), PARTS.hashSeed(),
-                PARTS.blockSize()));
+                PARTS.blockSize(), contextLength()));
     }
 
     private FakeWorker join(FakeWorker worker, RevisionParts parts) {
-        var model = new ModelDescription(
-                MODEL, parts.revision(), parts, 1_700_000_000L, contextLength(), VOCABULARY_SIZE);
+        var model = new ModelDescription(MODEL, parts.revision(), parts, 1_700_000_000L, VOCABULARY_SIZE);
         var outcome = fleet.register(new Registration(
                 Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true));
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());

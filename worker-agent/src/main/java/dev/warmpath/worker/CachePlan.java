@@ -166,11 +166,13 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
         int context = cache.maxLength();
         long needed = (long) cache.mostBlocks(context, tokensInFlight) + NULL_BLOCKS;
         if (cache.blockCount() < needed) {
+            int fits = longestFitting(cache, tokensInFlight);
             throw new SettingsException(String.format(Locale.ROOT,
                     "the pool has %,d blocks of %d tokens, but one sequence of the model's whole context of %,d tokens "
-                            + "needs %,d, the null block included; about %,d tokens would fit",
-                    cache.blockCount(), cache.blockSize(), context, needed, longestFitting(cache, tokensInFlight)),
-                    remedy(kv, needed));
+                            + "needs %,d, the null block included; %,d tokens would fit",
+                    cache.blockCount(), cache.blockSize(), context, needed, fits),
+                    remedy(kv, needed) + (fits < 2 ? "" : ", or cap the context by warmpath.model.context-length="
+                            + fits));
         }
     }
 

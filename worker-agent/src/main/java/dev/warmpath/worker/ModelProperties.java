@@ -1,5 +1,6 @@
 package dev.warmpath.worker;
 
+import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotNull;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
@@ -11,11 +12,13 @@ import org.springframework.validation.annotation.Validated;
  *
  * @param directory   in Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors
  * @param name        what clients write as {@code model}; by default the directory's name
+ * @param contextLength most tokens of prompt and answer together, 2 or more; by default all that the model was made for
  * @param digestCache the file that keeps digests of weights from start to start; none: they are read at every start
  */
 @Validated
 @ConfigurationProperties("warmpath.model")
-public record ModelProperties(@NotNull Path directory, @Nullable String name, @Nullable Path digestCache) {
+public record ModelProperties(@NotNull Path directory, @Nullable String name,
+        @Nullable @Min(2) Integer contextLength, @Nullable Path digestCache) {
 
     public String servedName() {
         return name != null && !name.isBlank() ? name : directory.toAbsolutePath().normalize().getFileName().toString();

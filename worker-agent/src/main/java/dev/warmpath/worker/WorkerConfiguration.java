@@ -83,7 +83,16 @@ class WorkerConfiguration {
 
     @Bean
     ModelConfig modelConfig(ModelProperties model) throws IOException {
-        return ModelConfig.read(model.directory().resolve("config.json"));
+        ModelConfig config = ModelConfig.read(model.directory().resolve("config.json"));
+        Integer cap = model.contextLength();
+        if (cap == null) {
+            return config;
+        }
+        if (cap > config.contextLength()) {
+            throw new SettingsException("warmpath.model.context-length is " + cap + ", but the model was made for "
+                    + config.contextLength() + " tokens", "Lower it, or leave it out to serve all of them");
+        }
+        return config.withContextLength(cap);
     }
 
     /** A token id of a prompt takes ten digits and what parts it from the next; the rest is names and stop tokens. */
@@ -115,8 +124,8 @@ class WorkerConfiguration {
         int kernelBlockSize = compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
         plan(config, backend, kv, scheduler);
         try {
-            return LoadedModel.load(model.directory(), backend, new StepSettings(kv.blockSize(), kernelBlockSize,
-                    scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
+            return LoadedModel.load(model.directory(), config, backend, new StepSettings(kv.blockSize(),
+                    kernelBlockSize, scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
         } catch (ComputeException refused) {
             throw new SettingsException("the device does not take the model's weights and what steps need: "
                     + refused.getMessage(), "Where memory is short, end what else runs there, lower "

@@ -83,9 +83,16 @@ class CachePlanTest {
     void a_pool_that_cannot_hold_one_request_names_the_context_that_it_could_hold() {
         assertThatThrownBy(() -> plan("kv.block-count=128")).hasMessage("the pool has 128 blocks of 16 tokens, but one "
                 + "sequence of the model's whole context of 2,048 tokens needs 129, the null block included; "
-                + "about 2,032 tokens would fit. Give the cache warmpath.kv.block-count=129");
+                + "2,032 tokens would fit. Give the cache warmpath.kv.block-count=129, "
+                + "or cap the context by warmpath.model.context-length=2032");
         assertThatThrownBy(() -> plan("kv.memory=3MB")).hasMessageContaining("the pool has 57 blocks")
-                .hasMessageContaining("about 896 tokens would fit. Give the cache warmpath.kv.memory=7MB or more");
+                .hasMessageContaining("896 tokens would fit. Give the cache warmpath.kv.memory=7MB or more, or cap");
+        try (var backend = new ScalarBackend()) {
+            assertThat(plan(MODEL.withContextLength(2_032), backend, GIBIBYTE, "kv.block-count=128").cache()
+                    .maxLength()).isEqualTo(2_032);
+            assertThatThrownBy(() -> plan(MODEL.withContextLength(2_033), backend, GIBIBYTE, "kv.block-count=128"))
+                    .hasMessageContaining("2,032 tokens would fit");
+        }
         assertThat(plan("kv.block-count=129").cache().blockCount()).isEqualTo(129);
         assertThat(plan("kv.memory=7MB").cache().blockCount()).isEqualTo(134);
     }
@@ -146,7 +153,7 @@ class CachePlanTest {
         // 140 GiB x 0.9 are 5,505,024 blocks
         assertThat(plan.leftOver()).isEqualTo(4_456_448);
         assertThatThrownBy(() -> plan(device(1L << 30), /* heap */ 100 << 10)).isInstanceOf(SettingsException.class)
-                .hasMessageContaining("the pool has 100 blocks").hasMessageEndingWith(
+                .hasMessageContaining("the pool has 100 blocks").hasMessageContaining(
                         "Start it with -Xmx1m or more: books on the pool's blocks take up to a quarter of the heap");
     }
 
@@ -162,16 +169,16 @@ class CachePlanTest {
     @Test
     void a_device_without_room_for_one_request_is_told_from_a_setting_that_is_too_low() {
         assertThatThrownBy(() -> plan(device((3 << 20) + BESIDE))).hasMessageContaining("the pool has 115 blocks")
-                .hasMessageEndingWith("The model must leave 20MB of the device's memory: end what else runs there, "
+                .hasMessageContaining("The model must leave 20MB of the device's memory: end what else runs there, "
                         + "raise warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8");
         assertThatThrownBy(() -> plan(device((3 << 20) + BESIDE), "kv.cache-dtype=fp8"))
-                .hasMessageEndingWith("end what else runs there, raise warmpath.kv.memory-utilization");
+                .hasMessageContaining("end what else runs there, raise warmpath.kv.memory-utilization, or cap");
         assertThatThrownBy(() -> plan(device(BESIDE))).hasMessageStartingWith(
                 "the device has no room for a cache of 2 blocks: 2 (keys, values) x ")
                 .hasMessageEndingWith("End what else runs there, or compute on processors by "
                         + "warmpath.compute.backend=vector");
         assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=3MB"))
-                .hasMessageEndingWith("Give the cache warmpath.kv.memory=4MB or more");
+                .hasMessageContaining("Give the cache warmpath.kv.memory=4MB or more");
     }
 
     @Test
@@ -276,7 +283,11 @@ class CachePlanTest {
     }
 
     private static CachePlan plan(ComputeBackend backend, long heap, String... settings) {
-        return CachePlan.of(MODEL, backend, bind("kv", KvProperties.class, settings),
+        return plan(MODEL, backend, heap, settings);
+    }
+
+    private static CachePlan plan(ModelConfig model, ComputeBackend backend, long heap, String... settings) {
+        return CachePlan.of(model, backend, bind("kv", KvProperties.class, settings),
                 bind("scheduler", SchedulerProperties.class, settings).toSettings(false), heap);
     }
 

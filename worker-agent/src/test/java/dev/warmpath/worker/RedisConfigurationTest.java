@@ -27,7 +27,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 class RedisConfigurationTest {
 
-    private static final RevisionParts PARTS = new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16);
+    private static final RevisionParts PARTS =
+            new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16, 2_048);
 
     private final ApplicationContextRunner worker = new ApplicationContextRunner()
             .withUserConfiguration(Settings.class, RedisConfiguration.class)
@@ -36,7 +37,7 @@ class RedisConfigurationTest {
             .withBean(JsonMapper.class, () -> JsonMapper.builder().build())
             .withBean(Registration.class, () -> new Registration(Protocol.VERSION, "w", 7,
                     URI.create("http://127.0.0.1:8000"),
-                    new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 2_048, 512), 1_000, 8, true));
+                    new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 512), 1_000, 8, true));
 
     @Configuration(proxyBeanMethods = false)
     @EnableConfigurationProperties(RedisProperties.class)

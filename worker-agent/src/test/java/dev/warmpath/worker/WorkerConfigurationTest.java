@@ -108,6 +108,19 @@ class WorkerConfigurationTest {
         }
     }
 
+    @Test
+    void the_context_is_capped_by_a_setting_and_never_stretched() throws IOException {
+        assertThat(configuration.modelConfig(capped(100)).contextLength()).isEqualTo(100);
+        assertThat(configuration.modelConfig(capped(2_048))).isEqualTo(configuration.modelConfig(MODEL));
+        assertThatThrownBy(() -> configuration.modelConfig(capped(2_049))).isInstanceOf(SettingsException.class)
+                .hasMessage("warmpath.model.context-length is 2049, but the model was made for 2048 tokens. "
+                        + "Lower it, or leave it out to serve all of them");
+    }
+
+    private static ModelProperties capped(int contextLength) {
+        return new ModelProperties(MODEL.directory(), null, contextLength, null);
+    }
+
     private LoadedModel load(ComputeBackend backend) throws IOException {
         ModelConfig config = configuration.modelConfig(MODEL);
         return configuration.loadedModel(MODEL, config, KV, SCHEDULER.toSettings(false),

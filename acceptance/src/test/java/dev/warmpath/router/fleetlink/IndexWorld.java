@@ -79,8 +79,8 @@ final class IndexWorld {
 
     private static final RegistrationCheck CHECK = new RegistrationCheck(false, () -> Instant.EPOCH);
     private static final RevisionParts PARTS =
-            new RevisionParts("", "", /* tokenizer */ "a".repeat(64), "", "", "sha256_cbor", "0", /* blockSize */ 1);
-    private static final ModelDescription MODEL = new ModelDescription("tiny", PARTS.revision(), PARTS, 0, 64, 32);
+            new RevisionParts("", "", /* tokenizer */ "a".repeat(64), "", "", "sha256_cbor", "0", /* blockSize */ 1, 64);
+    private static final ModelDescription MODEL = new ModelDescription("tiny", PARTS.revision(), PARTS, 0, 32);
     private static final long LONGER_THAN_ANY_LAG_NANOS = 2_000_000_001L;
     private static final long LONGEST_PAUSE_NANOS = 500_000_000L;
 

@@ -24,7 +24,7 @@ final class RouterWithRedis implements AutoCloseable {
 
     static final FleetToken TOKEN = FleetToken.of("benchmark");
     private static final RevisionParts PARTS = new RevisionParts("a".repeat(64), "", "b".repeat(64), "c".repeat(64),
-            "", "sha256_cbor", "0", 16);
+            "", "sha256_cbor", "0", 16, 2_048);
     private static final Duration BACK_SOON = Duration.ofMillis(10);
 
     private final RedisServer redis;
@@ -50,7 +50,7 @@ final class RouterWithRedis implements AutoCloseable {
     Registration registration(String workerId, long epoch, int blockCount) {
         return new Registration(Protocol.VERSION, workerId, epoch,
                 URI.create("http://127.0.0.1:" + seemingWorker.getLocalPort()),
-                new ModelDescription("none", revision(), PARTS, 1_000, 2_048, 512), blockCount, 8, true);
+                new ModelDescription("none", revision(), PARTS, 1_000, 512), blockCount, 8, true);
     }
 
     static String revision() {

@@ -87,8 +87,8 @@ public class DecideBenchmark {
         var fleet = new Fleet(index, check, Duration.ofDays(1), workers, System::nanoTime, _ -> false);
         String zeros = "0".repeat(64);
         var parts = new RevisionParts(zeros, zeros, zeros, zeros, zeros, HashSettings.SHA256_CBOR,
-                HashSettings.DEFAULT_SEED, BLOCK_SIZE);
-        var description = new ModelDescription(NAME, parts.revision(), parts, 1_000, 2_048, 2_048);
+                HashSettings.DEFAULT_SEED, BLOCK_SIZE, 2_048);
+        var description = new ModelDescription(NAME, parts.revision(), parts, 1_000, 2_048);
         List<FleetWorker> members = new ArrayList<>();
         for (int i = 0; i < workers; i++) {
             var registration = new Registration(Protocol.VERSION, "worker-" + i, 1, URI.create("http://127.0.0.1:9"),

@@ -7,7 +7,6 @@ package dev.warmpath.protocol.fleet;
  * @param revision       {@link RevisionParts#revision()} of {@code parts}
  * @param parts          what the revision was computed from
  * @param createdSeconds when the weights were written, seconds since 1970: for clients to see, it decides nothing
- * @param contextLength  most tokens of prompt and answer together
  * @param vocabularySize token ids run from 0 to this less one
  */
 public record ModelDescription(
@@ -15,5 +14,10 @@ public record ModelDescription(
         String revision,
         RevisionParts parts,
         long createdSeconds,
-        int contextLength,
-        int vocabularySize) {}
+        int vocabularySize) {
+
+    /** See {@link RevisionParts}. */
+    public int contextLength() {
+        return parts.contextLength();
+    }
+}

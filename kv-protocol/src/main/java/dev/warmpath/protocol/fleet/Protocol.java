@@ -8,7 +8,7 @@ public final class Protocol {
      * get wrong. A field that an older reader may ignore, and an absent one that reads as false, 0 or null, needs no
      * new version: readers pass over fields that they do not know.
      */
-    public static final int VERSION = 2;
+    public static final int VERSION = 3;
 
     /** On the router's management port. */
     public static final String REGISTRATIONS_PATH = "/internal/v1/registrations";

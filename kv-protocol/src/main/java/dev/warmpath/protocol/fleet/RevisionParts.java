@@ -19,6 +19,7 @@ import java.util.Map;
  * @param hashAlgorithm    see {@link dev.warmpath.protocol.block.HashSettings}
  * @param hashSeed         see {@link dev.warmpath.protocol.block.HashSettings}
  * @param blockSize        tokens per KV-cache block
+ * @param contextLength    most tokens of prompt and answer together: the model's, or what its workers cap it to
  */
 public record RevisionParts(
         String weights,
@@ -28,7 +29,8 @@ public record RevisionParts(
         String generationConfig,
         String hashAlgorithm,
         String hashSeed,
-        int blockSize) {
+        int blockSize,
+        int contextLength) {
 
     /** Hex digits kept of the digest: 64 bits tell revisions apart, and people read them. */
     private static final int REVISION_DIGITS = 16;
@@ -57,6 +59,7 @@ public record RevisionParts(
         parts.put("hashAlgorithm", hashAlgorithm);
         parts.put("hashSeed", hashSeed);
         parts.put("blockSize", Integer.toString(blockSize));
+        parts.put("contextLength", Integer.toString(contextLength));
         return parts;
     }
 }

@@ -8,11 +8,11 @@ import org.junit.jupiter.api.Test;
 
 class RevisionPartsTest {
 
-    private static final RevisionParts PARTS = new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 16);
+    private static final RevisionParts PARTS = new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 16, 64);
 
     @Test
     void equal_parts_have_one_revision_of_sixteen_hex_digits() {
-        var same = new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 16);
+        var same = new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 16, 64);
 
         assertThat(PARTS.revision()).isEqualTo(same.revision()).matches("[0-9a-f]{16}");
     }
@@ -21,15 +21,16 @@ class RevisionPartsTest {
     void every_single_part_changes_the_revision() {
         Set<String> revisions = new HashSet<>(Set.of(PARTS.revision()));
 
-        revisions.add(new RevisionParts("x", "c", "t", "tc", "g", "sha256_cbor", "0", 16).revision());
-        revisions.add(new RevisionParts("w", "x", "t", "tc", "g", "sha256_cbor", "0", 16).revision());
-        revisions.add(new RevisionParts("w", "c", "x", "tc", "g", "sha256_cbor", "0", 16).revision());
-        revisions.add(new RevisionParts("w", "c", "t", "x", "g", "sha256_cbor", "0", 16).revision());
-        revisions.add(new RevisionParts("w", "c", "t", "tc", "x", "sha256_cbor", "0", 16).revision());
-        revisions.add(new RevisionParts("w", "c", "t", "tc", "g", "x", "0", 16).revision());
-        revisions.add(new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "1", 16).revision());
-        revisions.add(new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 8).revision());
+        revisions.add(new RevisionParts("x", "c", "t", "tc", "g", "sha256_cbor", "0", 16, 64).revision());
+        revisions.add(new RevisionParts("w", "x", "t", "tc", "g", "sha256_cbor", "0", 16, 64).revision());
+        revisions.add(new RevisionParts("w", "c", "x", "tc", "g", "sha256_cbor", "0", 16, 64).revision());
+        revisions.add(new RevisionParts("w", "c", "t", "x", "g", "sha256_cbor", "0", 16, 64).revision());
+        revisions.add(new RevisionParts("w", "c", "t", "tc", "x", "sha256_cbor", "0", 16, 64).revision());
+        revisions.add(new RevisionParts("w", "c", "t", "tc", "g", "x", "0", 16, 64).revision());
+        revisions.add(new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "1", 16, 64).revision());
+        revisions.add(new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 8, 64).revision());
+        revisions.add(new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 16, 32).revision());
 
-        assertThat(revisions).hasSize(9);
+        assertThat(revisions).hasSize(10);
     }
 }

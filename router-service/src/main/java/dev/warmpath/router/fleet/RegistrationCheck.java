@@ -118,12 +118,12 @@ public final class RegistrationCheck {
         present("model.revision", model.revision());
         // clients are shown it; nothing is decided by it
         between("model.createdSeconds", model.createdSeconds(), 0, clock.instant().plus(CLOCK_SKEW).getEpochSecond());
-        between("model.contextLength", model.contextLength(), 1, MAX_TOKENS);
         between("model.vocabularySize", model.vocabularySize(), 1, MAX_TOKENS);
         checkParts(present("model.parts", model.parts()));
     }
 
     private static void checkParts(RevisionParts parts) {
+        between("model.parts.contextLength", parts.contextLength(), 1, MAX_TOKENS);
         matches("model.parts.weights", parts.weights(), SHA256_OR_NONE);
         matches("model.parts.config", parts.config(), SHA256_OR_NONE);
         matches("model.parts.tokenizer", parts.tokenizer(), SHA256_OR_NONE);
@@ -167,7 +167,6 @@ public final class RegistrationCheck {
         }
         return firstNonNull(
                 unequal("name", known.name(), now.name()),
-                unequal("contextLength", known.contextLength(), now.contextLength()),
                 unequal("vocabularySize", known.vocabularySize(), now.vocabularySize()));
     }
 

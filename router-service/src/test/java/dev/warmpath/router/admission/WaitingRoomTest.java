@@ -85,7 +85,7 @@ class WaitingRoomTest {
 
     private static ServedModel ofRevision(String revision) {
         return new ServedModel(new ModelDescription(MODEL.name(), revision, PARTS, MODEL.createdSeconds(),
-                MODEL.contextLength(), MODEL.vocabularySize()), TINY.hashSettings(), TOKENIZER);
+                MODEL.vocabularySize()), TINY.hashSettings(), TOKENIZER);
     }
 
     @Test

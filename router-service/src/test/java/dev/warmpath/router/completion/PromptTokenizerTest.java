@@ -25,8 +25,6 @@ import org.junit.jupiter.api.Test;
 class PromptTokenizerTest {
 
     private static final Path MODEL = Path.of("../models/warmpath-tiny");
-    private static final RevisionParts PARTS = new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16);
-
     private final RouterMetrics metrics = new RouterMetrics(new SimpleMeterRegistry());
     private final AdmissionControl admission = new AdmissionControl(() -> 100, 1_000, metrics);
     private final PromptTokenizer prompts = new PromptTokenizer(
@@ -55,7 +53,8 @@ class PromptTokenizerTest {
     private static ServedModel tiny(int contextLength) throws IOException {
         var tokenizer = new ModelTokenizer(new ModelFiles(Files.readAllBytes(MODEL.resolve("tokenizer.json")),
                 Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));
-        return new ServedModel(new ModelDescription("tiny", PARTS.revision(), PARTS, 1_000, contextLength, 2048),
+        var parts = new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16, contextLength);
+        return new ServedModel(new ModelDescription("tiny", parts.revision(), parts, 1_000, 2048),
                 HashSettings.ofBlockSize(16), tokenizer);
     }
 

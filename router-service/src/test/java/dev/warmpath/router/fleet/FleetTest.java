@@ -547,18 +547,18 @@ class FleetTest {
     @Test
     void a_contradiction_inside_a_revision_is_refused_with_both_values() {
         ready(registration("a", 1));
-        ModelDescription longer = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 4_096, 512);
+        var larger = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 1_024);
 
-        assertThat(refused(registration("b", 1, longer))).isEqualTo(new RegistrationOutcome.Refused(
+        assertThat(refused(registration("b", 1, larger))).isEqualTo(new RegistrationOutcome.Refused(
                 RefusalReason.REVISION_CONTRADICTION,
-                "revision " + MODEL.revision() + " is known with contextLength 2048, this worker says 4096"));
+                "revision " + MODEL.revision() + " is known with vocabularySize 512, this worker says 1024"));
         // the time of writing is no contradiction: a copied file may have another one
         join(registration("b", 1, model("tiny", MODEL.parts(), 3_000)));
     }
 
     @Test
     void a_revision_that_is_not_the_digest_of_its_parts_is_refused_with_both_digests() {
-        var wrong = new ModelDescription("tiny", "0123456789abcdef", MODEL.parts(), 1_000, 2_048, 512);
+        var wrong = new ModelDescription("tiny", "0123456789abcdef", MODEL.parts(), 1_000, 512);
 
         assertThat(refused(registration("w", 1, wrong))).isEqualTo(new RegistrationOutcome.Refused(
                 RefusalReason.REVISION_CONTRADICTION,
@@ -568,14 +568,14 @@ class FleetTest {
     @Test
     void the_last_worker_of_a_revision_may_come_back_with_another_description() {
         FleetWorker first = ready(registration("w", 1));
-        ModelDescription longer = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 4_096, 512);
+        var larger = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 1_024);
 
-        FleetWorker second = join(registration("w", 2, longer));
+        FleetWorker second = join(registration("w", 2, larger));
         assertThat(first.isGone()).isTrue();
         assertThat(fleet.claimLoading(second.revision())).isTrue();
         fleet.indexed(second);
         fleet.modelLoaded(second.revision(), TOKENIZER);
-        assertThat(fleet.model("tiny").description().contextLength()).isEqualTo(4_096);
+        assertThat(fleet.model("tiny").description().vocabularySize()).isEqualTo(1_024);
     }
 
     @Test
@@ -591,7 +591,7 @@ class FleetTest {
     @Test
     void every_field_is_checked_and_the_refusal_names_it() {
         assertInvalid(with("protocolVersion", 1), RefusalReason.PROTOCOL_VERSION,
-                "worker speaks protocol version 1, this router 2");
+                "worker speaks protocol version 1, this router " + Protocol.VERSION);
         assertInvalid(with("workerId", "a:b"), RefusalReason.INVALID,
                 "workerId 'a:b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
         assertInvalid(with("workerId", "a\nb"), RefusalReason.INVALID,
@@ -609,13 +609,13 @@ class FleetTest {
         assertInvalid(with("maxSequences", 0), RefusalReason.INVALID, "maxSequences 0 is outside 1 to 65536");
         assertInvalid(registration("w", 1, model("a b", MODEL.parts(), 1)), RefusalReason.INVALID,
                 "model.name 'a b' does not match [\\p{Graph}&&[^\"\\\\]]{1,256}");
-        var md5 = new RevisionParts("xyz", SHA_A, SHA_A, SHA_A, "", "sha256_cbor", "0", 16);
+        var md5 = new RevisionParts("xyz", SHA_A, SHA_A, SHA_A, "", "sha256_cbor", "0", 16, 2_048);
         assertInvalid(registration("w", 1, model("tiny", md5, 1)), RefusalReason.INVALID,
                 "model.parts.weights 'xyz' does not match [0-9a-f]{64}|");
-        var otherHash = new RevisionParts(SHA_A, SHA_A, SHA_A, SHA_A, "", "xxhash", "0", 16);
+        var otherHash = new RevisionParts(SHA_A, SHA_A, SHA_A, SHA_A, "", "xxhash", "0", 16, 2_048);
         assertInvalid(registration("w", 1, model("tiny", otherHash, 1)), RefusalReason.INVALID,
                 "hash algorithm 'xxhash' is not known, this fleet speaks sha256_cbor");
-        var noTokenizer = new RevisionParts(SHA_A, SHA_A, "", SHA_A, "", "sha256_cbor", "0", 16);
+        var noTokenizer = new RevisionParts(SHA_A, SHA_A, "", SHA_A, "", "sha256_cbor", "0", 16, 2_048);
         assertInvalid(registration("w", 1, model("tiny", noTokenizer, 1)), RefusalReason.INVALID,
                 "model.parts.tokenizer is empty, but the router needs the model's tokenizer.json");
         assertThat(fleet.snapshot()).isEmpty();
@@ -623,7 +623,7 @@ class FleetTest {
 
     @Test
     void files_that_contradict_what_the_workers_said_are_not_served() {
-        var few = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, 2_048, /* vocabulary */ 482);
+        var few = new ModelDescription("tiny", MODEL.revision(), MODEL.parts(), 1_000, /* vocabulary */ 482);
         FleetWorker worker = ready(registration("w", 1, few));
 
         assertThat(fleet.model("tiny")).isNull();

@@ -31,11 +31,11 @@ public final class TestWorkers {
 
     /** Block size 16. */
     public static RevisionParts parts(String weights) {
-        return new RevisionParts(weights, SHA_A, SHA_A, SHA_A, "", "sha256_cbor", "0", 16);
+        return new RevisionParts(weights, SHA_A, SHA_A, SHA_A, "", "sha256_cbor", "0", 16, 2_048);
     }
 
     public static ModelDescription model(String name, RevisionParts parts, long createdSeconds) {
-        return new ModelDescription(name, parts.revision(), parts, createdSeconds, 2_048, 512);
+        return new ModelDescription(name, parts.revision(), parts, createdSeconds, 512);
     }
 
     /** 1,000 blocks, 8 sequences. */

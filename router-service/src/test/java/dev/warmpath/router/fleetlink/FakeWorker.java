@@ -40,7 +40,7 @@ final class FakeWorker implements AutoCloseable {
     private static final byte[] TOKENIZER_CONFIG = TestWorkers.resource("tokenizer_config.json");
 
     private static final RevisionParts PARTS = new RevisionParts("a".repeat(64), "", sha256(TOKENIZER),
-            sha256(TOKENIZER_CONFIG), "", "sha256_cbor", "0", 16);
+            sha256(TOKENIZER_CONFIG), "", "sha256_cbor", "0", 16, 2_048);
     /** All fake workers serve the same files. */
     static final String REVISION = PARTS.revision();
 
@@ -74,7 +74,7 @@ final class FakeWorker implements AutoCloseable {
     Registration registration() {
         return new Registration(Protocol.VERSION, id, epoch,
                 URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
-                new ModelDescription("tiny", REVISION, PARTS, 1_000, 2_048, 512), 1_000, 8, true, hostBlocks,
+                new ModelDescription("tiny", REVISION, PARTS, 1_000, 512), 1_000, 8, true, hostBlocks,
                 eventStreams);
     }
 

@@ -38,16 +38,15 @@ public final class LoadedModel {
     }
 
     /**
-     * Reads {@code config.json} and {@code *.safetensors} and puts weights and activations on the device. The backend
-     * is closed if that fails.
+     * Reads {@code *.safetensors} and puts weights and activations on the device. The backend is closed if that fails.
+     * @param config of this directory; its context may be a shorter one
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
      */
-    public static LoadedModel load(Path modelDirectory, ComputeBackend backend, StepSettings settings)
-            throws IOException {
+    public static LoadedModel load(Path modelDirectory, ModelConfig config, ComputeBackend backend,
+            StepSettings settings) throws IOException {
         try {
-            var config = ModelConfig.read(modelDirectory.resolve("config.json"));
             return new LoadedModel(config, LlamaWeights.load(modelDirectory, config, backend), backend, settings);
         } catch (IOException | RuntimeException e) {
             backend.close();

@@ -41,6 +41,12 @@ public record ModelConfig(int hiddenSize, int layerCount, int headCount, int kvH
         return new ModelConfigReader(configFile).read();
     }
 
+    /** The same model, of which no sequence is taken further than this. */
+    public ModelConfig withContextLength(int shorter) {
+        return new ModelConfig(hiddenSize, layerCount, headCount, kvHeadCount, headSize, intermediateSize,
+                vocabularySize, shorter, normEpsilon, ropeTheta, tiedEmbeddings);
+    }
+
     public CacheShape cacheShape(int blockSize) {
         return new CacheShape(layerCount, kvHeadCount, headSize, blockSize);
     }

@@ -50,7 +50,8 @@ public final class ModelRunner implements AutoCloseable {
     /** Loads a model and gives it a cache whose size is known before; throws what the two stages throw. */
     public static ModelRunner load(Path modelDirectory, ComputeBackend backend, RunnerSettings settings)
             throws IOException {
-        return LoadedModel.load(modelDirectory, backend, settings.steps())
+        return LoadedModel.load(
+                modelDirectory, ModelConfig.read(modelDirectory.resolve("config.json")), backend, settings.steps())
                 .withCache(settings.blockCount(), settings.hostBlockCount());
     }
 

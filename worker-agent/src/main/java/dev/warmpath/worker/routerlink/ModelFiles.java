@@ -36,9 +36,10 @@ public final class ModelFiles {
         List<Path> weights = weightFiles(directory);
         var parts = new RevisionParts(digestOfAll(weights, kept), listed(directory.resolve(CONFIG)),
                 listed(directory.resolve(TOKENIZER)), listed(directory.resolve(TOKENIZER_CONFIG)),
-                listed(directory.resolve(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize());
-        description = new ModelDescription(name, parts.revision(), parts, lastModifiedSeconds(weights), contextLength,
-                vocabularySize);
+                listed(directory.resolve(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize(),
+                contextLength);
+        description =
+                new ModelDescription(name, parts.revision(), parts, lastModifiedSeconds(weights), vocabularySize);
     }
 
     /**

@@ -54,7 +54,8 @@ class RedisAnnouncerTest {
     private static final int BLOCKS = 100_000;
     /** The longest that a command may take. */
     private static final Duration PATIENT = Duration.ofSeconds(30);
-    private static final RevisionParts PARTS = new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16);
+    private static final RevisionParts PARTS =
+            new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16, 2_048);
     private static final FleetToken TOKEN = FleetToken.of("hush");
 
     private final JsonMapper json = JsonMapper.builder().build();
@@ -489,7 +490,7 @@ class RedisAnnouncerTest {
 
     private static Registration registration(String id, long epoch) {
         return new Registration(Protocol.VERSION, id, epoch, URI.create("http://127.0.0.1:8000"),
-                new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 2_048, 512), BLOCKS, 8, true);
+                new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 512), BLOCKS, 8, true);
     }
 
     /** As a router does it; null while there is no whole copy. */

@@ -47,7 +47,8 @@ import tools.jackson.databind.json.JsonMapper;
 class RouterLinkTest {
 
     private static final String UNKNOWN = "{\"status\":404,\"reason\":\"unknown_worker\",\"detail\":\"who?\"}";
-    private static final RevisionParts PARTS = new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16);
+    private static final RevisionParts PARTS =
+            new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16, 2_048);
 
     private final JsonMapper json = JsonMapper.builder().build();
     private final BlockingQueue<Registration> registrations = new LinkedBlockingQueue<>();
@@ -63,7 +64,7 @@ class RouterLinkTest {
     private final KvEventPublisher events = new KvEventPublisher("w", 7);
     private final Registration registration = new Registration(Protocol.VERSION, "w", 7,
             URI.create("http://127.0.0.1:8000"),
-            new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 2_048, 512), 1_000, 8, true);
+            new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 512), 1_000, 8, true);
     private final RouterLink link = new RouterLink(
             new RouterLinkProperties(List.of(URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush",
                     Duration.ofMillis(10)),
