@@ -4,11 +4,12 @@
 #
 #   build.sh [TARGET]        TARGET: worker-agent/target unless given
 #
-# Leaves TARGET/classes/dev/warmpath/worker/compute/cuda/kernels.fatbin and, for the tests, TARGET/cuda/: report.txt
+# Leaves TARGET/classes/dev/warmpath/worker/compute/cuda/kernels.fatbin, the toolkit's version beside it, and, for the tests, TARGET/cuda/: report.txt
 # (registers, stack and spills of each kernel), compute_80.ptx, compute_90.ptx. Compiles only if a source, this script
 # or the compiler changed; two builds at a time wait for each other. The compiler is $WARMPATH_NVCC if set (`none`:
-# leave the kernels out), else nvcc on the PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin. Without one there is no
-# fatbin afterwards, an older one neither, and the script succeeds: a worker then computes on its processor. Naming one
+# leave the kernels out), else that of CUDA 12.9 or 12.8 in /usr/local, whose machine code runs on every driver that
+# can run ours (13's needs R580 or newer), else nvcc on the PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin. Without one
+# there is no fatbin afterwards, an older one neither, and the script succeeds: a worker then computes on its processor. Naming one
 # that does not run is an error.
 set -euo pipefail
 
@@ -16,6 +17,7 @@ sources=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 target=${1:-$sources/../../../target}
 package=$target/classes/dev/warmpath/worker/compute/cuda
 fatbin=$package/kernels.fatbin
+toolkit=$package/kernels.toolkit
 reports=$target/cuda
 stamp=$reports/built-from
 
@@ -25,7 +27,7 @@ find_nvcc() {
     return
   fi
   local candidate
-  for candidate in "$(command -v nvcc || true)" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+  for candidate in /usr/local/cuda-12.9/bin/nvcc /usr/local/cuda-12.8/bin/nvcc "$(command -v nvcc || true)" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
     if [ -x "$candidate" ]; then
       echo "$candidate"
       return
@@ -34,7 +36,7 @@ find_nvcc() {
 }
 
 leave_out() {
-  rm -rf "$fatbin" "$reports"
+  rm -rf "$fatbin" "$toolkit" "$reports"
   echo "CUDA KERNELS LEFT OUT: $1; the worker runs on processors only" >&2
   exit 0
 }
@@ -59,7 +61,7 @@ if [ -f "$fatbin" ] && [ "$built_from" = "$(cat "$stamp" 2>/dev/null)" ]; then
 fi
 
 compile() {
-  rm -rf "$fatbin" "$reports"
+  rm -rf "$fatbin" "$toolkit" "$reports"
   mkdir -p "$package" "$reports/kept"
   if ! "$nvcc" "$@" -std=c++17 -O3 -Werror all-warnings -Xptxas -v --keep --keep-dir "$reports/kept" \
       -gencode arch=compute_80,code=sm_80 -gencode "arch=compute_90,code=[sm_90,compute_90]" \
@@ -81,6 +83,7 @@ is_in_order || compile
 mv "$reports/kept/kernels.compute_80.ptx" "$reports/compute_80.ptx"
 mv "$reports/kept/kernels.compute_90.ptx" "$reports/compute_90.ptx"
 rm -rf "$reports/kept"
+echo "$release" >"$toolkit"
 mv "$reports/kernels.fatbin" "$fatbin"
 echo "$built_from" >"$stamp"
 echo "CUDA kernels: $(wc -c <"$fatbin") bytes in $SECONDS s by nvcc $release"

@@ -242,6 +242,15 @@ int cuDeviceGetName(char* name, int length, int ordinal) {
     });
 }
 
+// 00000000-0000-0000-0000-0000000000NN
+int cuDeviceGetUuid_v2(unsigned char* uuid, int ordinal) {
+    return call(__func__, Needs::INITIALISED, [&] {
+        check_device(ordinal);
+        memset(uuid, 0, 15);
+        uuid[15] = static_cast<unsigned char>(ordinal);
+    });
+}
+
 int cuDeviceTotalMem_v2(size_t* bytes, int ordinal) {
     return call(__func__, Needs::INITIALISED, [&] {
         check_device(ordinal);

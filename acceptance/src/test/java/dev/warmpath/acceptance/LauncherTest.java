@@ -48,7 +48,7 @@ class LauncherTest {
                     .as("ps shows no URI: it may hold a password").doesNotContain("redis://"));
             assertThat(started.stream().map(LauncherTest::commandLine).filter(line -> line.contains("worker.id=")))
                     .as("a GPU changes nothing for who has not asked for it").singleElement().asString()
-                    .contains("--warmpath.compute.backend=vector", "--warmpath.kv.memory=128MB");
+                    .contains("-Xmx1024m", "--warmpath.compute.backend=vector", "--warmpath.kv.memory=128MB");
 
             Said status = warmpath("status");
             assertThat(status.text())

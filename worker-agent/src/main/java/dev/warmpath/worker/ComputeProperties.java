@@ -1,9 +1,11 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.worker.compute.cuda.CudaSettings;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.Pattern;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.hibernate.validator.constraints.time.DurationMax;
@@ -48,11 +50,11 @@ public record ComputeProperties(
     /**
      * Which GPU.
      *
-     * @param device   ordinal among those that the driver shows, from 0
+     * @param device   ordinal among those that the driver shows, from 0, or a UUID as {@code nvidia-smi -L} lists it
      * @param driver   the driver's library; unset: {@code libcuda.so.1} where such libraries are
      * @param cublasLt the library of products; unset: {@code libcublasLt.so} where such libraries are
      */
-    public record Cuda(@DefaultValue("0") @Min(0) int device, @Nullable Path driver, @Nullable Path cublasLt) {}
+    public record Cuda(@DefaultValue("0") @Pattern(regexp = CudaSettings.DEVICE) String device, @Nullable Path driver, @Nullable Path cublasLt) {}
 
     /**
      * Tokens in a block of the device.

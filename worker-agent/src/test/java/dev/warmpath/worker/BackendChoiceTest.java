@@ -35,7 +35,8 @@ class BackendChoiceTest {
     private static BackendChoice choice(Backend backend, Path driver, CacheDtype cacheDtype, int blockSize,
             int headSize) {
         return new BackendChoice(
-                new ComputeProperties(backend, new Cuda(0, driver, driver), 1, 0, Duration.ZERO, Duration.ofSeconds(30)),
+                new ComputeProperties(backend, new Cuda("0", driver, driver), 1, 0, Duration.ZERO,
+                        Duration.ofSeconds(30)),
                 new KvProperties(null, null, null, blockSize, cacheDtype, DataSize.ofBytes(0), "0", true, true,
                         FreeOrder.UNKEYED_FIRST, 0),
                 new ModelConfig(6 * headSize, 6, 6, 2, headSize, 512, 2048, 2048, 1e-5f, 10_000, true));

@@ -30,7 +30,7 @@ record Options(CudaSettings settings, boolean quick, Path output, Path model, @N
         Path anchors = null;
         Path driver = null;
         Path cublasLt = null;
-        int device = 0;
+        String device = "0";
         int seconds = DEFAULT_SECONDS;
         for (int i = 0; i < arguments.length; i++) {
             switch (arguments[i]) {
@@ -40,7 +40,7 @@ record Options(CudaSettings settings, boolean quick, Path output, Path model, @N
                 case "--anchors" -> anchors = Path.of(value(arguments, ++i));
                 case "--driver" -> driver = Path.of(value(arguments, ++i));
                 case "--cublas-lt" -> cublasLt = Path.of(value(arguments, ++i));
-                case "--device" -> device = Integer.parseInt(value(arguments, ++i));
+                case "--device" -> device = value(arguments, ++i);
                 case "--seconds" -> seconds = Integer.parseInt(value(arguments, ++i));
                 default -> throw new IllegalArgumentException(arguments[i] + " is no option\n" + USAGE);
             }

@@ -190,6 +190,11 @@ public interface ComputeBackend extends AutoCloseable {
 
     // ---- steps
 
+    /** How often a step could not be captured or replayed as a graph since the start; 0 where there are no graphs. */
+    default long refusedGraphs() {
+        return 0;
+    }
+
     /**
      * Ends the step: everything enqueued since the last one.
      * @param sampled  what the step drew; belongs to the step until it has been awaited

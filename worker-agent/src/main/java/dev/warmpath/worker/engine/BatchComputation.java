@@ -48,6 +48,11 @@ final class BatchComputation {
         this.drawnTokens = new int[maxSequences];
     }
 
+    /** See {@link dev.warmpath.worker.compute.ComputeBackend#refusedGraphs}. */
+    long refusedGraphs() {
+        return runner.refusedGraphs();
+    }
+
     /**
      * Enqueues block copies, in order, and empties the list: whether they are made or not, they are not made again.
      *

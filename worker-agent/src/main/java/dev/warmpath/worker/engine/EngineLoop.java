@@ -351,7 +351,7 @@ public final class EngineLoop {
                 new EngineSnapshot.Swap(cache.hostBlocks(), cache.freeHostBlocks(), cache.swappedOutBlocks(),
                         cache.swappedInBlocks()),
                 new EngineSnapshot.Work(steps, stepNanos, computedTokens, generatedTokens,
-                        scheduler.recomputePreemptions(), scheduler.swapPreemptions()),
+                        scheduler.recomputePreemptions(), scheduler.swapPreemptions(), computation.refusedGraphs()),
                 /* stepAgeNanos */ 0);
     }
 }

@@ -85,9 +85,10 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
      * @param generatedTokens      tokens of answers
      * @param recomputePreemptions sequences that gave their blocks up, to compute again what is not found cached
      * @param swapPreemptions      sequences whose blocks were moved to swap space
+     * @param refusedGraphs        steps that could not be captured or replayed as a graph, and are slower without
      */
     public record Work(long steps, long stepNanos, long computedTokens, long generatedTokens,
-            long recomputePreemptions, long swapPreemptions) {
+            long recomputePreemptions, long swapPreemptions, long refusedGraphs) {
 
         /** How often a sequence had to give way. */
         public long preemptions() {

@@ -59,6 +59,11 @@ public final class ModelRunner implements AutoCloseable {
         return model.config;
     }
 
+    /** See {@link ComputeBackend#refusedGraphs}. */
+    public long refusedGraphs() {
+        return backend.refusedGraphs();
+    }
+
     /** A batch that fits this runner's largest step and longest context. */
     public InputBatch newInputBatch() {
         return new InputBatch(settings.maxBatchTokens(), settings.maxSequences(), model.maxBlocksPerSequence,

@@ -32,7 +32,7 @@ class EngineSnapshotTest {
             assertThat(now.prefixCache()).isEqualTo(new EngineSnapshot.PrefixCache(200, 96, 12, 6, 0.48, 0, 0, 0));
             assertThat(now.swap()).isEqualTo(new EngineSnapshot.Swap(0, 0, 0, 0));
             // each of the two tokens took the clock 5 ms further while it was told
-            assertThat(now.work()).isEqualTo(new EngineSnapshot.Work(1, 10_000_000, 104, 2, 0, 0));
+            assertThat(now.work()).isEqualTo(new EngineSnapshot.Work(1, 10_000_000, 104, 2, 0, 0, 0));
 
             rig.runToEnd();
             rig.engine.resetPrefixCache();
@@ -42,7 +42,7 @@ class EngineSnapshotTest {
             assertThat(end.pool()).isEqualTo(new EngineSnapshot.Pool(40, 40, 0, 0, 0));
             assertThat(end.prefixCache()).isEqualTo(new EngineSnapshot.PrefixCache(230, 96, 13, 6, 0, 0, 0, 1));
             // 104 + 30 prompt tokens, and 3 of each answer; its last is not computed
-            assertThat(end.work()).isEqualTo(new EngineSnapshot.Work(8, 60_000_000, 143, 12, 0, 0));
+            assertThat(end.work()).isEqualTo(new EngineSnapshot.Work(8, 60_000_000, 143, 12, 0, 0, 0));
         }
     }
 

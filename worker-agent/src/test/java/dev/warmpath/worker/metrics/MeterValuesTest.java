@@ -29,7 +29,8 @@ class MeterValuesTest {
                     /* evictions */ 77, /* resets */ 4),
             new EngineSnapshot.Swap(/* blockCount */ 64, /* freeBlocks */ 21, /* outBlocks */ 110, /* inBlocks */ 31),
             new EngineSnapshot.Work(/* steps */ 12_345, /* stepNanos */ 6_700_000_000L, /* computedTokens */ 123_456,
-                    /* generatedTokens */ 8_910, /* recomputePreemptions */ 13, /* swapPreemptions */ 9), /* stepAgeNanos */ 0);
+                    /* generatedTokens */ 8_910, /* recomputePreemptions */ 13, /* swapPreemptions */ 9,
+                    /* refusedGraphs */ 6), /* stepAgeNanos */ 0);
     private static final CacheDescription CACHE = new CacheDescription(
             "tiny", 16, 1_001, null, 64, /* bytesPerBlock */ 49_152, "float32", 0.9, 1L << 30, true, "sha256_cbor");
 
@@ -38,6 +39,7 @@ class MeterValuesTest {
         assertThat(Scrape.samples(worker())).containsExactlyInAnyOrderEntriesOf(Map.ofEntries(
                 entry("warmpath_engine_running_sequences", 3.0),
                 entry("warmpath_engine_waiting_sequences", 5.0),
+                entry("warmpath_engine_graphs_refused_total", 6.0),
                 entry("warmpath_engine_prompt_pending_tokens", 701.0),
                 entry("warmpath_engine_steps_total", 12_345.0),
                 entry("warmpath_engine_step_time_seconds_total", 6.7),

@@ -359,6 +359,11 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
+    public long refusedGraphs() {
+        return runner.refusedGraphs();
+    }
+
+    @Override
     public OptionalLong totalMemory() {
         return OptionalLong.of(device.totalBytes());
     }

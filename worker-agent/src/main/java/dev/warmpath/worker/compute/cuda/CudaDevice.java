@@ -45,7 +45,7 @@ public final class CudaDevice implements AutoCloseable {
 
     /** Opens the device with other kernels. @param kernelImage fatbin, native, alive as long as the device is open */
     static CudaDevice open(CudaSettings settings, MemorySegment kernelImage) throws CudaUnavailableException {
-        return open(settings, () -> kernelImage);
+        return open(settings, _ -> kernelImage);
     }
 
     /** Asked for kernels last: to whoever has no card, it does not matter that this build has none. */
@@ -55,11 +55,11 @@ public final class CudaDevice implements AutoCloseable {
         CudaDriver driver = CudaDriver.bind(libraries.driver(settings.driverLibrary()));
         CudaCard card = CudaCard.find(driver, settings.device());
         CublasLt cublasLt = CublasLt.bind(libraries.cublasLt(settings.cublasLtLibrary(), card.driverVersion()));
-        MemorySegment kernelImage = kernels.read();
+        MemorySegment kernelImage = kernels.read(card.driverVersion());
         try {
             return new CudaDevice(driver, cublasLt, card, driver.retainPrimaryContext(card.handle()), kernelImage);
         } catch (ComputeException | DeviceLostException refused) {
-            throw new CudaUnavailableException("CUDA device %d, %s, cannot be used: %s"
+            throw new CudaUnavailableException("CUDA device %s, %s, cannot be used: %s"
                     .formatted(settings.device(), card.name(), refused.getMessage()), refused);
         }
     }

@@ -9,6 +9,8 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.DeviceLostException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -26,6 +28,7 @@ record CudaDriver(
         NativeFunction cuDeviceGetCount,            // (int* count)
         NativeFunction cuDeviceGet,                 // (CUdevice*, int ordinal)
         NativeFunction cuDeviceGetName,             // (char* name, int length, CUdevice)
+        NativeFunction cuDeviceGetUuid,             // (CUuuid* 16 bytes, CUdevice)
         NativeFunction cuDeviceTotalMem,            // (size_t* bytes, CUdevice)
         NativeFunction cuDeviceGetAttribute,        // (int* value, CUdevice_attribute, CUdevice)
         NativeFunction cuDevicePrimaryCtxRetain,    // (CUcontext*, CUdevice)
@@ -88,6 +91,7 @@ record CudaDriver(
                 library.function("cuDeviceGetCount", JAVA_INT, ADDRESS),
                 library.function("cuDeviceGet", JAVA_INT, ADDRESS, JAVA_INT),
                 library.function("cuDeviceGetName", JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT),
+                library.function("cuDeviceGetUuid_v2", JAVA_INT, ADDRESS, JAVA_INT),
                 library.function("cuDeviceTotalMem_v2", JAVA_INT, ADDRESS, JAVA_INT),
                 library.function("cuDeviceGetAttribute", JAVA_INT, ADDRESS, JAVA_INT, JAVA_INT),
                 library.function("cuDevicePrimaryCtxRetain", JAVA_INT, ADDRESS, JAVA_INT),
@@ -154,6 +158,16 @@ record CudaDriver(
             MemorySegment name = arena.allocate(256);
             check(cuDeviceGetName.invoke(name, (int) name.byteSize(), device), cuDeviceGetName);
             return name.getString(0);
+        }
+    }
+
+    /** As {@code nvidia-smi} writes it behind {@code GPU-} or {@code MIG-}. */
+    String uuid(int device) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment bytes = arena.allocate(16);
+            check(cuDeviceGetUuid.invoke(bytes, device), cuDeviceGetUuid);
+            ByteBuffer halves = bytes.asByteBuffer();               // big-endian
+            return new UUID(halves.getLong(), halves.getLong()).toString();
         }
     }
 

@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -15,12 +16,14 @@ final class KernelModule extends DeviceObject {
     /** Where kernels come from. */
     interface Image {
 
-        /** @return fatbin, native */
-        MemorySegment read() throws CudaUnavailableException;
+        /** @param driverVersion of the driver that is to load it @return fatbin, native */
+        MemorySegment read(int driverVersion) throws CudaUnavailableException;
     }
 
     /** Written by {@code src/main/cuda/build.sh}. */
     private static final String RESOURCE = "kernels.fatbin";
+    /** The toolkit's version, such as 13.0; likewise. */
+    private static final String TOOLKIT = "kernels.toolkit";
 
     private final CudaDriver driver;
     private final MemorySegment image;   // held: the driver may come back to it when a kernel is first used
@@ -33,20 +36,40 @@ final class KernelModule extends DeviceObject {
     }
 
     /** The image that was compiled with these classes, in native memory. */
-    static MemorySegment imageOfThisBuild() throws CudaUnavailableException {
-        return image(RESOURCE);
+    static MemorySegment imageOfThisBuild(int driverVersion) throws CudaUnavailableException {
+        MemorySegment image = image(RESOURCE);
+        requireToolkit(new String(bytes(TOOLKIT), StandardCharsets.US_ASCII).strip(), driverVersion);
+        return image;
+    }
+
+    /**
+     * Drivers run what any toolkit of their own major version or an older one has compiled to machine code.
+     *
+     * @param toolkit       such as 12.9
+     * @param driverVersion 12040 for CUDA 12.4
+     */
+    static void requireToolkit(String toolkit, int driverVersion) throws CudaUnavailableException {
+        int major = Integer.parseInt(toolkit.substring(0, toolkit.indexOf('.')));
+        if (major > driverVersion / 1000) {
+            throw new CudaUnavailableException(("the kernels of this build were compiled by CUDA %s and need a driver "
+                    + "for CUDA %d.0, this one runs up to %s: update the driver, or build with an older toolkit")
+                    .formatted(toolkit, major, CudaCard.versionText(driverVersion)));
+        }
     }
 
     static MemorySegment image(String name) throws CudaUnavailableException {
+        byte[] image = bytes(name);
+        // 64: more than any field of the format asks for
+        return Arena.ofAuto().allocate(image.length, 64).copyFrom(MemorySegment.ofArray(image));
+    }
+
+    private static byte[] bytes(String name) throws CudaUnavailableException {
         try (InputStream resource = KernelModule.class.getResourceAsStream(name)) {
             if (resource == null) {
                 throw new CudaUnavailableException("there are no kernels in this build (it was built without nvcc): "
                         + "build where a CUDA toolkit is");
             }
-            byte[] image = resource.readAllBytes();
-            // 64: more than any field of the format asks for
-            MemorySegment copy = Arena.ofAuto().allocate(image.length, 64);
-            return copy.copyFrom(MemorySegment.ofArray(image));
+            return resource.readAllBytes();
         } catch (IOException e) {
             throw new UncheckedIOException("the kernels of this build cannot be read", e);
         }

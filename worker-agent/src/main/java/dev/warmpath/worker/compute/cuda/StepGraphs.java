@@ -1,10 +1,10 @@
 package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.ComputeException;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,13 +22,17 @@ final class StepGraphs {
     private static final int MAX_GRAPHS = 128;
     /** So many programs may turn out not to be replayable: by then the reason is not theirs, and trying takes time. */
     private static final int MOST_REFUSALS = 4;
+    /** Steps after which what was refused is tried again: half a minute or more. Memory may have been short just then. */
+    static final int STEPS_OF_REFUSAL = 4_096;
 
     private static final Logger log = LoggerFactory.getLogger(StepGraphs.class);
 
     private final CudaStream stream;
     private final LinkedHashMap<Key, CudaGraph> graphs = new LinkedHashMap<>(MAX_GRAPHS, 0.75f, /* accessOrder */ true);
-    /** What no graph can be made of, or none that runs: launched kernel by kernel. */
-    private final Set<Key> refused = new HashSet<>();
+    /** What no graph can be made of, or none that runs: launched kernel by kernel until the step of that number. */
+    private final Map<Key, Long> refused = new HashMap<>();
+    private long steps;
+    private long refusals;
 
     private record Key(List<Operation> operations, int rows, Launcher.Reach reach) {
 
@@ -57,6 +61,7 @@ final class StepGraphs {
      * @param launches   enqueues their kernels with {@code rows} rows, their attention as {@code reach} says
      */
     void launch(List<Operation> operations, int rows, Launcher.Reach reach, Runnable launches) {
+        steps++;
         var key = new Key(operations, rows, reach);
         CudaGraph graph = graphs.get(key);
         if (graph != null) {
@@ -64,7 +69,8 @@ final class StepGraphs {
             return;
         }
         launches.run();
-        if (refused.size() < MOST_REFUSALS && !refused.contains(key)) {
+        refused.values().removeIf(until -> steps >= until);
+        if (refused.size() < MOST_REFUSALS && !refused.containsKey(key)) {
             remember(key.lasting(), launches);
         }
     }
@@ -93,10 +99,16 @@ final class StepGraphs {
     }
 
     private void refuse(Key key, ComputeException reason) {
-        refused.add(key);
-        log.warn("a step of {} rows cannot be a graph, from now on its kernels are launched one by one{}: {}", key.rows,
-                refused.size() == MOST_REFUSALS ? ", and no other step is captured any more" : "",
+        refusals++;
+        refused.put(key, steps + STEPS_OF_REFUSAL);
+        log.warn("a step of {} rows cannot be a graph, its kernels are launched one by one for the next {} steps{}: {}",
+                key.rows, STEPS_OF_REFUSAL, refused.size() == MOST_REFUSALS ? ", and no other step is captured" : "",
                 reason.getMessage());
+    }
+
+    /** How often a graph could not be made or launched. */
+    long refusals() {
+        return refusals;
     }
 
     /**

@@ -65,6 +65,10 @@ final class StepRunner {
 
     // ---- running
 
+    long refusedGraphs() {
+        return graphs.refusals();
+    }
+
     /** Where and how wide a program is launched. @param rows of the body; {@link #EXACT}: what each operation has */
     private record Pass(int rows, @Nullable DevicePointer live, Launcher.Reach reach) {
 

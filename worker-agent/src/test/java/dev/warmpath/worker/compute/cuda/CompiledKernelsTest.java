@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -98,6 +99,14 @@ class CompiledKernelsTest {
             fatbin = packaged.readAllBytes();
         }
         assembled = Assembled.of(Files.readString(REPORTS.resolve("report.txt")));
+    }
+
+    @Test
+    void the_toolkit_that_compiled_them_is_told_beside_them() throws Exception {
+        try (var toolkit = CudaDevice.class.getResourceAsStream("kernels.toolkit")) {
+            assertThat(new String(toolkit.readAllBytes(), StandardCharsets.US_ASCII)).matches("1[23]\\.\\d+\n");
+        }
+        assertThat(KernelModule.imageOfThisBuild(99_000).byteSize()).isEqualTo(fatbin.length);
     }
 
     /** Names that the sources mention outside comments. */

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 /** CUDA backends for tests: on the emulated device, or on a card. */
 public final class CudaBackends {
 
-    static final CudaSettings FIRST_CARD = new CudaSettings(0, null, null);
+    static final CudaSettings FIRST_CARD = new CudaSettings("0", null, null);
 
     private CudaBackends() {
     }

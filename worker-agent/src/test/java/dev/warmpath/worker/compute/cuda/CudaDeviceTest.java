@@ -54,7 +54,8 @@ class CudaDeviceTest {
             assertThat(device.multiprocessors()).isEqualTo(132);
             assertThat(device.totalBytes()).isEqualTo(4 * GIB);
             assertThat(device.freeBytes()).as("without cuBLASLt's workspace").isEqualTo(4 * GIB - (32 << 20));
-            assertThat(device.describe()).startsWith(device.name() + " (sm_90, 132 multiprocessors, 4.0 GiB, L2 ")
+            assertThat(device.describe()).startsWith(
+                    device.name() + " (GPU-00000000-0000-0000-0000-000000000000, sm_90, 132 multiprocessors, 4.0 GiB, L2 ")
                     .contains("driver for CUDA 13.1").endsWith("products by " + fake.library());
         }
     }
@@ -116,10 +117,44 @@ class CudaDeviceTest {
                 .hasMessage("this machine has no CUDA device, or hides it (CUDA_VISIBLE_DEVICES)");
 
         fake.devices(2, 9, 0, GIB, 13_000);
-        var third = new CudaSettings(2, fake.library(), fake.library());
+        var third = new CudaSettings("2", fake.library(), fake.library());
         assertThatThrownBy(() -> CudaDevice.open(third, FakeCuda.image())).isInstanceOf(CudaUnavailableException.class)
                 .hasMessage("there is no CUDA device 2: this machine has 2, counted from 0");
         assertNothingIsLeft();
+    }
+
+    /** The emulated ones are named by their number: GPU-00000000-0000-0000-0000-000000000001 is the second. */
+    @Test
+    void card_is_found_by_its_uuid_or_as_much_of_it_as_is_its_own() throws Exception {
+        fake.devices(2, 9, 0, GIB, 13_000);
+        String second = "-00000000-0000-0000-0000-000000000001";
+        for (String name : List.of("GPU" + second, "MIG" + second)) {
+            try (var device = CudaDevice.open(named(name), FakeCuda.image())) {
+                assertThat(device.describe()).contains("Emulated device 1", "(GPU" + second + ", sm_90");
+            }
+        }
+        assertThatThrownBy(() -> CudaDevice.open(named("GPU-00000000"), FakeCuda.image()))
+                .isInstanceOf(CudaUnavailableException.class).hasMessage("GPU-00000000 begins the name of more than "
+                        + "one CUDA device: this machine has GPU-00000000-0000-0000-0000-000000000000, GPU" + second);
+        assertThatThrownBy(() -> CudaDevice.open(named("GPU-7"), FakeCuda.image()))
+                .hasMessageStartingWith("GPU-7 begins the name of no CUDA device");
+        assertThatThrownBy(() -> named("first")).isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("device 'first' is neither a number, counted from 0, nor a UUID as nvidia-smi -L lists it");
+        assertNothingIsLeft();
+    }
+
+    private CudaSettings named(String device) {
+        return new CudaSettings(device, fake.library(), fake.library());
+    }
+
+    @Test
+    void kernels_of_a_newer_toolkit_than_the_driver_runs_are_refused_with_both_versions() throws Exception {
+        assertThatThrownBy(() -> KernelModule.requireToolkit("13.0", 12_040))
+                .isInstanceOf(CudaUnavailableException.class)
+                .hasMessage("the kernels of this build were compiled by CUDA 13.0 and need a driver for CUDA 13.0, "
+                        + "this one runs up to 12.4: update the driver, or build with an older toolkit");
+        KernelModule.requireToolkit("12.9", 12_000);               // of one major version, newer or not
+        KernelModule.requireToolkit("12.8", 13_000);
     }
 
     @Test
@@ -160,8 +195,8 @@ class CudaDeviceTest {
 
     @Test
     void kernels_are_asked_for_last_so_that_no_driver_and_no_card_are_told_as_what_they_are() {
-        KernelModule.Image none = () -> KernelModule.image("absent.fatbin");
-        assertThatThrownBy(() -> CudaDevice.open(new CudaSettings(0, Path.of("/nowhere/libcuda.so.1"), null), none))
+        KernelModule.Image none = _ -> KernelModule.image("absent.fatbin");
+        assertThatThrownBy(() -> CudaDevice.open(new CudaSettings("0", Path.of("/nowhere/libcuda.so.1"), null), none))
                 .isInstanceOf(CudaUnavailableException.class)
                 .hasMessageStartingWith("/nowhere/libcuda.so.1, named by warmpath.compute.cuda.driver");
 
@@ -177,7 +212,7 @@ class CudaDeviceTest {
 
     @Test
     void missing_library_of_products_leaves_nothing() {
-        var settings = new CudaSettings(0, fake.library(), Path.of("/nowhere/libcublasLt.so.13"));
+        var settings = new CudaSettings("0", fake.library(), Path.of("/nowhere/libcublasLt.so.13"));
         assertThatThrownBy(() -> CudaDevice.open(settings, FakeCuda.image()))
                 .isInstanceOf(CudaUnavailableException.class)
                 .hasMessage("/nowhere/libcublasLt.so.13, named by warmpath.compute.cuda.cublas-lt, does not exist");
@@ -309,7 +344,7 @@ class CudaDeviceTest {
     void two_devices_take_turns_on_one_thread() throws Exception {
         fake.devices(2, 9, 0, GIB, 13_000);
         try (CudaDevice first = open();
-                CudaDevice second = CudaDevice.open(new CudaSettings(1, fake.library(), fake.library()),
+                CudaDevice second = CudaDevice.open(new CudaSettings("1", fake.library(), fake.library()),
                         FakeCuda.image())) {
             for (int round = 0; round < 3; round++) {
                 first.newEvent(false);

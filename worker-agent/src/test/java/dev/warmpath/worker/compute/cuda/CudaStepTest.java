@@ -425,7 +425,7 @@ class CudaStepTest {
     @ParameterizedTest
     @CsvSource({"cuStreamBeginCapture_v2, 1", "cuStreamEndCapture, 1", "cuGraphInstantiateWithFlags, 1",
         "cuLaunchKernel, 4", "cuLaunchKernel, 5"})
-    void what_cannot_be_captured_is_launched_kernel_by_kernel_without_trying_again(String function, int nth) {
+    void what_cannot_be_captured_is_launched_kernel_by_kernel_without_trying_again_at_once(String function, int nth) {
         var model = rig.new Successor(2);
         SampledTokens drawn = rig.sampled(1);
         rig.readInts(model.tokens);
@@ -442,16 +442,28 @@ class CudaStepTest {
     }
 
     @Test
-    void once_four_steps_cannot_be_captured_no_other_is_tried_and_what_is_captured_is_replayed_as_before() {
+    void once_four_steps_cannot_be_captured_no_other_is_tried_for_4096_and_what_is_captured_is_replayed_as_before() {
         var model = rig.new Successor(32);
         assertThat(rig.await(model.submit(rig.sampled(1), 1), 1)).containsExactly(4);
         for (int rows : new int[] {2, 4, 8, 16, 24, 32}) {
-            fake.fail("cuGraphInstantiateWithFlags", 1, OUT_OF_MEMORY);
+            if (rows <= 16) {
+                fake.fail("cuGraphInstantiateWithFlags", 1, OUT_OF_MEMORY);
+            }
             assertThat(rig.await(model.submit(rig.sampled(rows), new int[rows]), rows)).containsOnly(3);
         }
         assertThat(fake.calls("cuStreamBeginCapture_v2")).as("1, then 2, 4, 8 and 16 rows").isEqualTo(5);
         assertThat(rig.await(model.submit(rig.sampled(1), 2), 1)).containsExactly(5);
         assertThat(fake.calls("cuGraphLaunch")).isEqualTo(1);
+        assertThat(rig.backend.refusedGraphs()).isEqualTo(4);
+
+        for (int step = 0; step < StepGraphs.STEPS_OF_REFUSAL; step++) {
+            rig.await(model.submit(rig.sampled(1), 2), 1);
+        }
+        for (int step = 0; step < 2; step++) {
+            assertThat(rig.await(model.submit(rig.sampled(32), new int[32]), 32)).containsOnly(3);
+        }
+        assertThat(fake.calls("cuStreamBeginCapture_v2")).as("tried again later").isEqualTo(6);
+        assertThat(fake.calls("cuGraphLaunch")).isEqualTo(1 + StepGraphs.STEPS_OF_REFUSAL + 1);
     }
 
     @Test

@@ -72,7 +72,7 @@ final class FakeCuda {
     }
 
     CudaSettings settings() {
-        return new CudaSettings(0, library, library);
+        return new CudaSettings("0", library, library);
     }
 
     /** What {@code cuModuleLoadData} takes for a fatbin of all kernels: its magic number, little-endian, then zeros. */
