@@ -54,7 +54,7 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
 
     @Override
     public void run(ApplicationArguments arguments) throws InterruptedException {
-        WarmUp.Report report = new WarmUp(engine, runner.config()).run(compute.warmUp());
+        WarmUp.Report report = new WarmUp(engine, runner).run(compute.warmUp());
         log.info("warmed up with {} requests in {} ms: {} blocks of {} bytes", report.requests(),
                 Duration.ofNanos(report.nanos()).toMillis(), engine.snapshot().pool().blockCount(),
                 runner.bytesPerBlock());

@@ -128,7 +128,7 @@ final class PrefixHitCase implements GpuCase {
 
         void warmUp(Duration duration) throws InterruptedException {
             if (duration.isPositive()) {
-                new WarmUp(engine, runner.config()).run(duration);
+                new WarmUp(engine, runner).run(duration);
             }
         }
 

@@ -190,6 +190,25 @@ public interface ComputeBackend extends AutoCloseable {
 
     // ---- steps
 
+    /**
+     * Step sizes of which each is prepared for when it first comes, and kept: a warm-up lets all of them come. Empty
+     * where nothing is prepared.
+     * @param maxTokens the most of a step
+     * @return tokens of a prompt that is computed at once, ascending
+     */
+    default int[] prefillSizes(int maxTokens) {
+        return new int[0];
+    }
+
+    /**
+     * Likewise.
+     * @param maxSequences the most of a step
+     * @return sequences that each compute one token, ascending
+     */
+    default int[] decodeSizes(int maxSequences) {
+        return new int[0];
+    }
+
     /** How often a step could not be captured or replayed as a graph since the start; 0 where there are no graphs. */
     default long refusedGraphs() {
         return 0;

@@ -59,6 +59,16 @@ public final class ModelRunner implements AutoCloseable {
         return model.config;
     }
 
+    /** See {@link ComputeBackend#prefillSizes}, up to the largest step. */
+    public int[] prefillSizes() {
+        return backend.prefillSizes(settings.maxBatchTokens());
+    }
+
+    /** See {@link ComputeBackend#decodeSizes}, up to the largest step. */
+    public int[] decodeSizes() {
+        return backend.decodeSizes(settings.maxSequences());
+    }
+
     /** See {@link ComputeBackend#refusedGraphs}. */
     public long refusedGraphs() {
         return backend.refusedGraphs();

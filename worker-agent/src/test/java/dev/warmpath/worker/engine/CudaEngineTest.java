@@ -11,8 +11,11 @@ import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.Golden;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
 /** The whole engine on the emulated device: work ahead and preemption by swap, in a pool that is too small. */
@@ -49,6 +52,32 @@ class CudaEngineTest {
             assertThat(end.swap().inBlocks()).isPositive();
             assertThat(end.swap().freeBlocks()).isEqualTo(16);
             assertThat(end.pool().usedBlocks()).isZero();
+        }
+    }
+
+    /** Prompts of 1 to 90 tokens, up to six sequences at a time, and contexts of up to 248 tokens. */
+    @Test
+    void after_the_warm_up_no_traffic_asks_for_a_step_that_the_device_has_not_prepared_for() throws Exception {
+        try (var rig = new EngineRig(Golden.MODEL, /* context */ 256, CudaBackends.emulated(CacheType.BF16),
+                KvCacheSettings.of(200, 16), SchedulerSettings.of(90, 6, 12)); Engine engine = rig.engine.start()) {
+            new WarmUp(engine, rig.runner).run(Duration.ZERO);
+            int prepared = CudaBackends.preparations();
+            assertThat(prepared).isPositive();
+
+            var random = new SplittableRandom(7);
+            int[] conversation = random.ints(248, 0, rig.model.vocabularySize()).toArray();
+            for (int round = 0; round < 12; round++) {
+                List<Recording> answers = new ArrayList<>();
+                for (int i = random.nextInt(1, 7); i > 0; i--) {
+                    int length = round % 3 == 0 ? random.nextInt(100, 248) : random.nextInt(1, 91);
+                    answers.add(rig.submit(GenerateRequest.of("r" + round + i, Arrays.copyOf(conversation, length),
+                            SamplingParameters.GREEDY, pastTheEnd(random.nextInt(1, 8)))));
+                }
+                while (!answers.stream().allMatch(Recording::isOver)) {
+                    Thread.sleep(1);
+                }
+            }
+            assertThat(CudaBackends.preparations()).isEqualTo(prepared);
         }
     }
 

@@ -11,6 +11,7 @@ import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.Golden;
+import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.RunnerSettings;
@@ -54,7 +55,7 @@ final class EngineRig implements AutoCloseable {
     int awaits;
     /** Thrown, once set, when something is to be announced. */
     @Nullable RuntimeException announcementFailure;
-    private final ModelRunner runner;
+    final ModelRunner runner;
 
     EngineRig(int blockCount, int maxBatchedTokens, int maxSequences) {
         this(blockCount, maxBatchedTokens, maxSequences, maxSequences);
@@ -79,12 +80,21 @@ final class EngineRig implements AutoCloseable {
     }
 
     EngineRig(Path modelDirectory, ComputeBackend backend, KvCacheSettings cacheSettings, SchedulerSettings settings) {
+        this(modelDirectory, Integer.MAX_VALUE, backend, cacheSettings, settings);
+    }
+
+    /** @param context the model's own is cut to it */
+    EngineRig(Path modelDirectory, int context, ComputeBackend backend, KvCacheSettings cacheSettings,
+            SchedulerSettings settings) {
         try {
             var runnerSettings = RunnerSettings.of(cacheSettings.blockCount(), cacheSettings.blockSize(),
                             settings.maxBatchedTokens(), settings.maxSequences())
                     .withHostBlockCount(cacheSettings.hostBlockCount())
                     .withMaxStepsInFlight(settings.maxStepsInFlight());
-            runner = ModelRunner.load(modelDirectory, faulty(backend), runnerSettings);
+            ModelConfig whole = ModelConfig.read(modelDirectory.resolve("config.json"));
+            ModelConfig config = whole.withContextLength(Math.min(context, whole.contextLength()));
+            runner = LoadedModel.load(modelDirectory, config, faulty(backend), runnerSettings.steps())
+                    .withCache(runnerSettings.blockCount(), runnerSettings.hostBlockCount());
             model = runner.config();
             cache = new KvCacheManager(cacheSettings);
             var limits = new RequestLimits(

@@ -11,8 +11,8 @@ final class Recording implements GenerationListener {
 
     private int[] tokens = new int[16];
     private int tokenCount;
-    @Nullable FinishReason finished;
-    @Nullable FailureReason failed;
+    volatile @Nullable FinishReason finished;
+    volatile @Nullable FailureReason failed;
     @Nullable String message;
     @Nullable Usage usage;
     float lastLogprob;

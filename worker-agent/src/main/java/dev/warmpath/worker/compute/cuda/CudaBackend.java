@@ -23,7 +23,9 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -356,6 +358,29 @@ public final class CudaBackend implements ComputeBackend {
     @Override
     public OptionalLong freeMemory() {
         return OptionalLong.of(device.freeBytes());
+    }
+
+    /** Products are planned by bucket. */
+    @Override
+    public int[] prefillSizes(int maxTokens) {
+        return sizes(GemmPlans::bucket, maxTokens);
+    }
+
+    /** Steps are captured by bucket. */
+    @Override
+    public int[] decodeSizes(int maxSequences) {
+        return sizes(StepGraphs::bucket, Math.min(maxSequences, StepGraphs.MAX_ROWS));
+    }
+
+    /** The largest of each bucket. */
+    private static int[] sizes(IntUnaryOperator bucket, int most) {
+        var sizes = IntStream.builder();
+        int size = bucket.applyAsInt(1);
+        while (size < most) {
+            sizes.add(size);
+            size = bucket.applyAsInt(size + 1);
+        }
+        return sizes.add(most).build().toArray();
     }
 
     @Override

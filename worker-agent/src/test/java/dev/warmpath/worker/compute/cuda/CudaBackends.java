@@ -31,6 +31,12 @@ public final class CudaBackends {
         return driver;
     }
 
+    /** How often the emulated device has captured a step or planned a product so far. */
+    public static int preparations() {
+        FakeCuda device = FakeCuda.opened();
+        return device.calls("cuStreamBeginCapture_v2") + device.calls("cublasLtMatmulAlgoGetHeuristic");
+    }
+
     /** For tests that are {@link OnCard}. */
     public static CudaBackend onCard(CacheType cacheType) {
         try {

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +65,11 @@ final class FakeCuda {
         }
         opened.reset();
         return opened;
+    }
+
+    /** As it is, not reset. */
+    static synchronized FakeCuda opened() {
+        return Objects.requireNonNull(opened);
     }
 
     /** Both the driver's library and cuBLASLt's. */
