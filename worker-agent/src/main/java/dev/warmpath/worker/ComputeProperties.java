@@ -24,7 +24,8 @@ import org.springframework.validation.annotation.Validated;
  * @param threads         that compute on processors, 0 = one per core
  * @param kernelBlockSize tokens of a block on the device, a divisor of {@code warmpath.kv.block-size}; 0 = the same on
  *                        processors, on a GPU what its kernels are built for
- * @param warmUp          how long made-up requests run at start, so that the first real one finds compiled code
+ * @param warmUp          how long made-up requests run at start, so that the first real one finds compiled code; a GPU
+ *                        then prepares for steps of all sizes, which is left out with 0
  * @param longestStep     how long one step may take: beyond it the device counts as hanging, nothing new is taken, and at
  *                        twice as long the process ends. More than any good step takes: a
  *                        router waits 60 s for a first token

@@ -15,15 +15,14 @@ import org.springframework.validation.annotation.Validated;
 /**
  * How much work one step and one queue hold, and who comes first.
  *
- * @param maxNumBatchedTokens most tokens computed in one step
- * @param maxNumSeqs          most sequences computed at the same time
+ * @param maxNumBatchedTokens most tokens computed in one step; unset: as it suits what computes
+ * @param maxNumSeqs          most sequences computed at the same time; unset: likewise
  * @param maxWaiting          how many more may be alive, waiting or preempted; one more is refused
  * @param chunkedPrefill      false: a prompt is computed in one step, or later; the budget must then reach the context
  * @param longPrefillTokenThreshold most tokens of one prompt in a step; 0 = no such limit
  * @param policy              {@code fcfs}: in the order of arrival; {@code priority}: the lower number first
  * @param schedulerSteps      steps per decision while everybody decodes and nobody waits
- * @param asyncScheduling     true: the next step is prepared while the last one is computed; unset: as it suits what
- *                            computes
+ * @param asyncScheduling     true: the next step is prepared while the last one is computed; unset: likewise
  * @param reserveWholeSequence true: a sequence is admitted when all its tokens find blocks; false: its first piece
  * @param cacheAwareWindow    of so many at the queue's head the longest cached prefix goes first; 0 = off;
  *                            each step that admits somebody looks all of them up
@@ -32,8 +31,8 @@ import org.springframework.validation.annotation.Validated;
 @Validated
 @ConfigurationProperties("warmpath.scheduler")
 public record SchedulerProperties(
-        @DefaultValue("512") @Min(1) @Max(65_536) int maxNumBatchedTokens,
-        @DefaultValue("64") @Min(1) @Max(4_096) int maxNumSeqs,
+        @Nullable @Min(1) @Max(65_536) Integer maxNumBatchedTokens,
+        @Nullable @Min(1) @Max(4_096) Integer maxNumSeqs,
         @DefaultValue("512") @Min(1) @Max(65_536) int maxWaiting,
         @DefaultValue("true") boolean chunkedPrefill,
         @DefaultValue("0") @Min(0) int longPrefillTokenThreshold,
@@ -44,14 +43,25 @@ public record SchedulerProperties(
         @DefaultValue("0") @Min(0) @Max(1_024) int cacheAwareWindow,
         @DefaultValue("1s") @DurationMin(nanos = 0) @DurationMax(hours = 1) Duration overtakeLimit) {
 
+    /** A card is busy with a prompt of so many tokens, and reads its weights for hundreds of sequences at a time. */
+    private static final int TOKENS_ON_DEVICE = 8_192;
+    private static final int SEQUENCES_ON_DEVICE = 256;
+    /** Processors compute a step of more for longer than others would like to wait. */
+    private static final int TOKENS_ON_PROCESSORS = 512;
+    private static final int SEQUENCES_ON_PROCESSORS = 64;
+
     /**
-     * @param asyncByDefault what {@code asyncScheduling} is while the operator says nothing
+     * @param onDevice whether a device of its own computes, which decides what the operator leaves open
      * @throws SettingsException if they contradict each other
      */
-    SchedulerSettings toSettings(boolean asyncByDefault) {
-        if (maxNumBatchedTokens < maxNumSeqs) {
-            throw new SettingsException("warmpath.scheduler.max-num-batched-tokens is " + maxNumBatchedTokens
-                    + ", but warmpath.scheduler.max-num-seqs is " + maxNumSeqs
+    SchedulerSettings toSettings(boolean onDevice) {
+        int tokens = maxNumBatchedTokens != null ? maxNumBatchedTokens
+                : onDevice ? TOKENS_ON_DEVICE : TOKENS_ON_PROCESSORS;
+        int sequences = maxNumSeqs != null ? maxNumSeqs
+                : Math.min(tokens, onDevice ? SEQUENCES_ON_DEVICE : SEQUENCES_ON_PROCESSORS);
+        if (tokens < sequences) {
+            throw new SettingsException("warmpath.scheduler.max-num-batched-tokens is " + tokens
+                    + ", but warmpath.scheduler.max-num-seqs is " + sequences
                     + ": not every sequence could compute a token in a step",
                     "Raise the first or lower the second");
         }
@@ -67,9 +77,9 @@ public record SchedulerProperties(
                     + ": requests may be taken out of turn, and nobody may be overtaken",
                     "Leave the window at 0, or let requests be overtaken for some time, such as 1s");
         }
-        return new SchedulerSettings(maxNumBatchedTokens, maxNumSeqs, maxWaiting, chunkedPrefill,
+        return new SchedulerSettings(tokens, sequences, maxWaiting, chunkedPrefill,
                 longPrefillTokenThreshold, policy, schedulerSteps,
-                asyncScheduling == null ? asyncByDefault : asyncScheduling, reserveWholeSequence, cacheAwareWindow,
+                asyncScheduling == null ? onDevice : asyncScheduling, reserveWholeSequence, cacheAwareWindow,
                 overtakeLimit.toNanos());
     }
 }

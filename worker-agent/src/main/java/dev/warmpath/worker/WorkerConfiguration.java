@@ -107,10 +107,10 @@ class WorkerConfiguration {
         return new BackendChoice(compute, kv, model).open();
     }
 
-    /** A device of its own computes while the next step is prepared, unless the operator says otherwise. */
+    /** What the operator leaves open is as it suits a device of its own, or processors. */
     @Bean
     SchedulerSettings schedulerSettings(SchedulerProperties scheduler, ComputeBackend backend) {
-        return scheduler.toSettings(/* asyncByDefault */ backend.freeMemory().isPresent());
+        return scheduler.toSettings(/* onDevice */ backend.freeMemory().isPresent());
     }
 
     /**
@@ -229,10 +229,10 @@ class WorkerConfiguration {
     }
 
     @Bean
-    Registration registration(WorkerProperties worker, CachePlan plan, SchedulerProperties scheduler, ModelFiles model,
+    Registration registration(WorkerProperties worker, CachePlan plan, SchedulerSettings scheduler, ModelFiles model,
             KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
-                model.description(), plan.cache().blockCount() - 1, scheduler.maxNumSeqs(), true);
+                model.description(), plan.cache().blockCount() - 1, scheduler.maxSequences(), true);
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 

@@ -216,15 +216,25 @@ class CachePlanTest {
     @Test
     void the_next_step_is_prepared_ahead_where_it_suits_the_device_unless_the_operator_says() {
         SchedulerProperties unset = bind("scheduler", SchedulerProperties.class);
-        assertThat(unset.toSettings(/* asyncByDefault */ true).asyncScheduling()).isTrue();
+        assertThat(unset.toSettings(/* onDevice */ true).asyncScheduling()).isTrue();
         assertThat(unset.toSettings(false).asyncScheduling()).isFalse();
         SchedulerProperties off = bind("scheduler", SchedulerProperties.class, "scheduler.async-scheduling=false");
         assertThat(off.toSettings(true).asyncScheduling()).isFalse();
     }
 
     @Test
+    void a_card_takes_larger_steps_than_processors_unless_the_operator_says() {
+        SchedulerProperties unset = bind("scheduler", SchedulerProperties.class);
+        assertThat(unset.toSettings(/* onDevice */ true)).extracting("maxBatchedTokens", "maxSequences")
+                .containsExactly(8_192, 256);
+        assertThat(unset.toSettings(false)).extracting("maxBatchedTokens", "maxSequences").containsExactly(512, 64);
+        assertThat(bind("scheduler", SchedulerProperties.class, "scheduler.max-num-batched-tokens=100")
+                .toSettings(true)).extracting("maxBatchedTokens", "maxSequences").containsExactly(100, 100);
+    }
+
+    @Test
     void a_step_has_a_token_for_every_sequence() {
-        assertThatThrownBy(() -> plan("scheduler.max-num-batched-tokens=63")).isInstanceOf(SettingsException.class)
+        assertThatThrownBy(() -> plan("scheduler.max-num-batched-tokens=63", "scheduler.max-num-seqs=64")).isInstanceOf(SettingsException.class)
                 .hasMessageStartingWith("warmpath.scheduler.max-num-batched-tokens is 63, "
                         + "but warmpath.scheduler.max-num-seqs is 64: ");
         assertThat(plan("scheduler.max-num-batched-tokens=64").cache().blockCount()).isEqualTo(2_457);

@@ -62,6 +62,7 @@ class CudaWorkerTest {
                 "--warmpath.compute.longest-step=1h",
                 "--warmpath.model.directory=../models/warmpath-tiny", "--warmpath.compute.warm-up=0s",
                 "--warmpath.compute.cuda.driver=" + driver, "--warmpath.compute.cuda.cublas-lt=" + driver,
+                "--warmpath.scheduler.max-num-batched-tokens=512", "--warmpath.scheduler.max-num-seqs=64",
                 "--warmpath.kv.cache-dtype=fp8"));
         return new SpringApplicationBuilder(WorkerApplication.class).run(arguments.toArray(String[]::new));
     }

@@ -55,8 +55,8 @@ public final class WarmUp {
     public record Report(int requests, long nanos) {}
 
     /**
-     * Runs rounds of requests until the time is over, at least one; then steps of each size for which the device
-     * prepares when it first comes, however long that takes.
+     * Runs rounds of requests until the time is over, at least one; then, unless there was none, steps of each size for
+     * which the device prepares when it first comes, however long that takes.
      *
      * @throws IllegalStateException if a request fails: this worker cannot serve
      */
@@ -72,10 +72,12 @@ public final class WarmUp {
             await(CompletableFuture.allOf(round));
             promptTokens = Math.min(2 * promptTokens, LONGEST_PROMPT_TOKENS);
         } while (System.nanoTime() - start < duration.toNanos());
-        for (int tokens : runner.prefillSizes()) {
-            await(submit("warm-up-" + requests++, tokens, /* kind */ 0));
+        if (duration.isPositive()) {
+            for (int tokens : runner.prefillSizes()) {
+                await(submit("warm-up-" + requests++, tokens, /* kind */ 0));
+            }
+            requests += decode(runner.decodeSizes());
         }
-        requests += decode(runner.decodeSizes());
         if (!await(engine.resetPrefixCache())) {
             throw new IllegalStateException("somebody uses the cache before this worker said that it is there");
         }

@@ -60,7 +60,7 @@ class CudaEngineTest {
     void after_the_warm_up_no_traffic_asks_for_a_step_that_the_device_has_not_prepared_for() throws Exception {
         try (var rig = new EngineRig(Golden.MODEL, /* context */ 256, CudaBackends.emulated(CacheType.BF16),
                 KvCacheSettings.of(200, 16), SchedulerSettings.of(90, 6, 12)); Engine engine = rig.engine.start()) {
-            new WarmUp(engine, rig.runner).run(Duration.ZERO);
+            new WarmUp(engine, rig.runner).run(Duration.ofNanos(1));
             int prepared = CudaBackends.preparations();
             assertThat(prepared).isPositive();
 
