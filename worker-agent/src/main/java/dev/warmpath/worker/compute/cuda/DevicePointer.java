@@ -18,6 +18,11 @@ record DevicePointer(long address, long bytes, String owner) {
         return new DevicePointer(address + offset, length, owner);
     }
 
+    /** What follows from {@code offset} bytes into this stretch on. */
+    DevicePointer from(long offset) {
+        return plus(offset, bytes - offset);
+    }
+
     /** @throws IllegalArgumentException if this is shorter */
     void requireBytes(long needed) {
         if (needed > bytes) {

@@ -28,6 +28,9 @@ final class GemmPlans {
     /** Five shapes of weights and fifty of steps; a plan is three small objects of the library. */
     private static final int PLAN_COUNT_LIMIT = 256;
 
+    /** A product is as many columns wide. */
+    static final int OUTPUTS_MULTIPLE = 8;
+
     /** Of every matrix given, and of every row: 8 elements of 2 bytes. */
     private static final int ALIGNMENT_BYTES = 16;
 
@@ -82,7 +85,7 @@ final class GemmPlans {
      * @param weight     BF16 [outputs, depth]
      * @param output     [≥ bucket(rows), outputs]; rows up to the bucket are written
      * @param outputType BF16 or F32
-     * @param outputs    a multiple of 8, as {@code depth} is
+     * @param outputs    a multiple of {@link #OUTPUTS_MULTIPLE}, as {@code depth} is
      */
     void multiply(CudaStream stream, DevicePointer input, DevicePointer weight, DevicePointer output,
             DataType outputType, int rows, int outputs, int depth) {

@@ -110,15 +110,27 @@ final class Launcher {
         DataType type = product.output().type();
         int outputs = product.weight().rows();
         int depth = product.weight().columns();
-        if (rows > MOST_SKINNY_ROWS) {
+        if (rows > MOST_SKINNY_ROWS && outputs % GemmPlans.OUTPUTS_MULTIPLE == 0) {
             gemm.multiply(stream, product.input().memory, product.weight().memory, product.output().memory, type, rows,
                     outputs, depth);
             return;
         }
+        for (int row = 0; row < rows; row += MOST_SKINNY_ROWS) {
+            multiplySkinny(product, row, Math.min(MOST_SKINNY_ROWS, rows - row));
+        }
+    }
+
+    /** A few rows; of a product as wide as no library takes it, such as a head of 32,001 tokens, one part. */
+    private void multiplySkinny(Operation.Matmul product, int firstRow, int rows) {
+        DataType type = product.output().type();
+        int outputs = product.weight().rows();
+        int depth = product.weight().columns();
         int index = Integer.SIZE - Integer.numberOfLeadingZeros(rows - 1);      // rounded up to 1, 2, 4, 8
         Kernel skinny = (type == DataType.BF16 ? skinnyToBf16 : skinnyToF32)[index];
         skinny.launch(stream, Math.ceilDiv(outputs, SKINNY_OUTPUTS), 1, SKINNY_THREADS, 0, skinny.arguments()
-                .pointer(product.input().memory).pointer(product.weight().memory).pointer(product.output().memory)
+                .pointer(product.input().memory.from((long) firstRow * depth * DataType.BF16.bytes()))
+                .pointer(product.weight().memory)
+                .pointer(product.output().memory.from((long) firstRow * outputs * type.bytes()))
                 .integer(outputs).integer(depth));
     }
 
