@@ -19,6 +19,8 @@ SHAPES = {
     "prefill 2 x 4k": (2, 4096, 4096),
     "prefill 4 x 4k": (4, 4096, 4096),
     "prefill 512 on 8k": (1, 512, 8704),
+    "suffix 30 on 8k": (1, 30, 8222),
+    "suffix 30 on 32k": (1, 30, 32798),
 }
 CHECKED_SHAPE = (2, 48, 112)
 WARM_UPS, REPETITIONS = 5, 60

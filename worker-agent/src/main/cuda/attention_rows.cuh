@@ -14,6 +14,10 @@
 
 #include "paged_cache.cuh"
 
+// The maximum of no keys: below any score, yet a number, so that a row which sees none of some keys needs no care. Of
+// what is minus infinity the weight at it is 0.
+constexpr float NO_SCORE = -1e30f;
+
 template <int D, int TILES>
 class AttentionRows {
 public:
@@ -24,7 +28,7 @@ public:
         for (int tile = 0; tile < TILES; tile++) {
 #pragma unroll
             for (int half = 0; half < 2; half++) {
-                maximum[tile][half] = MINUS_INFINITY;
+                maximum[tile][half] = NO_SCORE;
             }
         }
     }
@@ -47,7 +51,7 @@ public:
         }
     }
 
-    // Scores to weights, at the maximum of all keys so far. A row has to see one of the first keys at least.
+    // Scores to weights, at the maximum of all keys so far. The weights of a row that has seen none yet are 0.
     template <int keyTiles>
     __device__ __forceinline__ void weigh(float (&scores)[TILES][keyTiles][4], float scaleLog2) {
         raise_maximum(scores, scaleLog2);
@@ -102,7 +106,7 @@ public:
         }
     }
 
-    // The highest score so far of row g + 8 * half, scaled.
+    // The highest score so far of row g + 8 * half, scaled; NO_SCORE if it has seen no key.
     __device__ __forceinline__ float highest(int tile, int half) const { return maximum[tile][half]; }
 
     // All weights so far of row g + 8 * half. A collective.

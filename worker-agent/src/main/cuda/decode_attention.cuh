@@ -1,4 +1,5 @@
-// Attention of one new token a sequence over the paged cache: split over keys, query heads of a KV head packed.
+// Attention of one new token a sequence, or of a few behind a long context, over the paged cache: split over keys, query
+// heads of a KV head packed.
 //
 // The idea. Decode reads every key and value once and does little with them, so the kernel is a gather that never
 // waits. A block of threads (CTA) takes one KV head of one piece of one sequence's context, a run of cache blocks. Its
@@ -10,9 +11,10 @@
 //     a warp's ring in shared memory; a stage is the keys and values of one turn, filled by cp.async
 //     [ stage 0: K 16 x D | V 16 x D ][ stage 1 ][ stage 2 ]      one is used, the others are on their way
 //
-// All G query heads of the KV head are rows of one 16-row tensor-core tile (rows from G on are zero), so that a key is
-// read once for all of them (packed grouped queries: FlashAttention's PackGQA, TensorRT-LLM's XQA). A turn of a warp,
-// in the registers that attention_rows.cuh draws:
+// All G query heads of the KV head are rows of one 16-row tensor-core tile, so that a key is read once for all of them
+// (packed grouped queries: FlashAttention's PackGQA, TensorRT-LLM's XQA). Where several tokens of a sequence are new, as
+// many as fit follow each other in the tile, token by token; rows behind the last are zero. A turn of a warp, in the
+// registers that attention_rows.cuh draws:
 //
 //     S[16 x 16] = Q[16 x D] K'[D x 16]         D / 16 steps; Q stays in registers
 //     P = exp2(S * scale - maximum)
@@ -28,7 +30,8 @@
 // first register belongs to the even columns of O, the second to the odd ones.
 //
 // What masks: the last block of a context is gathered only as far as it is filled, the rest is zeros, never what lies
-// in the cache (stale NaN times a weight of 0 is NaN); scores of the rest become minus infinity.
+// in the cache (stale NaN times a weight of 0 is NaN); scores of the rest become minus infinity, and so do those of the
+// keys behind a token of the tile that is not its last.
 //
 // Cost of 8 KiB of keys and values at D = 128, a warp: 16 cp.async, 16 ldmatrix.x4. Of bf16 (16 keys) 32 mma and about
 // 250 instructions in all, of e4m3 (32 keys) 64 mma and about 940, of which 580 widen; 64 multiplications more when a
@@ -40,15 +43,18 @@
 #include "attention_rows.cuh"
 
 constexpr int DECODE_WARPS = 4;
-constexpr int DECODE_ROWS = 16;  // query heads of one KV head, at most
+constexpr int DECODE_ROWS = 16;  // tokens times query heads of one KV head, at most
 
-// What the plan says of a piece: int32 in the order of the fields, and three that nobody uses.
+// What the plan says of a piece: int32 in the order of the fields.
 struct DecodePiece {
     int sequence;
-    int row;         // of qkv and output
+    int row;         // of qkv and output: the first token's
     int firstBlock;  // index into the sequence's block table
     int tokens;      // from there on; 0: the context is empty
-    int partial;     // where the partial result goes; -1: the piece is the whole context
+    int partial;     // where the first token's partial result goes; -1: the piece is the whole context
+    int queries;     // tokens whose attention this is, in successive rows
+    int later;       // positions of the last one's context that come after this piece; each token before it sees one less
+    int stride;      // from a token's partial result to the next one's
 
     // The plan has room for as many pieces as the grid has, also where it has fewer.
     __device__ __forceinline__ DecodePiece(const int* plan, int index) {
@@ -59,6 +65,9 @@ struct DecodePiece {
         firstBlock = static_cast<int>(place.words[2]);
         tokens = static_cast<int>(place.words[3]);
         partial = static_cast<int>(target.words[0]);
+        queries = static_cast<int>(target.words[1]);
+        later = static_cast<int>(target.words[2]);
+        stride = static_cast<int>(target.words[3]);
     }
 };
 
@@ -101,23 +110,27 @@ __device__ __forceinline__ void query_pairs(const bf16* elements, unsigned& low,
     }
 }
 
+// The tile: `group` heads of the first token, those of the next one, and so on. stride: from a token to the next.
 template <int D, typename KV>
-__device__ __forceinline__ void load_query(const bf16* query, int group, unsigned (&fragments)[D / 16][4]) {
+__device__ __forceinline__ void load_query(const bf16* query, int stride, int queries, int group,
+                                           unsigned (&fragments)[D / 16][4]) {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const int head = lane_index() / 4 + half * 8;
+        const int row = lane_index() / 4 + half * 8;
+        const int token = row / group;
+        const bf16* const head = query + static_cast<long long>(token) * stride + (row - token * group) * D;
 #pragma unroll
         for (int step = 0; step < D / 16; step++) {
             fragments[step][half] = 0;
             fragments[step][half + 2] = 0;
-            if (head < group) {
-                query_pairs<KV>(query + head * D + step * 16, fragments[step][half], fragments[step][half + 2]);
+            if (token < queries) {
+                query_pairs<KV>(head + step * 16, fragments[step][half], fragments[step][half + 2]);
             }
         }
     }
 }
 
-// One warp's share: the group's rows of Q, and their attention to the keys that the warp has seen.
+// One warp's share: the tile's rows of Q, and their attention to the keys that the warp has seen.
 template <int D, typename KV>
 class DecodeWarp {
 public:
@@ -126,16 +139,21 @@ public:
 
     Rows rows;
 
-    __device__ __forceinline__ DecodeWarp(const bf16* queryRows, int group) {
-        load_query<D, KV>(queryRows, group, query);
+    __device__ __forceinline__ DecodeWarp(const bf16* queryRows, int stride, const DecodePiece& piece, int group) {
+        load_query<D, KV>(queryRows, stride, piece.queries, group, query);
+        mostHidden = hidden_from(0, piece);
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            hidden[half] = hidden_from((lane_index() / 4 + half * 8) / group, piece);
+        }
     }
 
-    // One stage of the ring, of which `keys` keys count, at least 1.
+    // One stage of the ring, with `keys` keys of the piece from its first on, at least 1.
     __device__ __forceinline__ void attend(const unsigned char* stage, int keys, float scaleLog2) {
         float scores[1][Shape::STAGE_KEYS / 8][4] = {};
         multiply_keys(stage, scores[0]);
-        if (keys < Shape::STAGE_KEYS) {
-            Rows::mask(scores, [=](int, int) { return keys; });
+        if (keys - mostHidden < Shape::STAGE_KEYS) {
+            Rows::mask(scores, [=](int, int half) { return keys - hidden[half]; });
         }
         rows.weigh(scores, scaleLog2);
         add_values(scores, stage + Shape::STAGE_BYTES / 2);
@@ -143,6 +161,13 @@ public:
 
 private:
     unsigned query[D / 16][4];
+    int mostHidden;
+    int hidden[2];  // by half: of the piece's last keys so many are behind the row's token
+
+    __device__ static __forceinline__ int hidden_from(int token, const DecodePiece& piece) {
+        const int behind = piece.queries - 1 - token - piece.later;
+        return behind > 0 ? behind : 0;
+    }
 
     __device__ __forceinline__ void multiply_keys(const unsigned char* keys,
                                                   float (&scores)[Shape::STAGE_KEYS / 8][4]) const {
@@ -221,21 +246,21 @@ __device__ __forceinline__ void leave_for_merge(const AttentionRows<D, 1>& rows,
     }
 }
 
-// What each warp's accumulators count for in the piece's result; all of them 0 where no key was seen.
+// What each warp's accumulators count for in the piece's result: those that have seen no key, nothing, since their sum
+// is 0.
 struct DecodeMerge {
     float factors[DECODE_WARPS];
     DecodeStats total;
 
     __device__ __forceinline__ DecodeMerge(const DecodeStats* stats, int row) {
-        total = {MINUS_INFINITY, 0};
+        total = {NO_SCORE, 0};
 #pragma unroll
         for (int warp = 0; warp < DECODE_WARPS; warp++) {
             total.maximum = fmaxf(total.maximum, stats[warp * DECODE_ROWS + row].maximum);
         }
-        const float highest = total.maximum == MINUS_INFINITY ? 0 : total.maximum;
 #pragma unroll
         for (int warp = 0; warp < DECODE_WARPS; warp++) {
-            factors[warp] = exp2_fast(stats[warp * DECODE_ROWS + row].maximum - highest);
+            factors[warp] = exp2_fast(stats[warp * DECODE_ROWS + row].maximum - total.maximum);
             total.sum += factors[warp] * stats[warp * DECODE_ROWS + row].sum;
         }
         const float inverse = total.sum > 0 ? 1 / total.sum : 0;
@@ -292,7 +317,7 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
     }
 
     const bf16* const query = qkv + static_cast<long long>(piece.row) * qkvStride + kvHead * group * D;
-    DecodeWarp<D, KV> warp(query, group);
+    DecodeWarp<D, KV> warp(query, qkvStride, piece, group);
     int left = ahead;
     for (int turn = 0; left > 0; turn++) {
         cp_async_wait<Shape::STAGES - 2>();
@@ -306,10 +331,11 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
     leave_for_merge<D, KV>(warp.rows, reinterpret_cast<float*>(ring), stats + warpIndex * DECODE_ROWS);
     sync_block();
 
-    const int head0 = kvHead * group;
-    for (int item = thread_index(); item < group * (D / 2); item += DECODE_WARPS * 32) {
+    for (int item = thread_index(); item < piece.queries * group * (D / 2); item += DECODE_WARPS * 32) {
         const int row = item / (D / 2);
         const int column = item % (D / 2) * 2;
+        const int token = row / group;
+        const int head = kvHead * group + row - token * group;
         const DecodeMerge merge(stats, row);
         float low = 0;
         float high = 0;
@@ -321,10 +347,12 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
             high += merge.factors[other] * accumulators[1];
         }
         if (piece.partial < 0) {
-            bf16* const target = output + (static_cast<long long>(piece.row) * queryHeads + head0 + row) * D + column;
+            bf16* const target =
+                    output + (static_cast<long long>(piece.row + token) * queryHeads + head) * D + column;
             *reinterpret_cast<unsigned*>(target) = pack_bf16(low, high);
         } else {
-            const long long partialRow = static_cast<long long>(piece.partial) * queryHeads + head0 + row;
+            const long long partialRow =
+                    static_cast<long long>(piece.partial + token * piece.stride) * queryHeads + head;
             float* const target = partialOutputs + partialRow * D + column;
             target[0] = low;
             target[1] = high;
@@ -337,7 +365,7 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
 }
 
 // Adds up the pieces of one row and head: one warp, whose lanes hold D / 32 successive elements each. A piece counts by
-// its sum at the common maximum; a row of which no piece saw a key is zeros.
+// its sum at the common maximum: one that saw no key, nothing; a row of which none did is zeros.
 template <int D>
 __device__ __forceinline__ void reduce_partials(const int* plan, const float* partialOutputs, const float* partialStats,
                                                 bf16* output, int queryHeads) {
@@ -359,8 +387,7 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
     for (int piece = lane_index(); piece < partials; piece += 32) {
         maximum = fmaxf(maximum, partialStats[(first + static_cast<long long>(piece) * queryHeads) * 2]);
     }
-    maximum = warp_max(maximum);
-    const float highest = maximum == MINUS_INFINITY ? 0 : maximum;
+    const float highest = warp_max(maximum);
 
     float sum = 0;
     Slice total = {};

@@ -46,7 +46,10 @@ record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, Llama
                 List.of(new Held(AttentionShape.uniform("prefill 1 x 4k", 1, 4096, 4096), 0.80),
                         new Held(AttentionShape.uniform("prefill 2 x 4k", 2, 4096, 4096), 0.80),
                         new Held(AttentionShape.uniform("prefill 4 x 4k", 4, 4096, 4096), 0.80),
-                        new Held(AttentionShape.uniform("prefill 512 on 8k", 1, 512, 8704), 0.75)),
+                        new Held(AttentionShape.uniform("prefill 512 on 8k", 1, 512, 8704), 0.75),
+                        // what is left of a prompt whose beginning was cached
+                        new Held(AttentionShape.uniform("suffix 30 on 8k", 1, 30, 8222), 1),
+                        new Held(AttentionShape.uniform("suffix 30 on 32k", 1, 30, 32_798), 1)),
                 1024, 256, Duration.ofSeconds(3),
                 List.of(new Prompt("prefix hit, 512 tokens, 97 % shared", 512, 496, 2.5),
                         new Prompt("prefix hit, 2k tokens, 90 % shared", 2048, 1840, 5),
@@ -63,7 +66,8 @@ record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, Llama
                         new Held(AttentionShape.ragged("decode 4 ragged, 1 to 50", 4, 1, 50), 0.75)),
                 decode,
                 List.of(new Held(AttentionShape.uniform("prefill 1 x 40", 1, 40, 40), 0.80),
-                        new Held(AttentionShape.uniform("prefill 20 on 40", 1, 20, 60), 0.75)),
+                        new Held(AttentionShape.uniform("prefill 20 on 40", 1, 20, 60), 0.75),
+                        new Held(AttentionShape.uniform("suffix 5 on 70", 1, 5, 75), 1)),
                 20, 2, Duration.ZERO,
                 List.of(new Prompt("prefix hit, 96 tokens, 83 % shared", 96, 80, 2.5)),
                 128, 2, 6);

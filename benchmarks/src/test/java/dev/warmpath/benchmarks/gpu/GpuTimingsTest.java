@@ -19,7 +19,7 @@ class GpuTimingsTest {
 
     private static final List<String> ROWS = List.of(
             "decode 3 x 40", "decode 1 x 300, with its reduction", "decode 4 ragged, 1 to 50", "prefill 1 x 40",
-            "prefill 20 on 40", "fp8 keys and values, decode 3 x 40", "swap out", "swap in",
+            "prefill 20 on 40", "suffix 5 on 70", "fp8 keys and values, decode 3 x 40", "swap out", "swap in",
             "decode step of the 1B-class model, batch 1", "prefix hit, 96 tokens, 83 % shared",
             "qkv [256, 64], 1, 2, 4, 8 rows", "output [64, 128], 1, 2, 4, 8 rows",
             "gate and up [256, 64], 1, 2, 4, 8 rows", "down [64, 128], 1, 2, 4, 8 rows",

@@ -14,12 +14,17 @@ import java.lang.foreign.ValueLayout;
  * pieces of c blocks at most the cost is {@code waves · (c + 2)} block reads, and {@value #REDUCE_COST} more if
  * anything is cut. Source of the idea, a plan made on the host once a step: Ye et al., FlashInfer, arXiv 2501.01005.
  *
- * <p><b>Prefill.</b> A sequence with more tokens is cut into tiles of up to {@value #TILE_ROWS} of them.
+ * <p><b>A short suffix</b> behind a long context, what is left of a prompt whose beginning was cached, decodes likewise
+ * where its tiles would leave most of the card idle: in runs of as many tokens as fit with their query heads into the 16
+ * rows that one token of 16 heads has. 30 tokens behind 8,000 are one tile for each of 32 query heads, of 136 turns each;
+ * as 8 runs for each of 8 KV heads they are cut until the card is full.
+ *
+ * <p><b>Prefill.</b> Any other sequence with more tokens is cut into tiles of up to {@value #TILE_ROWS} of them.
  *
  * <p>Items and tiles come longest first, so that the short ones fill what the long ones leave. Layouts, int32:
  * <pre>
  *   decode  {work count, reduce count, index of the first reduce item, 0}
- *           work    {sequence, row, first block, token count, partial or -1, 0, 0, 0}
+ *           work    {sequence, row, first block, token count, partial or -1, rows, positions behind it, next row's partial}
  *           reduce  {row, first partial, partial count, 0}
  *   tiles   {sequence, first row, first position, row count}
  * </pre>
@@ -39,6 +44,10 @@ final class AttentionPlan {
     /** Waves of work items that cutting may add; bounds the plan, the graph's grid and the partial results. */
     private static final int EXTRA_WAVES = 4;
     private static final int LEAST_PIECE = 4;
+    /** A suffix of more tokens reads the context more often than its tiles would. */
+    static final int MOST_PACKED_TOKENS = 64;
+    /** Positions before a suffix for each token of it: with fewer there is little to split. */
+    private static final int LEAST_BEHIND = 8;
     /** What a thread block does before and after its blocks, and what the pass over partial results takes. */
     private static final int BLOCK_COST = 2;
     private static final int REDUCE_COST = 4;
@@ -48,67 +57,106 @@ final class AttentionPlan {
     private final LargestFirst order = new LargestFirst();
     private MemorySegment decode = segment(HEADER_INTS);
     private MemorySegment tiles = segment(TILE_INTS);
-    /** [decodes]: blocks of each sequence that decodes; and which sequence that is. */
+    /** [runs]: successive rows of a sequence, the first of them, how many, and the last one's context and its blocks. */
+    private int[] runSequences = new int[16];
+    private int[] runRows = new int[16];
+    private int[] runLengths = new int[16];
+    private int[] runContexts = new int[16];
     private int[] blockCounts = new int[16];
-    private int[] sequences = new int[16];
     /** [tiles], in the order of their rows: the sequence of each, and its first row. */
     private int[] tileSequences = new int[16];
     private int[] tileRows = new int[16];
     private int decodeCount;
+    private int runCount;
     private int workCount;
     private int reduceCount;
     private int partialCount;
     private int tileCount;
+    /** Whether short suffixes decode in this step. */
+    private boolean packs;
 
     AttentionPlan(int multiprocessors) {
         this.waveBlocks = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
     }
 
-    /** Work items that cutting may add to one for each sequence. */
+    /** Work items that cutting may add to one for each run. */
     private int extraWork(int kvHeads) {
         return Math.ceilDiv(EXTRA_WAVES * waveBlocks, kvHeads);
     }
 
-    /** The most work items of a step in which {@code decodes} sequences have one token. */
-    int workCapacity(int decodes, int kvHeads) {
-        return decodes + extraWork(kvHeads);
+    /** The most work items of a step of so many runs. */
+    int workCapacity(int runs, int kvHeads) {
+        return runs + extraWork(kvHeads);
     }
 
     /**
-     * The most partial results of any step: s sequences cut into p pieces take p − s of the extra items, and p is 2s
-     * at least.
+     * The most partial results of any step, each of as many rows as a run can have: s runs cut into p pieces take p − s of
+     * the extra items, and p is 2s at least.
      */
     int partialCapacity(int kvHeads) {
         return 2 * extraWork(kvHeads);
     }
 
-    /** The most bytes of the plan of a step of {@code decodes} sequences with one token each. */
-    long decodeBytes(int decodes, int kvHeads) {
-        return (long) Integer.BYTES
-                * (HEADER_INTS + WORK_INTS * workCapacity(decodes, kvHeads) + REDUCE_INTS * decodes);
+    /** The most bytes of the plan of a step of {@code rows} rows that decode. */
+    long decodeBytes(int rows, int kvHeads) {
+        return (long) Integer.BYTES * (HEADER_INTS + WORK_INTS * workCapacity(rows, kvHeads) + REDUCE_INTS * rows);
     }
 
     /**
      * Arranges a step.
      * @param queryStarts    [sequenceCount + 1], as in a {@code PagedBatch}
      * @param contextLengths [sequenceCount]
+     * @param group          query heads of a KV head, 1 to {@link KernelSizes#MOST_HEADS_PER_GROUP}
      * @throws IllegalArgumentException if a sequence has more tokens than its context has positions, or there are too
      *                                  many
      */
-    void arrange(int[] queryStarts, int[] contextLengths, int sequenceCount, int kvHeads) {
+    void arrange(int[] queryStarts, int[] contextLengths, int sequenceCount, int kvHeads, int group) {
         requireSequences(sequenceCount);
-        reserve(sequenceCount, queryStarts[sequenceCount], kvHeads);
+        int packedTokens = 0;
+        int wholeTiles = 0;
         decodeCount = 0;
         for (int sequence = 0; sequence < sequenceCount; sequence++) {
             int tokens = queryStarts[sequence + 1] - queryStarts[sequence];
             requireContext(sequence, tokens, contextLengths[sequence]);
             if (tokens == 1) {
-                blockCounts[decodeCount] = Math.ceilDiv(contextLengths[sequence], KernelSizes.BLOCK_TOKENS);
-                sequences[decodeCount++] = sequence;
+                decodeCount++;
+            } else {
+                wholeTiles += Math.ceilDiv(tokens, TILE_ROWS);
+                packedTokens += isShort(tokens, contextLengths[sequence]) ? tokens : 0;
             }
         }
-        arrangeDecodes(queryStarts, contextLengths, pieceBlocks(kvHeads));
+        packs = 2L * wholeTiles * kvHeads * group <= waveBlocks && decodeCount + packedTokens <= MAX_SEQUENCES;
+        reserve(decodeCount + (packs ? packedTokens : 0), mostTiles(queryStarts[sequenceCount], sequenceCount), kvHeads);
+        runCount = 0;
+        for (int sequence = 0; sequence < sequenceCount; sequence++) {
+            int tokens = queryStarts[sequence + 1] - queryStarts[sequence];
+            if (decodes(tokens, contextLengths[sequence])) {
+                addRuns(sequence, queryStarts[sequence], tokens, contextLengths[sequence],
+                        KernelSizes.MOST_HEADS_PER_GROUP / group);
+            }
+        }
+        arrangeRuns(pieceBlocks(kvHeads));
         arrangeTiles(queryStarts, contextLengths, sequenceCount);
+    }
+
+    private static boolean isShort(int tokens, int context) {
+        return tokens > 1 && tokens <= MOST_PACKED_TOKENS && context - tokens >= LEAST_BEHIND * tokens;
+    }
+
+    private boolean decodes(int tokens, int context) {
+        return tokens == 1 || packs && isShort(tokens, context);
+    }
+
+    private void addRuns(int sequence, int firstRow, int tokens, int context, int mostRows) {
+        for (int token = 0; token < tokens; token += mostRows) {
+            int length = Math.min(mostRows, tokens - token);
+            int seen = context - (tokens - token - length);
+            runSequences[runCount] = sequence;
+            runRows[runCount] = firstRow + token;
+            runLengths[runCount] = length;
+            runContexts[runCount] = seen;
+            blockCounts[runCount++] = Math.ceilDiv(seen, KernelSizes.BLOCK_TOKENS);
+        }
     }
 
     private static void requireSequences(int count) {
@@ -124,18 +172,21 @@ final class AttentionPlan {
         }
     }
 
-    private void reserve(int sequenceCount, int tokenCount, int kvHeads) {
-        int mostTiles = mostTiles(tokenCount, sequenceCount);
-        if (blockCounts.length < sequenceCount) {
-            blockCounts = new int[2 * sequenceCount];
-            sequences = new int[2 * sequenceCount];
+    /** @param rows that decode; each may be a run of its own */
+    private void reserve(int rows, int mostTiles, int kvHeads) {
+        if (blockCounts.length < rows) {
+            runSequences = new int[2 * rows];
+            runRows = new int[2 * rows];
+            runLengths = new int[2 * rows];
+            runContexts = new int[2 * rows];
+            blockCounts = new int[2 * rows];
         }
         if (tileSequences.length < mostTiles) {
             tileSequences = new int[2 * mostTiles];
             tileRows = new int[2 * mostTiles];
         }
-        if (decode.byteSize() < decodeBytes(sequenceCount, kvHeads)) {
-            decode = segment(decodeBytes(2 * sequenceCount, kvHeads) / Integer.BYTES);
+        if (decode.byteSize() < decodeBytes(rows, kvHeads)) {
+            decode = segment(decodeBytes(2 * rows, kvHeads) / Integer.BYTES);
         }
         if (tiles.byteSize() < (long) mostTiles * TILE_INTS * Integer.BYTES) {
             tiles = segment(2L * mostTiles * TILE_INTS);
@@ -155,11 +206,11 @@ final class AttentionPlan {
     /** The most blocks of a piece: for each number of waves the shortest that it allows, of these the cheapest. */
     private int pieceBlocks(int kvHeads) {
         int longest = 1;
-        for (int i = 0; i < decodeCount; i++) {
+        for (int i = 0; i < runCount; i++) {
             longest = Math.max(longest, blockCounts[i]);
         }
-        int capacity = workCapacity(decodeCount, kvHeads);
-        int waves = waves(decodeCount, kvHeads);
+        int capacity = workCapacity(runCount, kvHeads);
+        int waves = waves(runCount, kvHeads);
         int best = longest;
         int leastCost = waves * (longest + BLOCK_COST);
         for (int piece = longest; waves <= waves(capacity, kvHeads) && piece > LEAST_PIECE; waves++) {
@@ -194,7 +245,7 @@ final class AttentionPlan {
 
     private int pieces(int piece) {
         int count = 0;
-        for (int i = 0; i < decodeCount; i++) {
+        for (int i = 0; i < runCount; i++) {
             count += pieces(blockCounts[i], piece);
         }
         return count;
@@ -207,9 +258,9 @@ final class AttentionPlan {
 
     // ---- items and tiles
 
-    private void arrangeDecodes(int[] queryStarts, int[] contextLengths, int piece) {
-        order.restart(decodeCount);
-        for (int i = 0; i < decodeCount; i++) {
+    private void arrangeRuns(int piece) {
+        order.restart(runCount);
+        for (int i = 0; i < runCount; i++) {
             order.add(Math.ceilDiv(blockCounts[i], pieces(blockCounts[i], piece)));
         }
         order.sort();
@@ -217,28 +268,29 @@ final class AttentionPlan {
         reduceCount = 0;
         partialCount = 0;
         int firstReduce = HEADER_INTS + WORK_INTS * pieces(piece);
-        for (int i = 0; i < decodeCount; i++) {
-            int index = order.index(i);
-            int sequence = sequences[index];
-            int row = queryStarts[sequence];
-            int count = pieces(blockCounts[index], piece);
-            if (count > 1) {
-                put(decode, firstReduce + REDUCE_INTS * reduceCount++, row, partialCount, count, 0);
+        for (int i = 0; i < runCount; i++) {
+            int run = order.index(i);
+            int count = pieces(blockCounts[run], piece);
+            addWork(run, count);
+            for (int row = 0; row < runLengths[run] && count > 1; row++) {
+                put(decode, firstReduce + REDUCE_INTS * reduceCount++, runRows[run] + row, partialCount, count, 0);
+                partialCount += count;
             }
-            addWork(sequence, row, contextLengths[sequence], blockCounts[index], count);
         }
         put(decode, 0, workCount, reduceCount, firstReduce, 0);
     }
 
-    /** Pieces differ by one block at most. */
-    private void addWork(int sequence, int row, int tokens, int blocks, int count) {
+    /** Pieces differ by one block at most. A row's partial results are successive. */
+    private void addWork(int run, int count) {
         int firstBlock = 0;
         for (int i = 0; i < count; i++) {
-            int end = (int) Math.ceilDiv((long) blocks * (i + 1), count);
+            int end = (int) Math.ceilDiv((long) blockCounts[run] * (i + 1), count);
+            int tokens = Math.min(runContexts[run], end * KernelSizes.BLOCK_TOKENS)
+                    - firstBlock * KernelSizes.BLOCK_TOKENS;
+            int later = runContexts[run] - tokens - firstBlock * KernelSizes.BLOCK_TOKENS;
             int at = HEADER_INTS + WORK_INTS * workCount++;
-            put(decode, at, sequence, row, firstBlock,
-                    Math.min(tokens, end * KernelSizes.BLOCK_TOKENS) - firstBlock * KernelSizes.BLOCK_TOKENS);
-            put(decode, at + 4, count == 1 ? NO_PARTIAL : partialCount++, 0, 0, 0);
+            put(decode, at, runSequences[run], runRows[run], firstBlock, tokens);
+            put(decode, at + 4, count == 1 ? NO_PARTIAL : partialCount + i, runLengths[run], later, count);
             firstBlock = end;
         }
     }
@@ -250,7 +302,8 @@ final class AttentionPlan {
             int start = queryStarts[sequence];
             int end = queryStarts[sequence + 1];
             int firstPosition = contextLengths[sequence] - (end - start);
-            for (int row = start; row < end && end - start > 1; row += TILE_ROWS) {
+            boolean isTiled = !decodes(end - start, contextLengths[sequence]);
+            for (int row = start; row < end && isTiled; row += TILE_ROWS) {
                 int lastRow = Math.min(end, row + TILE_ROWS) - 1;
                 order.add(firstPosition + lastRow - start);
                 tileSequences[count] = sequence;

@@ -204,7 +204,7 @@ public final class CudaBackend implements ComputeBackend {
             var attention = new Operation.Attention(handles.activations(qkv, rowCount),
                     handles.ints(batch.blockTables(), 0), batch.blockTableStride(), pages, layer,
                     handles.activations(output, rowCount));
-            runner.attendIn(batch, pages.shape().kvHeadCount(),
+            runner.attendIn(batch, pages.shape().kvHeadCount(), queryHeads / pages.shape().kvHeadCount(),
                     handles.ints(batch.queryStarts(), batch.sequenceCount() + 1),
                     handles.ints(batch.contextLengths(), batch.sequenceCount()));
             return attention;

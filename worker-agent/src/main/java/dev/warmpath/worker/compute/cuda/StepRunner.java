@@ -49,17 +49,18 @@ final class StepRunner {
 
     /**
      * Plans the attention of a batch, unless that is done; another batch's is run before.
+     * @param group          query heads of a KV head
      * @param queryStarts    the batch's, as last written
      * @param contextLengths likewise
      */
-    void attendIn(PagedBatch batch, int kvHeads, CudaTensor queryStarts, CudaTensor contextLengths) {
+    void attendIn(PagedBatch batch, int kvHeads, int group, CudaTensor queryStarts, CudaTensor contextLengths) {
         if (program.attendsIn(batch, kvHeads)) {
             return;
         }
         if (program.attends()) {
             run(false);
         }
-        plan.arrange(queryStarts.written(), contextLengths.written(), batch.sequenceCount(), kvHeads);
+        plan.arrange(queryStarts.written(), contextLengths.written(), batch.sequenceCount(), kvHeads, group);
         program.attendIn(batch, kvHeads);
     }
 

@@ -117,7 +117,7 @@ class AttentionKernelsTest {
                     }
                     for (int first = 0; first == 0 || first < blocks; first += pieceBlocks) {
                         pieces.add(new int[] {row, row, first, Math.min(16 * pieceBlocks, lengths[row] - 16 * first),
-                                count > 1 ? partials++ : -1, 0, 0, 0});
+                                count > 1 ? partials++ : -1, 1, 0, 0});
                     }
                 }
                 int[] header = {pieces.size(), sums.size(), 4 + 8 * pieces.size(), 0};

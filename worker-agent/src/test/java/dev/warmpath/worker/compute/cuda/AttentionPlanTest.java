@@ -8,6 +8,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -21,7 +22,13 @@ class AttentionPlanTest {
 
     private final AttentionPlan plan = new AttentionPlan(MULTIPROCESSORS);
 
-    private record Work(int sequence, int row, int firstBlock, int tokenCount, int partial) {
+    private record Work(int sequence, int row, int firstBlock, int tokenCount, int partial, int rows, int later,
+            int stride) {
+
+        /** Of one row and a whole context. */
+        Work(int sequence, int row, int firstBlock, int tokenCount, int partial) {
+            this(sequence, row, firstBlock, tokenCount, partial, 1, 0, 1);
+        }
 
         int blockCount() {
             return Math.ceilDiv(tokenCount, 16);
@@ -36,8 +43,8 @@ class AttentionPlanTest {
         int[] ints = plan.decode().toArray(ValueLayout.JAVA_INT);
         List<Work> works = new ArrayList<>();
         for (int at = 4; at < 4 + 8 * ints[0]; at += 8) {
-            works.add(new Work(ints[at], ints[at + 1], ints[at + 2], ints[at + 3], ints[at + 4]));
-            assertThat(Arrays.copyOfRange(ints, at + 5, at + 8)).containsOnly(0);
+            works.add(new Work(ints[at], ints[at + 1], ints[at + 2], ints[at + 3], ints[at + 4], ints[at + 5],
+                    ints[at + 6], ints[at + 7]));
         }
         return works;
     }
@@ -61,7 +68,7 @@ class AttentionPlanTest {
     }
 
     private void decode(int kvHeads, int... contextLengths) {
-        plan.arrange(starts(Math.max(1, contextLengths.length), 1), contextLengths, contextLengths.length, kvHeads);
+        plan.arrange(starts(Math.max(1, contextLengths.length), 1), contextLengths, contextLengths.length, kvHeads, /* group */ 4);
     }
 
     private static int[] starts(int sequences, int tokens) {
@@ -220,19 +227,102 @@ class AttentionPlanTest {
     @Test
     void prompts_are_cut_into_tiles_of_128_rows_longest_context_first_beside_sequences_that_decode() {
         // sequence 0: 300 new on 1,000 cached; 1: one token; 2: two new on nothing; 3: no token; 4: 128 new on 2,000
-        plan.arrange(new int[] {0, 300, 301, 303, 303, 431}, new int[] {1300, 50, 2, 9, 2128}, 5, 8);
+        plan.arrange(new int[] {0, 300, 301, 303, 303, 431}, new int[] {1300, 50, 2, 9, 2128}, 5, 8, 4);
         assertThat(tiles()).containsExactly(new Tile(4, 303, 2000, 128), new Tile(0, 256, 1256, 44),
                 new Tile(0, 128, 1128, 128), new Tile(0, 0, 1000, 128), new Tile(2, 301, 0, 2));
         assertThat(works()).containsExactly(new Work(1, 300, 0, 50, -1));
         assertThat(plan.decodeCount()).isEqualTo(1);
     }
 
+    /** Tokens, context, query heads of one of 8 KV heads; expected: items, longest piece in blocks, tiles. */
+    @ParameterizedTest
+    @CsvSource({
+        "30, 8030, 4, 32, 126, 0",         // 8 runs of 4 tokens, cut into 4 pieces each: 256 of 264 thread blocks
+        "30, 32030, 4, 32, 501, 0",
+        "30, 8030, 1, 32, 32, 0",          // 2 runs of 16 tokens and 14
+        "30, 8030, 16, 30, 502, 0",        // 30 runs of a token: 240 of 264, nothing to gain
+        "64, 8064, 4, 32, 252, 0",
+        "65, 8065, 4, 0, 0, 1",            // too many: tiles read the context less often
+        "30, 200, 4, 0, 0, 1",             // too little behind it
+    })
+    void a_short_suffix_behind_a_long_context_fills_the_card(int tokens, int context, int group, int items,
+            int longestPiece, int tiles) {
+        plan.arrange(new int[] {0, tokens}, new int[] {context}, 1, 8, group);
+        assertThat(plan.workCount()).isEqualTo(items);
+        assertThat(items == 0 ? 0 : works().getFirst().blockCount()).isEqualTo(longestPiece);
+        assertThat(plan.tileCount()).isEqualTo(tiles);
+        assertThat(plan.decodeCount()).as("it is no step to be replayed").isZero();
+    }
+
+    @Test
+    void suffixes_whose_tiles_fill_half_the_card_are_tiled() {
+        int[] contexts = repeated(5, 8_030);
+        plan.arrange(starts(4, 30), contexts, 4, 8, 4);
+        assertThat(plan.tileCount()).isZero();
+        plan.arrange(starts(5, 30), contexts, 5, 8, 4);            // 5 tiles for each of 32 heads: 160 of 264
+        assertThat(plan.tileCount()).isEqualTo(5);
+    }
+
+    @Test
+    void every_row_of_a_suffix_sees_each_position_up_to_its_own_once() {
+        var random = new SplittableRandom(5);
+        for (int round = 0; round < 300; round++) {
+            int group = random.nextInt(1, 17);
+            int kvHeads = random.nextInt(1, 5);
+            int sequences = random.nextInt(1, 5);
+            int[] starts = new int[sequences + 1];
+            int[] contexts = new int[sequences];
+            for (int i = 0; i < sequences; i++) {
+                int tokens = random.nextInt(0, 70);
+                starts[i + 1] = starts[i] + tokens;
+                contexts[i] = tokens + random.nextInt(1 << random.nextInt(15));
+            }
+            plan.arrange(starts, contexts, sequences, kvHeads, group);
+            checkRows(starts, contexts, kvHeads);
+            assertThat(works()).allMatch(work -> work.rows() * group <= 16);
+        }
+    }
+
+    private void checkRows(int[] starts, int[] contexts, int kvHeads) {
+        int[] seen = new int[starts[contexts.length]];
+        List<int[]> partials = new ArrayList<>();
+        for (Work work : works()) {
+            for (int row = 0; row < work.rows(); row++) {
+                int hidden = Math.max(0, work.rows() - 1 - row - work.later());
+                seen[work.row() + row] += Math.max(0, work.tokenCount() - hidden);
+                if (work.partial() >= 0) {
+                    partials.add(new int[] {work.partial() + row * work.stride(), work.row() + row});
+                }
+            }
+        }
+        for (Tile tile : tiles()) {
+            for (int row = 0; row < tile.rowCount(); row++) {
+                seen[tile.firstRow() + row] += tile.firstPosition() + row + 1;
+            }
+        }
+        for (int sequence = 0; sequence < contexts.length; sequence++) {
+            for (int row = starts[sequence]; row < starts[sequence + 1]; row++) {
+                assertThat(seen[row]).isEqualTo(contexts[sequence] - (starts[sequence + 1] - 1 - row));
+            }
+        }
+        partials.sort(Comparator.comparingInt(partial -> partial[0]));
+        int next = 0;
+        for (Reduce reduce : reduces()) {
+            for (int i = 0; i < reduce.partialCount(); i++) {
+                assertThat(partials.get(next)).containsExactly(next++, reduce.row());
+            }
+            assertThat(next).isEqualTo(reduce.firstPartial() + reduce.partialCount());
+        }
+        assertThat(next).isEqualTo(partials.size()).isEqualTo(plan.partialCount())
+                .isLessThanOrEqualTo(plan.partialCapacity(kvHeads) * 16);
+    }
+
     @Test
     void contexts_that_cannot_be_are_refused() {
-        assertThatIllegalArgumentException().isThrownBy(() -> plan.arrange(new int[] {0, 3}, new int[] {2}, 1, 8))
+        assertThatIllegalArgumentException().isThrownBy(() -> plan.arrange(new int[] {0, 3}, new int[] {2}, 1, 8, 4))
                 .withMessage("sequence 0 has 3 tokens in a context of 2 positions");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> plan.arrange(starts(8_193, 1), new int[8_193], 8_193, 8))
+                .isThrownBy(() -> plan.arrange(starts(8_193, 1), new int[8_193], 8_193, 8, 4))
                 .withMessage("a step of 8193 sequences, takes 8192");
     }
 
@@ -249,8 +339,8 @@ class AttentionPlanTest {
         long quietestBytes = Long.MAX_VALUE;
         for (int round = 0; round < 10; round++) {
             long before = threads.getCurrentThreadAllocatedBytes();
-            plan.arrange(starts, lengths, 64, 8);
-            plan.arrange(promptStarts, lengths, 64, 8);
+            plan.arrange(starts, lengths, 64, 8, 4);
+            plan.arrange(promptStarts, lengths, 64, 8, 4);
             quietestBytes = Math.min(quietestBytes, threads.getCurrentThreadAllocatedBytes() - before);
         }
         assertThat(quietestBytes).isZero();

@@ -285,7 +285,7 @@ class CudaStepTest {
         Tensor one = backend.allocate(DataType.BF16, 1, 32);
         Tensor two = backend.allocate(DataType.BF16, 2, 32);
         var short1 = new PagedBatch(rig.ints(15), rig.ints(-1), rig.ints(1), rig.ints(0, 1), rig.ints(16), 1, 1, 1);
-        var long2 = new PagedBatch(rig.ints(30, 31), rig.ints(-1, -1), rig.ints(2, 2), rig.ints(0, 2), rig.ints(32), 2,
+        var long2 = new PagedBatch(rig.ints(15, 16), rig.ints(-1, -1), rig.ints(2, 2), rig.ints(0, 2), rig.ints(17), 2,
                 1, 2);
         backend.pagedAttention(query, short1, cache, 0, one);
         backend.pagedAttention(query, long2, cache, 0, two);

@@ -83,6 +83,26 @@ abstract class PagedAttentionContract {
         }
     }
 
+    /** Tokens in runs of 16 / group, before positions that some of a run's tokens do not see; on a card, one by one. */
+    @ParameterizedTest
+    @CsvSource({"8, 2, 64, BF16", "6, 2, 32, BF16", "2, 1, 128, BF16", "2, 2, 64, BF16", "16, 1, 32, BF16",
+        "6, 2, 32, FP8_E4M3", "2, 1, 128, FP8_E4M3"})
+    void a_short_suffix_behind_a_long_context_equals_float64(int heads, int kvHeads, int headSize, CacheType type) {
+        for (int tokens : new int[] {3, 17, 64}) {
+            for (int behind : new int[] {8 * tokens, 8 * tokens + 5}) {
+                check("suffix, %d/%d heads of %d".formatted(heads, kvHeads, headSize),
+                        new PagedSequences(heads, kvHeads, headSize).add(tokens + behind, tokens), type,
+                        type == CacheType.BF16 ? x -> x : PagedAttentionContract::e4m3, BOUND);
+            }
+        }
+    }
+
+    @Test
+    void suffixes_and_sequences_that_decode_share_a_step() {
+        check("suffixes beside decode", new PagedSequences(2, 2, 64).add(500, 20).add(333, 1).add(90, 10).add(0, 0)
+                .add(1, 1), CacheType.BF16, x -> x, BOUND);
+    }
+
     @Test
     void a_sequence_in_a_crowd_of_32_gets_what_it_gets_alone() {
         var crowd = new PagedSequences(6, 2, 32);
