@@ -1,5 +1,5 @@
-// Attention of one new token a sequence, or of a few behind a long context, over the paged cache: split over keys, query
-// heads of a KV head packed.
+// Attention of one new token a sequence, or of a few behind a long context, over the paged cache: split over keys,
+// query heads of a KV head packed.
 //
 // The idea. Decode reads every key and value once and does little with them, so the kernel is a gather that never
 // waits. A block of threads (CTA) takes one KV head of one piece of one sequence's context, a run of cache blocks. Its
@@ -12,9 +12,9 @@
 //     [ stage 0: K 16 x D | V 16 x D ][ stage 1 ][ stage 2 ]      one is used, the others are on their way
 //
 // All G query heads of the KV head are rows of one 16-row tensor-core tile, so that a key is read once for all of them
-// (packed grouped queries: FlashAttention's PackGQA, TensorRT-LLM's XQA). Where several tokens of a sequence are new, as
-// many as fit follow each other in the tile, token by token; rows behind the last are zero. A turn of a warp, in the
-// registers that attention_rows.cuh draws:
+// (packed grouped queries: FlashAttention's PackGQA, TensorRT-LLM's XQA). Where several tokens of a sequence are new,
+// as many as fit follow each other in the tile, token by token; rows behind the last are zero. A turn of a warp, in
+// the registers that attention_rows.cuh draws:
 //
 //     S[16 x 16] = Q[16 x D] K'[D x 16]         D / 16 steps; Q stays in registers
 //     P = exp2(S * scale - maximum)
@@ -53,7 +53,7 @@ struct DecodePiece {
     int tokens;      // from there on; 0: the context is empty
     int partial;     // where the first token's partial result goes; -1: the piece is the whole context
     int queries;     // tokens whose attention this is, in successive rows
-    int later;       // positions of the last one's context that come after this piece; each token before it sees one less
+    int later;       // positions of the last one's context after this piece; each token before it sees one less
     int stride;      // from a token's partial result to the next one's
 
     // The plan has room for as many pieces as the grid has, also where it has fewer.

@@ -21,8 +21,8 @@ import java.util.stream.Stream;
 
 /**
  * Lets made-up requests take the way that real ones will: long and short prompts, greedy and drawn tokens, alone and
- * side by side. The compiler sees every loop of a step, a device prepares for every size of it that traffic can ask for,
- * and a model that cannot compute is found before anybody asks.
+ * side by side. The compiler sees every loop of a step, a device prepares for every size of it that traffic can ask
+ * for, and a model that cannot compute is found before anybody asks.
  * Leaves the cache empty.
  */
 public final class WarmUp {
@@ -85,8 +85,8 @@ public final class WarmUp {
     }
 
     /**
-     * So many sequences side by side, where attention is cut into no pieces, as many as there can be, or a few: over all
-     * of them short, all long, or one long. Block tables of widths between those of the two contexts, or beyond, are
+     * So many sequences side by side, where attention is cut into no pieces, as many as there can be, or a few: over
+     * all of them short, all long, or one long. Block tables of widths between those of the two contexts, or beyond, are
      * prepared for when they come.
      */
     private int decode(int[] sizes) throws InterruptedException {

@@ -26,6 +26,41 @@
  * every request read the cache. Windows and several groups await models that have them; external tokens and {@code
  * loaded} await the memory tiers; lookahead awaits drafts; {@code skipsCacheRead} awaits requests that ask for it. All
  * are tested here like the rest.
+ *
+ * <p>Whoever comes from vLLM's v1 engine, whose rules these are, finds here
+ *
+ * <table>
+ * <caption>vLLM's names and ours</caption>
+ * <tr><td>{@code KVCacheManager.get_computed_blocks}</td><td>{@link KvCacheManager#match}</td></tr>
+ * <tr><td>{@code allocate_slots}</td><td>{@link KvCacheManager#admit} at first, then {@link KvCacheManager#extend}</td></tr>
+ * <tr><td>{@code free}</td><td>{@link KvCacheManager#release}</td></tr>
+ * <tr><td>{@code cache_blocks}, after an external load</td><td>{@link KvCacheManager#loaded}</td></tr>
+ * <tr><td>{@code reset_prefix_cache}</td><td>{@link KvCacheManager#resetPrefixCache}</td></tr>
+ * <tr><td>{@code take_events}</td><td>{@link KvCacheManager#drainChanges()}, net and in an order that may be applied one
+ *     by one</td></tr>
+ * <tr><td>{@code BlockStored}, {@code BlockRemoved}, {@code AllBlocksCleared}</td><td>{@code BlockChange.Stored},
+ *     {@code Removed}, {@code Cleared}</td></tr>
+ * <tr><td>{@code get_num_common_prefix_blocks}</td><td>{@link KvCacheManager#commonPrefixBlocks}</td></tr>
+ * <tr><td>{@code make_prefix_cache_stats}, {@code usage}</td><td>{@link KvCacheManager#stats},
+ *     {@link KvCacheManager#usage}</td></tr>
+ * <tr><td>{@code BlockPool.get_new_blocks}, with {@code _maybe_evict_cached_block}</td><td>{@code BlockPool.allocate}</td></tr>
+ * <tr><td>{@code get_cached_block}</td><td>{@code BlockPool.find}</td></tr>
+ * <tr><td>{@code cache_full_blocks}</td><td>{@code GroupTables.key} and {@code BlockPool.key}</td></tr>
+ * <tr><td>{@code touch}, {@code free_blocks}</td><td>{@code BlockPool.touch}, {@code release}</td></tr>
+ * <tr><td>{@code evict_blocks}</td><td>{@code BlockPool.unkey}; with all that is built on them,
+ *     {@link KvCacheManager#invalidate}</td></tr>
+ * <tr><td>{@code get_num_free_blocks}</td><td>{@link KvCacheManager#freeBlocks}</td></tr>
+ * <tr><td>{@code KVCacheBlock}</td><td>an index into arrays; {@code null_block} is block 0</td></tr>
+ * <tr><td>{@code FreeKVCacheBlockQueue}, {@code BlockHashToBlockMap}</td><td>{@code FreeQueue}, {@code BlockKeys}</td></tr>
+ * <tr><td>{@code Request.block_hashes}, {@code req_to_blocks}</td><td>the chain and the tables of a
+ *     {@link TokenSequence}</td></tr>
+ * <tr><td>{@code KVCacheCoordinator.find_longest_cache_hit}</td><td>{@code PrefixMatcher}</td></tr>
+ * <tr><td>{@code FullAttentionManager}, {@code SlidingWindowManager}</td><td>{@link CacheGroup.FullAttention},
+ *     {@link CacheGroup.SlidingWindow}, their tables in {@code GroupTables}</td></tr>
+ * <tr><td>v0's {@code fork}, {@code swap_out}, {@code swap_in}</td><td>{@link KvCacheManager#fork},
+ *     {@link KvCacheManager#swapOut}, the next {@link KvCacheManager#admit}</td></tr>
+ * </table>
+ *
  * <p>Uses {@code protocol.block} and {@code protocol.event}. Used by {@code scheduler}; its changes by
  * {@code routerlink}, through {@code engine}.
  */

@@ -14,17 +14,17 @@ import java.lang.foreign.ValueLayout;
  * pieces of c blocks at most the cost is {@code waves · (c + 2)} block reads, and {@value #REDUCE_COST} more if
  * anything is cut. Source of the idea, a plan made on the host once a step: Ye et al., FlashInfer, arXiv 2501.01005.
  *
- * <p><b>A short suffix</b> behind a long context, what is left of a prompt whose beginning was cached, decodes likewise
- * where its tiles would leave most of the card idle: in runs of as many tokens as fit with their query heads into the 16
- * rows that one token of 16 heads has. 30 tokens behind 8,000 are one tile for each of 32 query heads, of 136 turns each;
- * as 8 runs for each of 8 KV heads they are cut until the card is full.
+ * <p><b>A short suffix</b> behind a long context, what is left of a prompt whose beginning was cached, decodes
+ * likewise where its tiles would leave most of the card idle: in runs of as many tokens as fit with their query heads
+ * into the 16 rows that one token of 16 heads has. 30 tokens behind 8,000 are one tile for each of 32 query heads, of
+ * 136 turns each; as 8 runs for each of 8 KV heads they are cut until the card is full.
  *
  * <p><b>Prefill.</b> Any other sequence with more tokens is cut into tiles of up to {@value #TILE_ROWS} of them.
  *
  * <p>Items and tiles come longest first, so that the short ones fill what the long ones leave. Layouts, int32:
  * <pre>
  *   decode  {work count, reduce count, index of the first reduce item, 0}
- *           work    {sequence, row, first block, token count, partial or -1, rows, positions behind it, next row's partial}
+ *           work    {sequence, row, first block, token count, partial or -1, rows, positions behind, partials a row}
  *           reduce  {row, first partial, partial count, 0}
  *   tiles   {sequence, first row, first position, row count}
  * </pre>
@@ -57,7 +57,7 @@ final class AttentionPlan {
     private final LargestFirst order = new LargestFirst();
     private MemorySegment decode = segment(HEADER_INTS);
     private MemorySegment tiles = segment(TILE_INTS);
-    /** [runs]: successive rows of a sequence, the first of them, how many, and the last one's context and its blocks. */
+    /** [runs]: rows of a sequence that follow each other: the first, how many, the last one's context, its blocks. */
     private int[] runSequences = new int[16];
     private int[] runRows = new int[16];
     private int[] runLengths = new int[16];
@@ -90,8 +90,8 @@ final class AttentionPlan {
     }
 
     /**
-     * The most partial results of any step, each of as many rows as a run can have: s runs cut into p pieces take p − s of
-     * the extra items, and p is 2s at least.
+     * The most partial results of any step, each of as many rows as a run can have: s runs cut into p pieces take
+     * p − s of the extra items, and p is 2s at least.
      */
     int partialCapacity(int kvHeads) {
         return 2 * extraWork(kvHeads);
@@ -126,7 +126,8 @@ final class AttentionPlan {
             }
         }
         packs = 2L * wholeTiles * kvHeads * group <= waveBlocks && decodeCount + packedTokens <= MAX_SEQUENCES;
-        reserve(decodeCount + (packs ? packedTokens : 0), mostTiles(queryStarts[sequenceCount], sequenceCount), kvHeads);
+        reserve(decodeCount + (packs ? packedTokens : 0), mostTiles(queryStarts[sequenceCount], sequenceCount),
+                kvHeads);
         runCount = 0;
         for (int sequence = 0; sequence < sequenceCount; sequence++) {
             int tokens = queryStarts[sequence + 1] - queryStarts[sequence];
