@@ -198,9 +198,9 @@ class FleetRoutesTest {
         assertProblem(post(Protocol.REGISTRATIONS_PATH, TestWorkers.registration("a b", 1), HUSH), 422,
                 "invalid", "workerId 'a b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
         var otherVersion = json.writeValueAsString(TestWorkers.registration("w", 1))
-                .replace("\"protocolVersion\":2", "\"protocolVersion\":3");
+                .replace("\"protocolVersion\":" + Protocol.VERSION, "\"protocolVersion\":999");
         assertProblem(postText(Protocol.REGISTRATIONS_PATH, otherVersion, HUSH), 409, "protocol_version",
-                "worker speaks protocol version 3, this router 2");
+                "worker speaks protocol version 999, this router " + Protocol.VERSION);
     }
 
     @Test
@@ -322,7 +322,8 @@ class FleetRoutesTest {
                 number.incrementAndGet(), Protocol.HEARTBEATS_PATH, body.getBytes(StandardCharsets.UTF_8)))
                 .statusCode()).isEqualTo(401);
         assertProblem(postText(Protocol.HEARTBEATS_PATH, body, "Bearer hush"), 409, "protocol_version",
-                "the worker sends the fleet's token itself, as protocol version 1 did; this router speaks version 2");
+                "the worker sends the fleet's token itself, as protocol version 1 did; this router speaks version "
+                        + Protocol.VERSION);
     }
 
     private String challenge() throws IOException, InterruptedException {
