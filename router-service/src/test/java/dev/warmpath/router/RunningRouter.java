@@ -71,6 +71,7 @@ public abstract class RunningRouter {
     private static final int BLOCK_SIZE = 4;
     private static final RevisionParts PARTS = new RevisionParts(
             "", "", "a".repeat(64), "", "", HashSettings.SHA256_CBOR, "0", BLOCK_SIZE, CONTEXT_LENGTH);
+    /** Of a test with {@link #CONTEXT_LENGTH}. */
     protected static final String REVISION = PARTS.revision();
     protected static final ModelTokenizer TOKENIZER = new ModelTokenizer(new ModelFiles(
             resource("byte-level.json"), resource("tokenizer_config.json"), null, null));
@@ -104,9 +105,12 @@ public abstract class RunningRouter {
     protected FakeWorker join(String id, String weightsDigest) {
         var worker = new FakeWorker(id);
         workers.add(worker);
-        return join(worker, new RevisionParts(weightsDigest, PARTS.config(), PARTS.tokenizer(),
-                PARTS.tokenizerConfig(), PARTS.generationConfig(), PARTS.hashAlgorithm(), PARTS.hashSeed(),
-                PARTS.blockSize(), contextLength()));
+        return join(worker, partsOf(weightsDigest));
+    }
+
+    private RevisionParts partsOf(String weightsDigest) {
+        return new RevisionParts(weightsDigest, PARTS.config(), PARTS.tokenizer(), PARTS.tokenizerConfig(),
+                PARTS.generationConfig(), PARTS.hashAlgorithm(), PARTS.hashSeed(), PARTS.blockSize(), contextLength());
     }
 
     private FakeWorker join(FakeWorker worker, RevisionParts parts) {
@@ -125,7 +129,7 @@ public abstract class RunningRouter {
 
     /** The model's makers say how tokens are drawn, until the next worker joins. */
     protected void loadGenerationConfig(String json) {
-        fleet.modelLoaded(REVISION, new ModelTokenizer(new ModelFiles(resource("byte-level.json"),
+        fleet.modelLoaded(partsOf("").revision(), new ModelTokenizer(new ModelFiles(resource("byte-level.json"),
                 resource("tokenizer_config.json"), json.getBytes(StandardCharsets.UTF_8), null)));
     }
 
@@ -135,7 +139,8 @@ public abstract class RunningRouter {
         var content = Pattern.compile("(\"id\": " + id + ",\\s+\"content\": \")[^\"]+").matcher(tokenizer);
         assertThat(content.find()).isTrue();
         String longer = content.replaceFirst("$1" + "Q".repeat(length));
-        fleet.modelLoaded(REVISION, new ModelTokenizer(new ModelFiles(longer.getBytes(StandardCharsets.UTF_8),
+        fleet.modelLoaded(partsOf("").revision(), new ModelTokenizer(new ModelFiles(
+                longer.getBytes(StandardCharsets.UTF_8),
                 resource("tokenizer_config.json"), null, null)));
     }
 
