@@ -86,8 +86,8 @@ public final class WarmUp {
 
     /**
      * So many sequences side by side, where attention is cut into no pieces, as many as there can be, or a few: over
-     * all of them short, all long, or one long. Block tables of widths between those of the two contexts, or beyond, are
-     * prepared for when they come.
+     * all of them short, all long, or one long. Block tables of widths between those of the two contexts, or beyond,
+     * are prepared for when they come.
      */
     private int decode(int[] sizes) throws InterruptedException {
         int[] shortContext = prompt(1);
@@ -100,7 +100,8 @@ public final class WarmUp {
         }
         if (sizes.length > 0) {
             var begun = new CompletableFuture<Void>();
-            Generation beside = engine.submit(greedy("warm-up-beside", longContext, ENDLESS), new Beginning(begun));
+            Generation beside = engine.submit(
+                    greedy("warm-up-beside", longContext, ENDLESS), new Completion(begun, /* early */ true));
             await(begun);
             for (int sequences : sizes) {
                 await(decode("warm-up-mixed-" + sequences, shortContext, Math.max(1, sequences - 1)));
@@ -129,7 +130,8 @@ public final class WarmUp {
     private CompletableFuture<Void> submit(GenerateRequest request, int choices) {
         List<CompletableFuture<Void>> done =
                 Stream.generate(CompletableFuture<Void>::new).limit(choices).toList();
-        engine.submit(request, done.stream().<GenerationListener>map(Completion::new).toList());
+        engine.submit(request, done.stream().<GenerationListener>map(
+                one -> new Completion(one, /* early */ false)).toList());
         return CompletableFuture.allOf(done.toArray(CompletableFuture[]::new));
     }
 
@@ -146,29 +148,14 @@ public final class WarmUp {
         }
     }
 
-    private record Beginning(CompletableFuture<Void> begun) implements GenerationListener {
+    /** @param done completed at the end, or at the first token if it is {@code early} */
+    private record Completion(CompletableFuture<Void> done, boolean early) implements GenerationListener {
 
         @Override
         public void onToken(int token, float logprob) {
-            begun.complete(null);
-        }
-
-        @Override
-        public void onFinished(FinishReason reason, Usage usage) {
-            begun.complete(null);
-        }
-
-        @Override
-        public void onFailed(FailureReason reason, String message) {
-            begun.completeExceptionally(new IllegalStateException(reason + ": " + message));
-        }
-    }
-
-    private record Completion(CompletableFuture<Void> done) implements GenerationListener {
-
-        @Override
-        public void onToken(int token, float logprob) {
-            // only the end counts
+            if (early) {
+                done.complete(null);
+            }
         }
 
         @Override
