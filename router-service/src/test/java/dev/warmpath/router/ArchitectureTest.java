@@ -29,9 +29,13 @@ class ArchitectureTest {
 
     /** Package → the packages of the router that it may use. In the order that a request meets them. */
     private static final Map<String, List<String>> ARROWS = Map.ofEntries(
-            // the edge: runs completions, shows models and decisions, gives every error its status
+            // the edge: JSON to requests, events to JSON; shows models and decisions
             Map.entry("openai", List.of(
-                    "completion", "admission", "fleet", "tokenization", "routing", "dispatch", "decisions")),
+                    "http", "completion", "admission", "fleet", "tokenization", "routing", "decisions")),
+            // under every dialect: bodies admitted and read, answers written, each error its status
+            Map.entry("http", List.of("completion", "admission", "fleet", "tokenization", "routing", "dispatch")),
+            // beneath both: deadlines of connections; what comes too late gets an error of the public API
+            Map.entry("connections", List.of("http")),
             // the spine
             Map.entry("completion", List.of(
                     "admission", "fleet", "tokenization", "routing", "dispatch", "metrics")),
@@ -87,7 +91,8 @@ class ArchitectureTest {
     static final ArchRule reactive_types_stay_at_the_edge = noClasses()
             // the entry: who guards the server's event loops has its builder in hand
             .that().resideOutsideOfPackages(ROOT,
-                    inside("openai"), inside("completion"), inside("dispatch"), inside("fleetlink"))
+                    inside("openai"), inside("http"), inside("connections"), inside("completion"), inside("dispatch"),
+                    inside("fleetlink"))
             .should().dependOnClassesThat().resideInAPackage("reactor..")
             .because("Mono and Flux live in controllers, the streaming client and the spine, nowhere deeper");
 

@@ -4,7 +4,7 @@
  * whose price is known while the workers are full, unless that would take too long. And the readiness that load
  * balancers read.
  * <p>Uses {@code fleet}, for its capacity and readiness, {@code routing}, which knows what workers have, and
- * {@code metrics}. Used by {@code openai}, before a body is read, and by {@code completion}, whose computations keep
+ * {@code metrics}. Used by {@code http}, before a body is read, and by {@code completion}, whose computations keep
  * the permit and whose requests wait.
  */
 @NullMarked

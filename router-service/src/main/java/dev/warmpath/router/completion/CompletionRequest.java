@@ -26,7 +26,7 @@ public record CompletionRequest(
         String endpoint,
         String model,
         Prompt prompt,
-        SamplingWish sampling,
+        SamplingOverrides sampling,
         OutputLimit limit,
         List<String> stopStrings,
         int[] stopTokenIds,

@@ -3,6 +3,7 @@ package dev.warmpath.router.openai;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonPropertyOrder;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -19,10 +20,30 @@ record AnswerBody(
         String model,
         @JsonProperty("system_fingerprint") String systemFingerprint,
         List<?> choices,
-        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable AnswerUsage usage) {
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable UsageBody usage) {
 
-    static AnswerBody of(AnswerFormat.Head head, String object, List<?> choices, @Nullable AnswerUsage usage) {
+    /** Cached tokens are always told, 0 on a miss. */
+    record UsageBody(
+            @JsonProperty("prompt_tokens") int promptTokens,
+            @JsonProperty("completion_tokens") int completionTokens,
+            @JsonProperty("total_tokens") int totalTokens,
+            @JsonProperty("prompt_tokens_details") PromptDetails promptTokensDetails) {
+
+        record PromptDetails(@JsonProperty("cached_tokens") int cachedTokens) {}
+
+        static UsageBody of(Usage usage) {
+            return new UsageBody(usage.promptTokens(), usage.completionTokens(),
+                    usage.promptTokens() + usage.completionTokens(), new PromptDetails(usage.cachedTokens()));
+        }
+    }
+
+    /** Without usage. */
+    static AnswerBody of(AnswerFormat.Head head, String object, List<?> choices) {
+        return new AnswerBody(head.id(), object, head.created(), head.model(), head.systemFingerprint(), choices, null);
+    }
+
+    static AnswerBody of(AnswerFormat.Head head, String object, List<?> choices, Usage usage) {
         return new AnswerBody(head.id(), object, head.created(), head.model(), head.systemFingerprint(), choices,
-                usage);
+                UsageBody.of(usage));
     }
 }

@@ -37,7 +37,7 @@ final class ChatFormat implements AnswerFormat {
     @Override
     public AnswerBody whole(Head head, String text, FinishReason reason, Usage usage) {
         var choice = new Choice(0, new Message(ASSISTANT, text, null), null, reason);
-        return AnswerBody.of(head, WHOLE, List.of(choice), AnswerUsage.of(usage));
+        return AnswerBody.of(head, WHOLE, List.of(choice), usage);
     }
 
     @Override
@@ -57,10 +57,10 @@ final class ChatFormat implements AnswerFormat {
 
     @Override
     public AnswerBody usage(Head head, Usage usage) {
-        return AnswerBody.of(head, CHUNK, List.of(), AnswerUsage.of(usage));
+        return AnswerBody.of(head, CHUNK, List.of(), usage);
     }
 
     private static AnswerBody chunk(Head head, Delta delta, @Nullable FinishReason reason) {
-        return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(0, delta, null, reason)), null);
+        return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(0, delta, null, reason)));
     }
 }

@@ -3,6 +3,9 @@ package dev.warmpath.router.openai;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.CompletionRequest;
+import dev.warmpath.router.http.RequestBodyReader;
+import dev.warmpath.router.http.RequestIdFilter;
+import dev.warmpath.router.http.ResponseWriter;
 import java.util.random.RandomGenerator;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
@@ -18,20 +21,23 @@ final class CompletionsController {
 
     private final RequestBodyReader bodies;
     private final AnswerWriter answers;
+    private final ResponseWriter responses;
     private final CompletionFlow flow;
     private final RandomGenerator seeds;
 
-    CompletionsController(
-            RequestBodyReader bodies, AnswerWriter answers, CompletionFlow flow, RandomGenerator seeds) {
+    CompletionsController(RequestBodyReader bodies, AnswerWriter answers, ResponseWriter responses,
+            CompletionFlow flow, RandomGenerator seeds) {
         this.bodies = bodies;
         this.answers = answers;
+        this.responses = responses;
         this.flow = flow;
         this.seeds = seeds;
     }
 
     @PostMapping("/v1/chat/completions")
     Mono<Void> chat(ServerWebExchange exchange) {
-        return bodies.read(exchange, (body, permit) -> {
+        return bodies.read(exchange, (json, permit) -> {
+            RequestFields body = RequestFields.ofBody(json);
             var request = ChatRequest.read(body, seeds);
             return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, CHAT);
         });
@@ -39,7 +45,8 @@ final class CompletionsController {
 
     @PostMapping("/v1/completions")
     Mono<Void> text(ServerWebExchange exchange) {
-        return bodies.read(exchange, (body, permit) -> {
+        return bodies.read(exchange, (json, permit) -> {
+            RequestFields body = RequestFields.ofBody(json);
             var request = TextRequest.read(body, seeds);
             return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, TEXT);
         });
@@ -48,12 +55,13 @@ final class CompletionsController {
     /** Takes the body of either of the others; messages make it a chat. */
     @PostMapping("/v1/route")
     Mono<Void> route(ServerWebExchange exchange) {
-        return bodies.read(exchange, (body, permit) -> {
+        return bodies.read(exchange, (json, permit) -> {
+            RequestFields body = RequestFields.ofBody(json);
             var request = body.has("messages")
                     ? ChatRequest.read(body, seeds).toCompletion(id(exchange))
                     : TextRequest.read(body, seeds).toCompletion(id(exchange));
             return flow.explain(request, permit)
-                    .flatMap(explanation -> answers.write(exchange, permit, RouteAnswer.of(explanation)));
+                    .flatMap(explanation -> responses.write(exchange, permit, RouteAnswer.of(explanation)));
         });
     }
 

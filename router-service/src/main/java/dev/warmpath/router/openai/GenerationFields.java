@@ -6,7 +6,7 @@ import static dev.warmpath.router.openai.RequestFields.wrongType;
 
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
-import dev.warmpath.router.completion.SamplingWish;
+import dev.warmpath.router.completion.SamplingOverrides;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
@@ -28,7 +28,7 @@ record GenerationFields(
         String model,
         boolean stream,
         boolean includeUsage,
-        SamplingWish sampling,
+        SamplingOverrides sampling,
         List<String> stopStrings,
         int[] stopTokenIds,
         boolean ignoreEos) {
@@ -44,7 +44,7 @@ record GenerationFields(
                 readStopStrings(body), readStopTokenIds(body), body.flag("ignore_eos", false));
     }
 
-    private static SamplingWish readSampling(RequestFields body, RandomGenerator seeds) {
+    private static SamplingOverrides readSampling(RequestFields body, RandomGenerator seeds) {
         @Nullable Float temperature = body.number("temperature", 0f, SamplingParameters.MAX_TEMPERATURE);
         @Nullable Float topP = body.number("top_p", 0f, 1f);
         if (topP != null && topP < SMALLEST_TOP_P) {
@@ -53,7 +53,7 @@ record GenerationFields(
         // -1 is vLLM's way to say "all"
         @Nullable Integer topK = body.integer("top_k", -1, Integer.MAX_VALUE);
         @Nullable Long seed = body.longInteger("seed");
-        return new SamplingWish(temperature == null ? null : drawable(temperature),
+        return new SamplingOverrides(temperature == null ? null : drawable(temperature),
                 topK == null ? null : Math.max(topK, 0), topP, seed == null ? seeds.nextLong() : seed);
     }
 

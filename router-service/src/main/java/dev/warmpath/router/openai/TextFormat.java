@@ -23,7 +23,7 @@ final class TextFormat implements AnswerFormat {
 
     @Override
     public AnswerBody whole(Head head, String text, FinishReason reason, Usage usage) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, reason)), AnswerUsage.of(usage));
+        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, reason)), usage);
     }
 
     @Override
@@ -33,16 +33,16 @@ final class TextFormat implements AnswerFormat {
 
     @Override
     public AnswerBody text(Head head, String text) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, null)), null);
+        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, null)));
     }
 
     @Override
     public AnswerBody finish(Head head, FinishReason reason) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice("", 0, null, reason)), null);
+        return AnswerBody.of(head, OBJECT, List.of(new Choice("", 0, null, reason)));
     }
 
     @Override
     public AnswerBody usage(Head head, Usage usage) {
-        return AnswerBody.of(head, OBJECT, List.of(), AnswerUsage.of(usage));
+        return AnswerBody.of(head, OBJECT, List.of(), usage);
     }
 }

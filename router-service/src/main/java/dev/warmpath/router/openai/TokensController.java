@@ -5,6 +5,8 @@ import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.completion.PromptTokenizer;
 import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.http.RequestBodyReader;
+import dev.warmpath.router.http.ResponseWriter;
 import org.jspecify.annotations.Nullable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
@@ -18,14 +20,14 @@ final class TokensController {
     private final RequestBodyReader bodies;
     private final CompletionFlow flow;
     private final PromptTokenizer tokenizer;
-    private final AnswerWriter answers;
+    private final ResponseWriter responses;
 
     TokensController(
-            RequestBodyReader bodies, CompletionFlow flow, PromptTokenizer tokenizer, AnswerWriter answers) {
+            RequestBodyReader bodies, CompletionFlow flow, PromptTokenizer tokenizer, ResponseWriter responses) {
         this.bodies = bodies;
         this.flow = flow;
         this.tokenizer = tokenizer;
-        this.answers = answers;
+        this.responses = responses;
     }
 
     record Tokenized(int count, @JsonProperty("max_model_len") int maxModelLen, int[] tokens) {}
@@ -35,7 +37,8 @@ final class TokensController {
     /** Takes a prompt, or the messages of a chat: the ids that a completion would begin with. */
     @PostMapping("/tokenize")
     Mono<Void> tokenize(ServerWebExchange exchange) {
-        return bodies.read(exchange, (body, permit) -> {
+        return bodies.read(exchange, (json, permit) -> {
+            RequestFields body = RequestFields.ofBody(json);
             String model = body.requiredText("model");
             Prompt prompt = body.has("messages")
                     ? ChatRequest.readPrompt(body)
@@ -44,14 +47,15 @@ final class TokensController {
             ServedModel served = flow.servedModel(model, prompt);
             return tokenizer.tokenize(served, prompt, permit)
                     .map(ids -> new Tokenized(ids.length, served.description().contextLength(), ids))
-                    .flatMap(answer -> answers.write(exchange, permit, answer));
+                    .flatMap(answer -> responses.write(exchange, permit, answer));
         });
     }
 
     /** Takes as many ids as the model's context has. */
     @PostMapping("/detokenize")
     Mono<Void> detokenize(ServerWebExchange exchange) {
-        return bodies.read(exchange, (body, permit) -> {
+        return bodies.read(exchange, (json, permit) -> {
+            RequestFields body = RequestFields.ofBody(json);
             String model = body.requiredText("model");
             int @Nullable [] ids = body.integers("tokens", 0, Integer.MAX_VALUE, Integer.MAX_VALUE);
             body.refuseUnread(UnservedFields.NOTHING);
@@ -60,7 +64,7 @@ final class TokensController {
             }
             ServedModel served = flow.servedModel(model, new Prompt.Tokens(ids));
             return tokenizer.detokenize(served, ids, permit)
-                    .flatMap(text -> answers.write(exchange, permit, new Detokenized(text)));
+                    .flatMap(text -> responses.write(exchange, permit, new Detokenized(text)));
         });
     }
 }

@@ -1,10 +1,9 @@
 /**
- * The public HTTP API in OpenAI's shape: reads requests strictly (what is not served is refused by name, never
- * ignored), writes answers whole or as server-sent events, and turns every error into OpenAI's error object.
- * {@code RequestBodyReader} admits and reads bodies, {@code AnswerWriter} writes answers, {@code OpenAiError} chooses
- * status and code.
- * <p>Uses {@code completion} for the work; {@code fleet}, {@code tokenization} and {@code routing} for what it shows of
- * them; {@code admission} before a body is read; the exceptions of {@code dispatch}. Used by nobody.
+ * The public API's dialect: OpenAI's chats and completions, vLLM's tokens, models, and the explanation of a route. Reads
+ * JSON strictly into what {@code completion} takes (what is not served is refused by name, never ignored), and words what
+ * comes of it as JSON. Another dialect would stand beside this package, over {@code http}.
+ * <p>Uses {@code http} for all that has to do with bytes, {@code completion} for the work; {@code fleet},
+ * {@code tokenization}, {@code routing} and {@code decisions} for what it shows of them. Used by nobody.
  */
 @NullMarked
 package dev.warmpath.router.openai;

@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.completion.BadRequestException;
@@ -13,6 +13,7 @@ import tools.jackson.core.TokenStreamLocation;
 import tools.jackson.core.exc.StreamConstraintsException;
 import tools.jackson.core.json.JsonFactory;
 import tools.jackson.databind.DeserializationFeature;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.exc.MismatchedInputException;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -39,7 +40,7 @@ final class BodyLimits {
     private final Fleet fleet;
     private volatile Limit last;
 
-    BodyLimits(OpenAiProperties properties, AdmissionControl admission, Fleet fleet) {
+    BodyLimits(ApiProperties properties, AdmissionControl admission, Fleet fleet) {
         this.maxBodyBytes = (int) properties.maxBody().toBytes();
         this.admission = admission;
         this.fleet = fleet;
@@ -126,9 +127,9 @@ final class BodyLimits {
                     "the body is longer than " + bodyBytes + " bytes");
         }
 
-        RequestFields parse(InputStream body) {
+        JsonNode parse(InputStream body) {
             try {
-                return RequestFields.ofBody(json.readTree(body));
+                return json.readTree(body);
             } catch (JacksonException e) {
                 throw new BadRequestException(Fault.INVALID_JSON, null, words(e) + place(e.getLocation()));
             }

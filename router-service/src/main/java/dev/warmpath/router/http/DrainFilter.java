@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import dev.warmpath.router.completion.RouterDrain;
 import dev.warmpath.router.dispatch.DispatchException;

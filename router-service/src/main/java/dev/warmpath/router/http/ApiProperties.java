@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import jakarta.validation.constraints.NotNull;
 import java.time.Duration;
@@ -16,12 +16,12 @@ import org.springframework.validation.annotation.Validated;
  */
 @Validated
 @ConfigurationProperties(value = "warmpath.openai", ignoreUnknownFields = false)
-record OpenAiProperties(
+record ApiProperties(
         @DefaultValue("true") boolean decisionHeaders,
         @DefaultValue("16MB") @NotNull DataSize maxBody,
         @DefaultValue("15s") @NotNull Duration heartbeat) {
 
-    OpenAiProperties {
+    ApiProperties {
         if (maxBody.toBytes() < 1 || maxBody.toBytes() > Integer.MAX_VALUE) {
             throw new IllegalArgumentException("warmpath.openai.max-body is " + maxBody + ", allowed is 1B to 2047MB");
         }

@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.connections;
 
 import java.util.Iterator;
 import java.util.LinkedHashSet;

@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.warmpath.router.admission.OverloadedException;
@@ -26,7 +26,7 @@ import org.springframework.web.ErrorResponse;
  * @param body              OpenAI's error object
  * @param retryAfterSeconds when the same request may do better; 0 = not said. OpenAI's clients try again by themselves
  */
-record OpenAiError(int status, Body body, int retryAfterSeconds) {
+public record ApiError(int status, Body body, int retryAfterSeconds) {
 
     /** {@code {"error": {…}}}. */
     record Body(Detail error) {}
@@ -48,7 +48,7 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
     /** A restarted worker needs about that. */
     private static final int NO_WORKER_SECONDS = 2;
 
-    static OpenAiError of(Throwable error) {
+    static ApiError of(Throwable error) {
         return switch (error) {
             case BadRequestException bad -> of(bad);
             case OverloadedException full -> unavailable("server_is_overloaded", text(full), full.retryAfterSeconds());
@@ -62,12 +62,12 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
     }
 
     /** The body of a 408, as JSON: it is written where there is no mapper. @param message needs no escaping */
-    static String timeout(String message) {
+    public static String timeout(String message) {
         return "{\"error\":{\"message\":\"" + message + "\",\"type\":\"" + INVALID_REQUEST
                 + "\",\"param\":null,\"code\":\"request_timeout\"}}";
     }
 
-    private static OpenAiError of(BadRequestException bad) {
+    private static ApiError of(BadRequestException bad) {
         Fault fault = bad.fault();
         int status = switch (fault) {
             case INVALID_VALUE, MISSING_VALUE, UNKNOWN_PARAMETER, UNSUPPORTED_PARAMETER, CONTEXT_LENGTH_EXCEEDED,
@@ -77,10 +77,10 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
             case UNSUPPORTED_MEDIA_TYPE -> 415;
         };
         String code = fault.name().toLowerCase(Locale.ROOT);
-        return new OpenAiError(status, new Body(new Detail(text(bad), INVALID_REQUEST, bad.field(), code)), 0);
+        return new ApiError(status, new Body(new Detail(text(bad), INVALID_REQUEST, bad.field(), code)), 0);
     }
 
-    private static OpenAiError of(DispatchException failed) {
+    private static ApiError of(DispatchException failed) {
         String message = failed.failure().message();
         return switch (failed.failure()) {
             case RouterStopping _ -> unavailable("router_is_stopping", message, OVERLOAD_SECONDS);
@@ -100,7 +100,7 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
     }
 
     /** What Spring refuses before our code is asked: unknown paths, methods, types. */
-    private static OpenAiError of(ErrorResponse framework) {
+    private static ApiError of(ErrorResponse framework) {
         int status = framework.getStatusCode().value();
         @Nullable String detail = framework.getBody().getDetail();
         @Nullable HttpStatus known = HttpStatus.resolve(status);
@@ -114,12 +114,12 @@ record OpenAiError(int status, Body body, int retryAfterSeconds) {
         return error(status, status < 500 ? INVALID_REQUEST : API_ERROR, code, message);
     }
 
-    private static OpenAiError error(int status, String type, String code, String message) {
-        return new OpenAiError(status, new Body(new Detail(message, type, null, code)), 0);
+    private static ApiError error(int status, String type, String code, String message) {
+        return new ApiError(status, new Body(new Detail(message, type, null, code)), 0);
     }
 
-    private static OpenAiError unavailable(String code, String message, int retryAfterSeconds) {
-        return new OpenAiError(503, new Body(new Detail(message, UNAVAILABLE, null, code)), retryAfterSeconds);
+    private static ApiError unavailable(String code, String message, int retryAfterSeconds) {
+        return new ApiError(503, new Body(new Detail(message, UNAVAILABLE, null, code)), retryAfterSeconds);
     }
 
     private static String text(Throwable error) {

@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +13,7 @@ import reactor.core.publisher.Mono;
 /** Gives every request an id, the client's if it has sent a usable one, and every answer the same. */
 @Component
 @Order(Ordered.HIGHEST_PRECEDENCE)
-final class RequestIdFilter implements WebFilter {
+public final class RequestIdFilter implements WebFilter {
 
     static final String HEADER = "x-request-id";
     private static final int MAX_LENGTH = 128;
@@ -28,13 +28,13 @@ final class RequestIdFilter implements WebFilter {
         return chain.filter(exchange);
     }
 
-    static String requestId(ServerWebExchange exchange) {
+    public static String requestId(ServerWebExchange exchange) {
         Object id = exchange.getAttribute(ATTRIBUTE);
         return id == null ? newId() : id.toString();
     }
 
     /** 32 hex digits. */
-    static String newId() {
+    public static String newId() {
         return UUID.randomUUID().toString().replace("-", "");
     }
 

@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
@@ -22,6 +22,7 @@ import org.springframework.util.FastByteArrayOutputStream;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
+import tools.jackson.databind.JsonNode;
 
 /**
  * Reads a request's body as JSON. First a place, then the body: gathered on the heap, since what clients have not sent
@@ -30,7 +31,10 @@ import reactor.core.publisher.Mono;
  * a thread, not for memory.
  */
 @Component
-final class RequestBodyReader {
+public final class RequestBodyReader {
+
+    /** Most of a body that is read and dropped when its request was answered before: see {@link ApiErrorHandler}. */
+    public static final long LONGEST_PASSED_OVER = 64 << 20;
 
     /** A millisecond or two of parsing at worst. */
     private static final int LONGEST_ON_EVENT_LOOP = 64 << 10;
@@ -49,7 +53,7 @@ final class RequestBodyReader {
      * @param use answers the request; it has the permit until the answer has been written
      * @return fails with {@link BadRequestException} or {@link OverloadedException} before that
      */
-    Mono<Void> read(ServerWebExchange exchange, BiFunction<RequestFields, Permit, Mono<Void>> use) {
+    public Mono<Void> read(ServerWebExchange exchange, BiFunction<JsonNode, Permit, Mono<Void>> use) {
         ServerHttpRequest request = exchange.getRequest();
         refuseOtherThanPlainJson(request.getHeaders());
         BodyLimits.Limit limit = limits.now();
@@ -61,7 +65,7 @@ final class RequestBodyReader {
                 () -> admission.enter(limit.heapBytes(declaredBytes)),
                 permit -> gather(request, limit, permit)
                         .flatMap(body -> parse(body, limit, permit))
-                        .flatMap(fields -> use.apply(fields, permit)),
+                        .flatMap(json -> use.apply(json, permit)),
                 Permit::close);
     }
 
@@ -121,13 +125,13 @@ final class RequestBodyReader {
         }
     }
 
-    private Mono<RequestFields> parse(FastByteArrayOutputStream body, BodyLimits.Limit limit, Permit permit) {
+    private Mono<JsonNode> parse(FastByteArrayOutputStream body, BodyLimits.Limit limit, Permit permit) {
         int bytes = body.size();
-        Supplier<RequestFields> parsing = () -> {
+        Supplier<JsonNode> parsing = () -> {
             permit.hold(limit.heapBytes(bytes));
-            RequestFields fields = limit.parse(body.getInputStream());
+            JsonNode json = limit.parse(body.getInputStream());
             permit.hold(limit.parsedHeapBytes(bytes));
-            return fields;
+            return json;
         };
         return bytes <= LONGEST_ON_EVENT_LOOP ? Mono.fromSupplier(parsing) : pool.run(permit, parsing);
     }

@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.connections;
 
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;

@@ -1,5 +1,7 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.connections;
 
+import dev.warmpath.router.http.ApiError;
+import dev.warmpath.router.http.RequestBodyReader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelDuplexHandler;
@@ -41,8 +43,6 @@ final class ConnectionGuard extends ChannelDuplexHandler {
 
     private enum Phase { IDLE, HEADERS, BODY, ANSWER, CLOSING }
 
-    /** Most of a body that is read and dropped when its request was answered before: see {@link OpenAiErrorHandler}. */
-    static final long LONGEST_PASSED_OVER = 64 << 20;
     private static final int CHECKS_PER_TIMEOUT = 8;
 
     private final ConnectionProperties limits;
@@ -141,7 +141,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         if (message instanceof HttpContent content) {
             bodyNanos = System.nanoTime();
             bodyBytes += content.content().readableBytes();
-            if (answersDue() == 0 && bodyBytes > LONGEST_PASSED_OVER) {
+            if (answersDue() == 0 && bodyBytes > RequestBodyReader.LONGEST_PASSED_OVER) {
                 content.release();
                 ctx.close();
                 return;
@@ -326,7 +326,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             ctx.close();
             return;
         }
-        byte[] body = OpenAiError.timeout(message).getBytes(StandardCharsets.UTF_8);
+        byte[] body = ApiError.timeout(message).getBytes(StandardCharsets.UTF_8);
         var answer = new DefaultFullHttpResponse(
                 HttpVersion.HTTP_1_1, HttpResponseStatus.REQUEST_TIMEOUT, Unpooled.wrappedBuffer(body));
         answer.headers().set(HttpHeaderNames.CONTENT_TYPE, "application/json")

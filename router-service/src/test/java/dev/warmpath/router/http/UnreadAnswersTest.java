@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,8 +1,8 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
-import dev.warmpath.router.openai.OpenStream.BrokenOffException;
+import dev.warmpath.router.http.SseStream.BrokenOffException;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -30,16 +30,16 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Answers every error on the public port with OpenAI's error object, Spring's own errors included. */
 @Component
-@Order(OpenAiErrorHandler.BEFORE_BOOTS_OWN)
-final class OpenAiErrorHandler implements WebExceptionHandler {
+@Order(ApiErrorHandler.BEFORE_BOOTS_OWN)
+final class ApiErrorHandler implements WebExceptionHandler {
 
     static final int BEFORE_BOOTS_OWN = -2;
-    private static final Logger log = LoggerFactory.getLogger(OpenAiErrorHandler.class);
+    private static final Logger log = LoggerFactory.getLogger(ApiErrorHandler.class);
 
     private final ApplicationContext publicContext;
     private final JsonMapper json;
 
-    OpenAiErrorHandler(ApplicationContext publicContext, JsonMapper json) {
+    ApiErrorHandler(ApplicationContext publicContext, JsonMapper json) {
         this.publicContext = publicContext;
         this.json = json;
     }
@@ -62,7 +62,7 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
             response.setStatusCode(HttpStatus.BAD_REQUEST);
             return close(response, true).then(Mono.never());
         }
-        OpenAiError answer = OpenAiError.of(error);
+        ApiError answer = ApiError.of(error);
         logIfOurs(exchange, answer, error);
         response.setStatusCode(HttpStatusCode.valueOf(answer.status()));
         HttpHeaders headers = response.getHeaders();
@@ -119,10 +119,10 @@ final class OpenAiErrorHandler implements WebExceptionHandler {
      * reset, and the answer lost. The server reads and drops the rest, under the deadlines of any body.
      */
     private static boolean isPassedOver(long declaredBytes) {
-        return declaredBytes >= 0 && declaredBytes <= ConnectionGuard.LONGEST_PASSED_OVER;
+        return declaredBytes >= 0 && declaredBytes <= RequestBodyReader.LONGEST_PASSED_OVER;
     }
 
-    private static void logIfOurs(ServerWebExchange exchange, OpenAiError answer, Throwable error) {
+    private static void logIfOurs(ServerWebExchange exchange, ApiError answer, Throwable error) {
         String request = RequestIdFilter.requestId(exchange);
         if (answer.status() == 500) {
             log.error("Request {} failed in the router", request, error);

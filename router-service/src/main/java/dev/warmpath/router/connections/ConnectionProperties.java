@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.connections;
 
 import jakarta.validation.constraints.NotNull;
 import jakarta.validation.constraints.Positive;

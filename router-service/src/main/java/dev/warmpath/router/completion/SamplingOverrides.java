@@ -5,14 +5,14 @@ import dev.warmpath.router.tokenization.SamplingDefaults;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client says about drawing tokens; what it leaves open, the model's own defaults decide.
+ * The sampling parameters that a request sets, or null; those that it leaves open are the model's defaults.
  *
  * @param temperature 0, or {@link SamplingParameters#MIN_TEMPERATURE} to {@link SamplingParameters#MAX_TEMPERATURE}
  * @param topK        at least 0; 0 = all
  * @param topP        above 0, at most 1
  * @param seed        the client's, or one drawn for this request
  */
-public record SamplingWish(@Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, long seed) {
+public record SamplingOverrides(@Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, long seed) {
 
     SamplingParameters orElse(SamplingDefaults defaults) {
         return new SamplingParameters(temperature == null ? defaults.temperature() : temperature,

@@ -1,4 +1,4 @@
-package dev.warmpath.router.openai;
+package dev.warmpath.router.http;
 
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
@@ -20,7 +20,7 @@ import reactor.core.publisher.Sinks;
  * written every {@code heartbeat}; if nothing could for {@value #MISSED_HEARTBEATS} of them, the stream is given up.
  * This is the only deadline of a client that pauses: the worker has none while nobody asks it for more.
  */
-final class OpenStream {
+final class SseStream {
 
     private static final int MISSED_HEARTBEATS = 4;
 
@@ -44,7 +44,7 @@ final class OpenStream {
      * @param heartbeat  most silence after the first event; half of it is waited for at a time
      * @param errorEvent the last event of a stream that fails after its first byte
      */
-    OpenStream(Duration heartbeat, Function<Throwable, byte[]> errorEvent) {
+    SseStream(Duration heartbeat, Function<Throwable, byte[]> errorEvent) {
         this.heartbeat = heartbeat;
         this.errorEvent = errorEvent;
     }
@@ -58,7 +58,7 @@ final class OpenStream {
                 .onBackpressureDrop()
                 .takeUntilOther(ended.asMono())
                 .filter(_ -> begun.get() && !wroteSinceTick.getAndSet(false))
-                .map(_ -> SseAnswer.HEARTBEAT);
+                .map(_ -> SseEvents.HEARTBEAT);
         // delayed errors: the error event must not be overtaken by the failure that follows it
         return Flux.mergeDelayError(1, answer, heartbeats)
                 .doOnNext(_ -> {
