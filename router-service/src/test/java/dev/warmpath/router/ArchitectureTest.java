@@ -31,7 +31,9 @@ class ArchitectureTest {
     private static final Map<String, List<String>> ARROWS = Map.ofEntries(
             // the edge: JSON to requests, events to JSON; shows models and decisions
             Map.entry("openai", List.of(
-                    "http", "completion", "admission", "fleet", "tokenization", "routing", "decisions")),
+                    "http", "fields", "completion", "admission", "fleet", "tokenization", "routing", "decisions")),
+            // a bad field is a bad request
+            Map.entry("fields", List.of("completion")),
             // under every dialect: bodies admitted and read, answers written, each error its status
             Map.entry("http", List.of("completion", "admission", "fleet", "tokenization", "routing", "dispatch")),
             // beneath both: deadlines of connections; what comes too late gets an error of the public API

@@ -1,13 +1,14 @@
 package dev.warmpath.router.openai;
 
-import static dev.warmpath.router.openai.RequestFields.invalid;
-import static dev.warmpath.router.openai.RequestFields.wrongType;
+import static dev.warmpath.router.fields.FieldReader.invalid;
+import static dev.warmpath.router.fields.FieldReader.wrongType;
 
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.Prompt;
+import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.tokenization.template.ChatMessage;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,13 +27,13 @@ import tools.jackson.databind.JsonNode;
 record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit limit) {
 
     static final String ENDPOINT = "chat";
-    static final int MAX_MESSAGES = 4_096;
     /** Those that need tools are refused with them. */
     private static final Set<String> ROLES = Set.of("system", "developer", "user", "assistant");
 
-    static ChatRequest read(RequestFields body, RandomGenerator seeds) {
+    static ChatRequest read(JsonNode json, RandomGenerator seeds) {
+        FieldReader body = FieldReader.ofBody(json, OpenAiFields.CHAT);
         var request = new ChatRequest(GenerationFields.read(body, seeds), readPrompt(body), readLimit(body));
-        body.refuseUnread(UnservedFields.OF_CHAT);
+        body.refuseOthers();
         return request;
     }
 
@@ -41,34 +42,35 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
                 generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos(), generation.stream());
     }
 
-    static Prompt.Chat readPrompt(RequestFields body) {
+    static Prompt.Chat readPrompt(FieldReader body) {
         List<ChatMessage> messages = new ArrayList<>();
-        for (RequestFields message : body.requiredObjects("messages", MAX_MESSAGES)) {
+        for (FieldReader message : body.objects(OpenAiFields.MESSAGES)) {
             messages.add(readMessage(message));
         }
-        return new Prompt.Chat(List.copyOf(messages), body.flag("add_generation_prompt", true));
+        return new Prompt.Chat(List.copyOf(messages), body.flag(OpenAiFields.ADD_GENERATION_PROMPT));
     }
 
-    private static ChatMessage readMessage(RequestFields message) {
-        String role = message.requiredText("role");
+    private static ChatMessage readMessage(FieldReader message) {
+        String role = message.requiredText(OpenAiFields.ROLE);
         if (!ROLES.contains(role)) {
-            throw invalid(message.path("role"), "'" + message.path("role") + "' is '"
-                    + BadRequestException.shown(role) + "', served are system, developer, user and assistant");
+            String path = message.path(OpenAiFields.ROLE);
+            throw invalid(path, "'" + path + "' is '" + BadRequestException.shown(role)
+                    + "', served are system, developer, user and assistant");
         }
         String content = readContent(message);
-        @Nullable String name = message.text("name");
-        message.refuseUnread(UnservedFields.OF_MESSAGE);
+        @Nullable String name = message.text(OpenAiFields.NAME);
+        message.refuseOthers();
         // OpenAI's newer name of the same role; templates know the older one
         String templateRole = role.equals("developer") ? "system" : role;
         return new ChatMessage(templateRole, content, name == null ? Map.of() : Map.of("name", name));
     }
 
     /** A string, or text parts, which are joined by line breaks as vLLM joins them for templates that take strings. */
-    private static String readContent(RequestFields message) {
-        @Nullable JsonNode content = message.value("content");
-        String path = message.path("content");
+    private static String readContent(FieldReader message) {
+        @Nullable JsonNode content = message.value(OpenAiFields.CONTENT);
+        String path = message.path(OpenAiFields.CONTENT);
         if (content == null) {
-            throw message.missing("content");
+            throw message.missing(OpenAiFields.CONTENT);
         }
         if (content.isString()) {
             return content.stringValue();
@@ -77,28 +79,28 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
             throw wrongType(path, "a string or an array of text parts", content);
         }
         List<String> texts = new ArrayList<>();
-        for (RequestFields part : message.requiredObjects("content", MAX_MESSAGES)) {
-            String type = part.requiredText("type");
+        for (FieldReader part : FieldReader.objectsOf(content, path, OpenAiFields.PARTS)) {
+            String type = part.requiredText(OpenAiFields.PART_TYPE);
             if (!type.equals("text")) {
-                throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, part.path("type"),
-                        "'" + part.path("type") + "' is '" + BadRequestException.shown(type)
-                                + "', only text is supported");
+                String typePath = part.path(OpenAiFields.PART_TYPE);
+                throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, typePath, "'" + typePath + "' is '"
+                        + BadRequestException.shown(type) + "', only text is supported");
             }
-            texts.add(part.requiredText("text"));
-            part.refuseUnread(UnservedFields.NOTHING);
+            texts.add(part.requiredText(OpenAiFields.PART_TEXT));
+            part.refuseOthers();
         }
         return String.join("\n", texts);
     }
 
     /** {@code max_completion_tokens} is the newer name and wins. */
-    private static OutputLimit readLimit(RequestFields body) {
-        @Nullable Integer newer = body.integer("max_completion_tokens", 1, Integer.MAX_VALUE);
-        @Nullable Integer older = body.integer("max_tokens", 1, Integer.MAX_VALUE);
+    private static OutputLimit readLimit(FieldReader body) {
+        @Nullable Integer newer = body.integer(OpenAiFields.MAX_COMPLETION_TOKENS);
+        @Nullable Integer older = body.integer(OpenAiFields.MAX_TOKENS);
         if (newer != null) {
-            return new OutputLimit.Exactly(newer, "max_completion_tokens");
+            return new OutputLimit.Exactly(newer, OpenAiFields.MAX_COMPLETION_TOKENS.name());
         }
         return older == null
                 ? new OutputLimit.AtMost(Integer.MAX_VALUE)
-                : new OutputLimit.Exactly(older, "max_tokens");
+                : new OutputLimit.Exactly(older, OpenAiFields.MAX_TOKENS.name());
     }
 }

@@ -37,8 +37,7 @@ final class CompletionsController {
     @PostMapping("/v1/chat/completions")
     Mono<Void> chat(ServerWebExchange exchange) {
         return bodies.read(exchange, (json, permit) -> {
-            RequestFields body = RequestFields.ofBody(json);
-            var request = ChatRequest.read(body, seeds);
+            var request = ChatRequest.read(json, seeds);
             return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, CHAT);
         });
     }
@@ -46,8 +45,7 @@ final class CompletionsController {
     @PostMapping("/v1/completions")
     Mono<Void> text(ServerWebExchange exchange) {
         return bodies.read(exchange, (json, permit) -> {
-            RequestFields body = RequestFields.ofBody(json);
-            var request = TextRequest.read(body, seeds);
+            var request = TextRequest.read(json, seeds);
             return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, TEXT);
         });
     }
@@ -56,10 +54,9 @@ final class CompletionsController {
     @PostMapping("/v1/route")
     Mono<Void> route(ServerWebExchange exchange) {
         return bodies.read(exchange, (json, permit) -> {
-            RequestFields body = RequestFields.ofBody(json);
-            var request = body.has("messages")
-                    ? ChatRequest.read(body, seeds).toCompletion(id(exchange))
-                    : TextRequest.read(body, seeds).toCompletion(id(exchange));
+            var request = json.hasNonNull("messages")
+                    ? ChatRequest.read(json, seeds).toCompletion(id(exchange))
+                    : TextRequest.read(json, seeds).toCompletion(id(exchange));
             return flow.explain(request, permit)
                     .flatMap(explanation -> responses.write(exchange, permit, RouteAnswer.of(explanation)));
         });

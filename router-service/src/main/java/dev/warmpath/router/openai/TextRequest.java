@@ -1,14 +1,15 @@
 package dev.warmpath.router.openai;
 
-import static dev.warmpath.router.openai.RequestFields.integersOf;
-import static dev.warmpath.router.openai.RequestFields.invalid;
-import static dev.warmpath.router.openai.RequestFields.wrongType;
+import static dev.warmpath.router.fields.FieldReader.idsOf;
+import static dev.warmpath.router.fields.FieldReader.invalid;
+import static dev.warmpath.router.fields.FieldReader.wrongType;
 
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.Prompt;
+import dev.warmpath.router.fields.FieldReader;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -17,16 +18,16 @@ import tools.jackson.databind.JsonNode;
  * The body of {@code POST /v1/completions}.
  *
  * @param prompt one text or one list of token ids
- * @param limit  absent: {@link #DEFAULT_MAX_TOKENS}
+ * @param limit  absent: {@link OpenAiFields#DEFAULT_MAX_TOKENS_OF_TEXT}
  */
 record TextRequest(GenerationFields generation, Prompt prompt, OutputLimit limit) {
 
     static final String ENDPOINT = "completions";
-    static final int DEFAULT_MAX_TOKENS = 16;
 
-    static TextRequest read(RequestFields body, RandomGenerator seeds) {
+    static TextRequest read(JsonNode json, RandomGenerator seeds) {
+        FieldReader body = FieldReader.ofBody(json, OpenAiFields.TEXT);
         var request = new TextRequest(GenerationFields.read(body, seeds), readPrompt(body, true), readLimit(body));
-        body.refuseUnread(UnservedFields.OF_TEXT);
+        body.refuseOthers();
         return request;
     }
 
@@ -35,10 +36,10 @@ record TextRequest(GenerationFields generation, Prompt prompt, OutputLimit limit
                 generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos(), generation.stream());
     }
 
-    static Prompt readPrompt(RequestFields body, boolean addSpecialTokens) {
-        @Nullable JsonNode prompt = body.value("prompt");
+    static Prompt readPrompt(FieldReader body, boolean addSpecialTokens) {
+        @Nullable JsonNode prompt = body.value(OpenAiFields.PROMPT);
         if (prompt == null) {
-            throw body.missing("prompt");
+            throw body.missing(OpenAiFields.PROMPT);
         }
         if (prompt.isString()) {
             return new Prompt.Text(prompt.stringValue(), addSpecialTokens);
@@ -51,7 +52,7 @@ record TextRequest(GenerationFields generation, Prompt prompt, OutputLimit limit
         }
         boolean holdsPrompts = prompt.get(0).isString() || prompt.get(0).isArray();
         if (!holdsPrompts) {
-            return new Prompt.Tokens(integersOf(prompt, "prompt", 0, Integer.MAX_VALUE, Integer.MAX_VALUE));
+            return new Prompt.Tokens(idsOf(prompt, "prompt", Integer.MAX_VALUE));
         }
         if (prompt.size() > 1) {
             throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, "prompt",
@@ -59,13 +60,13 @@ record TextRequest(GenerationFields generation, Prompt prompt, OutputLimit limit
         }
         return prompt.get(0).isString()
                 ? new Prompt.Text(prompt.get(0).stringValue(), addSpecialTokens)
-                : new Prompt.Tokens(integersOf(prompt.get(0), "prompt[0]", 0, Integer.MAX_VALUE, Integer.MAX_VALUE));
+                : new Prompt.Tokens(idsOf(prompt.get(0), "prompt[0]", Integer.MAX_VALUE));
     }
 
-    private static OutputLimit readLimit(RequestFields body) {
-        @Nullable Integer maxTokens = body.integer("max_tokens", 1, Integer.MAX_VALUE);
+    private static OutputLimit readLimit(FieldReader body) {
+        @Nullable Integer maxTokens = body.integer(OpenAiFields.MAX_TOKENS);
         return maxTokens == null
-                ? new OutputLimit.AtMost(DEFAULT_MAX_TOKENS)
-                : new OutputLimit.Exactly(maxTokens, "max_tokens");
+                ? new OutputLimit.AtMost(OpenAiFields.DEFAULT_MAX_TOKENS_OF_TEXT)
+                : new OutputLimit.Exactly(maxTokens, OpenAiFields.MAX_TOKENS.name());
     }
 }

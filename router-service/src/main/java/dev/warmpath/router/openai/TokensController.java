@@ -4,10 +4,10 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.completion.PromptTokenizer;
+import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.http.RequestBodyReader;
 import dev.warmpath.router.http.ResponseWriter;
-import org.jspecify.annotations.Nullable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ServerWebExchange;
@@ -38,12 +38,14 @@ final class TokensController {
     @PostMapping("/tokenize")
     Mono<Void> tokenize(ServerWebExchange exchange) {
         return bodies.read(exchange, (json, permit) -> {
-            RequestFields body = RequestFields.ofBody(json);
-            String model = body.requiredText("model");
-            Prompt prompt = body.has("messages")
+            boolean isChat = json.hasNonNull("messages");
+            FieldReader body = FieldReader.ofBody(
+                    json, isChat ? OpenAiFields.TOKENIZE_CHAT : OpenAiFields.TOKENIZE_TEXT);
+            String model = body.requiredText(OpenAiFields.MODEL);
+            Prompt prompt = isChat
                     ? ChatRequest.readPrompt(body)
-                    : TextRequest.readPrompt(body, body.flag("add_special_tokens", true));
-            body.refuseUnread(UnservedFields.OF_TOKENIZE);
+                    : TextRequest.readPrompt(body, body.flag(OpenAiFields.ADD_SPECIAL_TOKENS));
+            body.refuseOthers();
             ServedModel served = flow.servedModel(model, prompt);
             return tokenizer.tokenize(served, prompt, permit)
                     .map(ids -> new Tokenized(ids.length, served.description().contextLength(), ids))
@@ -55,13 +57,10 @@ final class TokensController {
     @PostMapping("/detokenize")
     Mono<Void> detokenize(ServerWebExchange exchange) {
         return bodies.read(exchange, (json, permit) -> {
-            RequestFields body = RequestFields.ofBody(json);
-            String model = body.requiredText("model");
-            int @Nullable [] ids = body.integers("tokens", 0, Integer.MAX_VALUE, Integer.MAX_VALUE);
-            body.refuseUnread(UnservedFields.NOTHING);
-            if (ids == null) {
-                throw body.missing("tokens");
-            }
+            FieldReader body = FieldReader.ofBody(json, OpenAiFields.DETOKENIZE);
+            String model = body.requiredText(OpenAiFields.MODEL);
+            int[] ids = body.ids(OpenAiFields.TOKENS);
+            body.refuseOthers();
             ServedModel served = flow.servedModel(model, new Prompt.Tokens(ids));
             return tokenizer.detokenize(served, ids, permit)
                     .flatMap(text -> responses.write(exchange, permit, new Detokenized(text)));

@@ -63,6 +63,7 @@ class BadInputTest extends RunningRouter {
         ,'max_completion_tokens':1.5         | invalid_value         | max_completion_tokens | 'max_completion_tokens' must be an integer
         ,'stream':'yes'                      | invalid_value         | stream              | 'stream' must be true or false, not a string
         ,'stream_options':{'include_usage':true} | invalid_value     | stream_options      | 'stream_options' is only taken with 'stream': true
+        ,'stream':true,'stream_options':{'include_usage':1} | invalid_value | stream_options.include_usage | 'stream_options.include_usage' must be true or false, not an integer
         ,'stop':''                           | invalid_value         | stop                | 'stop' has 0 characters, 1 to 256 are taken
         ,'stop':['a',7]                      | invalid_value         | stop[1]             | 'stop[1]' must be a string, not an integer
         ,'stop':['1','2','3','4','5','6','7','8','9','10','11','12','13','14','15','16','17'] | invalid_value | stop | 'stop' has 17 strings, at most 16 are taken
@@ -92,6 +93,8 @@ class BadInputTest extends RunningRouter {
         {'model':'tiny','messages':[{'role':'tool','content':'a'}]} | invalid_value | messages[0].role | 'messages[0].role' is 'tool', served are
         {'model':'tiny','messages':[{'role':'user','content':5}]} | invalid_value | messages[0].content | must be a string or an array of text parts, not an integer
         {'model':'tiny','messages':[{'role':'user','content':[{'type':'image_url','image_url':{}}]}]} | unsupported_parameter | messages[0].content[0].type | 'messages[0].content[0].type' is 'image_url', only text is supported
+        {'model':'tiny','messages':[{'role':'user','content':[{'type':'text','text':7}]}]} | invalid_value | messages[0].content[0].text | 'messages[0].content[0].text' must be a string, not an integer
+        {'model':'tiny','messages':[{'role':'user','content':'a','name':7}]} | invalid_value | messages[0].name | 'messages[0].name' must be a string, not an integer
         {'model':'tiny','messages':[{'role':'assistant','content':'a','tool_calls':[{}]}]} | unsupported_parameter | messages[0].tool_calls | 'messages[0].tool_calls' is not supported
         {'model':'tiny','messages':[{'role':'user','content':'a','mood':1}]} | unknown_parameter | messages[0].mood | 'messages[0].mood' is not a known field
         """)

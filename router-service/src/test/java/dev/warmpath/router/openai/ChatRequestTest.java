@@ -3,6 +3,7 @@ package dev.warmpath.router.openai;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.router.completion.Prompt;
+import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.tokenization.ModelFiles;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.io.IOException;
@@ -22,8 +23,9 @@ class ChatRequestTest {
         var tokenizer = new ModelTokenizer(new ModelFiles(Files.readAllBytes(MODEL.resolve("tokenizer.json")),
                 Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));
 
-        Prompt.Chat chat = ChatRequest.readPrompt(RequestFields.ofBody(JsonMapper.shared().readTree("""
-                {"messages": [{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "Hi"}]}""")));
+        Prompt.Chat chat = ChatRequest.readPrompt(FieldReader.ofBody(JsonMapper.shared().readTree("""
+                {"messages": [{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "Hi"}]}"""),
+                OpenAiFields.TOKENIZE_CHAT));
 
         assertThat(tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of()).text())
                 .isEqualTo("<|begin|><|system|>\nBe kind.<|end|>\n<|user|>\nHi<|end|>\n<|assistant|>\n");

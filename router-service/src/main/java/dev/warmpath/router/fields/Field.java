@@ -1,0 +1,203 @@
+package dev.warmpath.router.fields;
+
+import java.util.List;
+import java.util.function.Predicate;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * One field of a JSON object. {@link Unserved} ones are refused unless their value asks for nothing; the others are
+ * read with {@link FieldReader}, each by the method for its type. A value of null counts as absent in all of them.
+ */
+public sealed interface Field {
+
+    String name();
+
+    /** Type and range, or of an unserved field the values that ask for nothing; in words, for readers of the API. */
+    String takes();
+
+    /** What counts where the field is absent, in words. */
+    String absent();
+
+    String REQUIRED = "required";
+
+    /** A string. */
+    record Text(String name, String absent) implements Field {
+
+        public static Text required(String name) {
+            return new Text(name, REQUIRED);
+        }
+
+        @Override
+        public String takes() {
+            return "a string";
+        }
+    }
+
+    /** @param ifAbsent its value then */
+    record Flag(String name, boolean ifAbsent) implements Field {
+
+        @Override
+        public String takes() {
+            return "true or false";
+        }
+
+        @Override
+        public String absent() {
+            return Boolean.toString(ifAbsent);
+        }
+    }
+
+    /** An integer of at least {@code min}. */
+    record Whole(String name, int min, String absent) implements Field {
+
+        @Override
+        public String takes() {
+            return "an integer, at least " + min;
+        }
+    }
+
+    /** An integer of 64 bits. */
+    record Whole64(String name, String absent) implements Field {
+
+        @Override
+        public String takes() {
+            return "an integer of 64 bits";
+        }
+    }
+
+    /**
+     * A number.
+     *
+     * @param min lowest that is taken, or with {@code aboveMin} the highest that is too low
+     * @param max highest that is taken
+     */
+    record Real(String name, float min, boolean aboveMin, float max, String absent) implements Field {
+
+        @Override
+        public String takes() {
+            return "a number, " + (aboveMin ? "above " + plain(min) + " and at most " + plain(max) : range());
+        }
+
+        /** What is above 0 has to be so as a {@code float}, too. */
+        boolean takes(double value) {
+            return value >= (aboveMin ? min + Float.MIN_NORMAL : min) && value <= max;
+        }
+
+        String refusal(double value) {
+            return value < min || value > max ? "which is outside " + range()
+                    : "it must be above " + plain(min) + " and at most " + plain(max);
+        }
+
+        private String range() {
+            return plain(min) + " to " + plain(max);
+        }
+
+        /** 2 for 2.0. */
+        private static String plain(float number) {
+            return number == (int) number ? Integer.toString((int) number) : Float.toString(number);
+        }
+    }
+
+    /** Token ids, at least 0 each, at most {@code maxCount} of them. */
+    record Ids(String name, int maxCount, String absent) implements Field {
+
+        @Override
+        public String takes() {
+            return maxCount == Integer.MAX_VALUE ? "token ids" : "up to " + maxCount + " token ids";
+        }
+    }
+
+    /** A string or up to {@code maxCount}, each of 1 to {@code maxChars} characters. */
+    record Texts(String name, int maxCount, int maxChars, String absent) implements Field {
+
+        @Override
+        public String takes() {
+            return "a string or up to " + maxCount + ", of 1 to " + maxChars + " characters";
+        }
+    }
+
+    /** An object with fields of its own. */
+    record Nested(String name, FieldTable fields, String absent) implements Field {
+
+        @Override
+        public String takes() {
+            return "an object";
+        }
+    }
+
+    /** Objects with fields of their own, 1 to {@code maxCount}. */
+    record Several(String name, int maxCount, FieldTable fields) implements Field {
+
+        @Override
+        public String takes() {
+            return "1 to " + maxCount + " objects";
+        }
+
+        @Override
+        public String absent() {
+            return REQUIRED;
+        }
+    }
+
+    /** Of a type that depends on the value: read as it stands. */
+    record Mixed(String name, String takes, String absent) implements Field {}
+
+    /**
+     * A field that clients know from elsewhere. Many write it with the value that asks for nothing, as {@code "n": 1}.
+     *
+     * @param neutral whether a value, not null, asks for nothing
+     * @param takes   these values in words; empty if there are none
+     */
+    record Unserved(String name, Predicate<JsonNode> neutral, String takes) implements Field {
+
+        /** No value but null. */
+        public static Unserved always(String name) {
+            return new Unserved(name, _ -> false, "");
+        }
+
+        public static Unserved unless(String name, int neutral) {
+            return new Unserved(name, value -> value.isNumber() && value.doubleValue() == neutral,
+                    Integer.toString(neutral));
+        }
+
+        public static Unserved unless(String name, boolean neutral) {
+            return new Unserved(name, value -> value.isBoolean() && value.booleanValue() == neutral,
+                    Boolean.toString(neutral));
+        }
+
+        public static Unserved unlessOneOf(String name, String first, String second) {
+            List<String> neutral = List.of(first, second);
+            return new Unserved(name, value -> value.isString() && neutral.contains(value.stringValue()),
+                    "\"" + first + "\" and \"" + second + "\"");
+        }
+
+        /** A list or object without elements. */
+        public static Unserved unlessEmpty(String name) {
+            return new Unserved(name, value -> value.isContainer() && value.isEmpty(), "empty");
+        }
+
+        public static Unserved unlessEmptyString(String name) {
+            return new Unserved(name, value -> value.isString() && value.stringValue().isEmpty(), "\"\"");
+        }
+
+        /** Whatever it says, as long as it is of its type: it changes no answer. */
+        public static Unserved unlessString(String name) {
+            return new Unserved(name, JsonNode::isString, "a string");
+        }
+
+        /** As {@link #unlessString}. */
+        public static Unserved unlessObject(String name) {
+            return new Unserved(name, JsonNode::isObject, "an object");
+        }
+
+        /** As {@link #unlessString}. */
+        public static Unserved unlessFlag(String name) {
+            return new Unserved(name, JsonNode::isBoolean, "true or false");
+        }
+
+        @Override
+        public String absent() {
+            return "nothing";
+        }
+    }
+}

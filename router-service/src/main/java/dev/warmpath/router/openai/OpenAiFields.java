@@ -1,0 +1,169 @@
+package dev.warmpath.router.openai;
+
+import static dev.warmpath.router.fields.Field.REQUIRED;
+
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.router.fields.Field.Flag;
+import dev.warmpath.router.fields.Field.Ids;
+import dev.warmpath.router.fields.Field.Mixed;
+import dev.warmpath.router.fields.Field.Nested;
+import dev.warmpath.router.fields.Field.Real;
+import dev.warmpath.router.fields.Field.Several;
+import dev.warmpath.router.fields.Field.Text;
+import dev.warmpath.router.fields.Field.Texts;
+import dev.warmpath.router.fields.Field.Unserved;
+import dev.warmpath.router.fields.Field.Whole;
+import dev.warmpath.router.fields.Field.Whole64;
+import dev.warmpath.router.fields.FieldTable;
+
+/**
+ * The fields of every request, OpenAI's and vLLM's. {@code docs/api.md} shows them, and a test holds it to these
+ * tables. A field that comes to be served changes its row.
+ */
+final class OpenAiFields {
+
+    static final int DEFAULT_MAX_TOKENS_OF_TEXT = 16;
+    private static final int MAX_MESSAGES = 4_096;
+    private static final String OF_THE_MODEL = "the model's";
+
+    static final Text MODEL = Text.required("model");
+    static final Flag STREAM = new Flag("stream", false);
+    static final Flag INCLUDE_USAGE = new Flag("include_usage", false);
+    static final Nested STREAM_OPTIONS = new Nested("stream_options", FieldTable.of(
+            INCLUDE_USAGE,
+            Unserved.unless("continuous_usage_stats", false),
+            Unserved.unless("include_obfuscation", false)), "none");
+    static final Whole MAX_TOKENS = new Whole("max_tokens", 1,
+            "chat: what the context has room for; text: " + DEFAULT_MAX_TOKENS_OF_TEXT);
+    static final Real TEMPERATURE =
+            new Real("temperature", 0, /* aboveMin */ false, SamplingParameters.MAX_TEMPERATURE, OF_THE_MODEL);
+    static final Real TOP_P = new Real("top_p", 0, /* aboveMin */ true, 1, OF_THE_MODEL);
+    /** -1 is vLLM's way to say "all", 0 another one. */
+    static final Whole TOP_K = new Whole("top_k", -1, OF_THE_MODEL);
+    static final Whole64 SEED = new Whole64("seed", "drawn");
+    static final Texts STOP = new Texts("stop", 16, 256, "none");
+    static final Ids STOP_TOKEN_IDS = new Ids("stop_token_ids", StopConditions.MAX_STOP_TOKEN_IDS, "none");
+    static final Flag IGNORE_EOS = new Flag("ignore_eos", false);
+
+    private static final FieldTable GENERATION = FieldTable.of(
+            MODEL, STREAM, STREAM_OPTIONS, MAX_TOKENS, TEMPERATURE, TOP_P, TOP_K, SEED, STOP, STOP_TOKEN_IDS,
+            IGNORE_EOS,
+            Unserved.unless("n", 1),
+            Unserved.unless("presence_penalty", 0),
+            Unserved.unless("frequency_penalty", 0),
+            Unserved.unless("repetition_penalty", 1),
+            Unserved.unless("length_penalty", 1),
+            Unserved.unless("min_p", 0),
+            Unserved.unless("min_tokens", 0),
+            Unserved.unlessEmpty("logit_bias"),
+            new Unserved("response_format", value -> value.size() == 1 && value.path("type").isString()
+                    && value.path("type").stringValue().equals("text"), "{\"type\":\"text\"}"),
+            Unserved.always("structured_outputs"),
+            Unserved.always("guided_json"),
+            Unserved.always("guided_regex"),
+            Unserved.always("guided_choice"),
+            Unserved.always("guided_grammar"),
+            Unserved.always("cache_salt"),
+            Unserved.unless("priority", 0),
+            Unserved.unless("prompt_logprobs", 0),
+            Unserved.always("truncate_prompt_tokens"),
+            Unserved.unless("return_token_ids", false),
+            Unserved.unless("use_beam_search", false),
+            Unserved.unless("skip_special_tokens", true),
+            Unserved.unless("spaces_between_special_tokens", true),
+            Unserved.unless("include_stop_str_in_output", false),
+            Unserved.always("allowed_token_ids"),
+            Unserved.unlessEmpty("bad_words"),
+            Unserved.always("logits_processors"),
+            Unserved.always("kv_transfer_params"),
+            Unserved.unlessEmpty("vllm_xargs"),
+            Unserved.always("x_router"),
+            // a stored answer could be asked for later: only the promise not to store is kept
+            Unserved.unless("store", false),
+            Unserved.unlessOneOf("service_tier", "auto", "default"),
+            // what follows names the caller or hints at caching; it changes no answer, and routing by prefix finds what
+            // the hint is for
+            Unserved.unlessString("user"),
+            Unserved.unlessObject("metadata"),
+            Unserved.unlessString("safety_identifier"),
+            Unserved.unlessString("prompt_cache_key"));
+
+    static final Text ROLE = Text.required("role");
+    static final Mixed CONTENT = new Mixed("content", "a string, or parts of a `type` \"text\" and a `text`", REQUIRED);
+    static final Text NAME = new Text("name", "none");
+    static final Several MESSAGES = new Several("messages", MAX_MESSAGES, FieldTable.of(
+            ROLE, CONTENT, NAME,
+            Unserved.unlessEmpty("tool_calls"),
+            Unserved.always("tool_call_id"),
+            Unserved.always("function_call"),
+            Unserved.always("refusal"),
+            Unserved.always("audio"),
+            Unserved.unlessEmpty("annotations"),
+            Unserved.always("reasoning"),
+            Unserved.always("reasoning_content")));
+    static final Text PART_TYPE = Text.required("type");
+    static final Text PART_TEXT = Text.required("text");
+    /** What the content of a message may be a list of. */
+    static final Several PARTS = new Several("content", MAX_MESSAGES, FieldTable.of(PART_TYPE, PART_TEXT));
+    static final Flag ADD_GENERATION_PROMPT = new Flag("add_generation_prompt", true);
+    /** The newer name, which wins. */
+    static final Whole MAX_COMPLETION_TOKENS = new Whole("max_completion_tokens", 1, "`max_tokens`");
+
+    static final FieldTable CHAT = FieldTable.of(MESSAGES).and(GENERATION).and(FieldTable.of(
+            MAX_COMPLETION_TOKENS, ADD_GENERATION_PROMPT,
+            Unserved.unlessEmpty("tools"),
+            Unserved.unlessOneOf("tool_choice", "none", "auto"),
+            Unserved.unlessFlag("parallel_tool_calls"),
+            Unserved.unlessEmpty("functions"),
+            Unserved.unlessOneOf("function_call", "none", "auto"),
+            Unserved.unless("logprobs", false),
+            Unserved.unless("top_logprobs", 0),
+            new Unserved("modalities", value -> value.size() == 1 && value.path(0).isString()
+                    && value.path(0).stringValue().equals("text"), "[\"text\"]"),
+            Unserved.always("audio"),
+            Unserved.always("prediction"),
+            Unserved.always("reasoning_effort"),
+            Unserved.always("verbosity"),
+            Unserved.always("web_search_options"),
+            Unserved.unless("continue_final_message", false),
+            Unserved.unless("echo", false),
+            Unserved.always("chat_template"),
+            Unserved.unlessEmpty("chat_template_kwargs"),
+            Unserved.always("documents"),
+            Unserved.unless("add_special_tokens", false)));
+
+    static final Mixed PROMPT = new Mixed("prompt", "a string or an array of token ids; or an array of one of these",
+            REQUIRED);
+
+    static final FieldTable TEXT = FieldTable.of(PROMPT).and(GENERATION).and(FieldTable.of(
+            Unserved.always("logprobs"),
+            Unserved.unless("best_of", 1),
+            Unserved.unless("echo", false),
+            Unserved.unlessEmptyString("suffix"),
+            Unserved.always("prompt_embeds"),
+            Unserved.unless("add_special_tokens", true)));
+
+    private static final FieldTable TOKENIZE = FieldTable.of(
+            MODEL,
+            Unserved.unless("return_token_strs", false),
+            Unserved.unless("continue_final_message", false),
+            Unserved.always("chat_template"),
+            Unserved.unlessEmpty("chat_template_kwargs"),
+            Unserved.unlessEmpty("tools"));
+
+    static final FieldTable TOKENIZE_CHAT = TOKENIZE.and(FieldTable.of(
+            MESSAGES, ADD_GENERATION_PROMPT,
+            Unserved.unless("add_special_tokens", false)));
+
+    static final Flag ADD_SPECIAL_TOKENS = new Flag("add_special_tokens", true);
+
+    static final FieldTable TOKENIZE_TEXT = TOKENIZE.and(FieldTable.of(PROMPT, ADD_SPECIAL_TOKENS));
+
+    /** How many a model takes is known later. */
+    static final Ids TOKENS = new Ids("tokens", Integer.MAX_VALUE, REQUIRED);
+
+    static final FieldTable DETOKENIZE = FieldTable.of(MODEL, TOKENS);
+
+    private OpenAiFields() {}
+}
