@@ -40,7 +40,9 @@ class ArchitectureTest {
             Map.entry("connections", List.of("http")),
             // the spine
             Map.entry("completion", List.of(
-                    "admission", "fleet", "tokenization", "routing", "dispatch", "metrics")),
+                    "admission", "fleet", "tokenization", "routing", "dispatch", "answer", "metrics")),
+            // one choice's tokens, to text
+            Map.entry("answer", List.of("tokenization")),
             // readiness asks whether a model is served, a line whether workers have room; refusals are counted
             Map.entry("admission", List.of("fleet", "routing", "metrics")),
             Map.entry("tokenization", List.of()),
@@ -83,8 +85,8 @@ class ArchitectureTest {
             .because("news travels as return values or sealed events");
 
     @ArchTest
-    static final ArchRule decisions_and_index_are_plain_java = noClasses()
-            .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"))
+    static final ArchRule decisions_index_and_text_are_plain_java = noClasses()
+            .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"), inside("answer"))
                     .and(not(simpleNameEndingWith("Configuration"))))
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.netty..")
             .because("they must be runnable, testable and measurable from a plain main; only their wiring is Spring's");

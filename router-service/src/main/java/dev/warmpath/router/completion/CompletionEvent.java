@@ -14,16 +14,23 @@ public sealed interface CompletionEvent {
      */
     record Routed(String revision, RouteDecision.Routed decision) implements CompletionEvent {}
 
-    /** @param text whole characters that are certain to be part of the answer; never empty */
-    record Text(String text) implements CompletionEvent {}
+    /**
+     * More of one choice.
+     *
+     * @param choice which of the answer's, from 0
+     * @param text   whole characters that are certain to be part of it; never empty
+     */
+    record Text(int choice, String text) implements CompletionEvent {}
 
     /**
-     * The last one.
+     * The last one: the end of a choice, and of the answer.
      *
-     * @param rest         the answer's last text, often empty
+     * @param choice       which of the answer's, from 0
+     * @param rest         the choice's last text, often empty
      * @param usage        completion tokens are those the worker had drawn by then
      * @param toldByWorker false: the answer ended at a stop string, and the worker did not tell what it had found in its
      *                     cache: {@code usage} has the prediction in its place
      */
-    record Finished(String rest, FinishReason reason, Usage usage, boolean toldByWorker) implements CompletionEvent {}
+    record Finished(int choice, String rest, FinishReason reason, Usage usage, boolean toldByWorker)
+            implements CompletionEvent {}
 }

@@ -33,7 +33,7 @@ import reactor.core.publisher.Operators;
 /**
  * The router's spine: the way of a request from words to words, in this order.
  * <pre>
- *   tokenize → hash chain → wait for a turn → match + route → dispatch → detokenize
+ *   tokenize → hash chain → wait for a turn → match + route → dispatch → answer
  *    int[]     block keys     or be refused    worker, why     token ids   text
  * </pre>
  * The request comes with the permit that it was given before its body was read. Everything before dispatch runs on the
@@ -148,7 +148,7 @@ public final class CompletionFlow {
     private Flux<CompletionEvent> dispatch(Journey journey, HashedPrompt prompt, Set<String> tried) {
         CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt.model(), prompt.tokens());
-        var answer = new AnswerText(prompt.model(), request, prompt.tokens().length);
+        var answer = new AnswerEvents(prompt.model(), request, prompt.tokens().length);
         return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> uncachedTokens(prompt)))
                 .flatMapMany(place -> Flux.using(() -> place,
                         _ -> journey.tries().dispatch(generate, excludedWorkerIds -> route(prompt, excludedWorkerIds), answer,

@@ -10,8 +10,11 @@ public sealed interface DispatchEvent {
     /** The request goes to this worker now; again after one that failed: its tokens do not count. */
     record Chosen(RouteDecision.Routed decision) implements DispatchEvent {}
 
-    /** One or more ids in order; a stop token is the last. */
-    record Tokens(int[] ids) implements DispatchEvent {}
+    /**
+     * @param choice which of the request's, from 0
+     * @param ids    one or more in order; a stop token is the last
+     */
+    record Tokens(int choice, int[] ids) implements DispatchEvent {}
 
     /** The worker is done. */
     record Finished(FinishReason reason, Usage usage) implements DispatchEvent {}

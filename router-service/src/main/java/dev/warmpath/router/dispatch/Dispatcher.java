@@ -249,7 +249,7 @@ public final class Dispatcher {
                         hasToken = true;
                         placed.inFlight().firstToken();
                     }
-                    sink.next(new DispatchEvent.Tokens(tokens.ids()));
+                    sink.next(new DispatchEvent.Tokens(tokens.index(), tokens.ids()));
                 }
                 case GenerateEvent.Finished finished ->
                         sink.next(new DispatchEvent.Finished(finished.reason(), finished.usage()));

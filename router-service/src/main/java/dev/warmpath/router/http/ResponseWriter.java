@@ -19,8 +19,8 @@ import reactor.netty.http.server.HttpServerResponse;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Writes answers, whole or as server-sent events. Status and headers go out with the first byte: until then a failure is
- * an ordinary error answer, and a request that moves to another worker leaves no trace.
+ * Writes answers, whole or as server-sent events. Status and headers go out with the first byte: until then a failure
+ * is an ordinary error answer, and a request that moves to another worker leaves no trace.
  *
  * <p>What writes a whole answer ends when the network has taken all of it: a client that does not read keeps its place
  * among the requests in flight, and the memory of its answer. A stream's place is free when its last event was drawn.

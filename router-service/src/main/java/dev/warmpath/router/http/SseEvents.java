@@ -4,7 +4,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Words one answer's server-sent events. What is added between two {@link #take}s is written to the client together. */
+/** Words one answer's server-sent events. What is added between two {@link #take}s is written together. */
 public final class SseEvents {
 
     static final byte[] HEARTBEAT = bytes(": still at it\n\n");

@@ -4,7 +4,10 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import org.jspecify.annotations.Nullable;
 
-/** How one endpoint words its answers: the whole one, and the chunks of a stream. Values in, JSON records out. */
+/**
+ * How one endpoint words its answers: the whole one, and the chunks of a stream. Values in, JSON records out. A
+ * {@code choice} is the index of one, from 0.
+ */
 interface AnswerFormat {
 
     /** Everything that each chunk of one answer repeats. */
@@ -17,14 +20,14 @@ interface AnswerFormat {
 
     String idPrefix();
 
-    AnswerBody whole(Head head, String text, FinishReason reason, Usage usage);
+    AnswerBody whole(Head head, int choice, String text, FinishReason reason, Usage usage);
 
-    /** What a stream begins with, or null. */
-    @Nullable AnswerBody first(Head head);
+    /** What the stream of a choice begins with, or null. */
+    @Nullable AnswerBody first(Head head, int choice);
 
-    AnswerBody text(Head head, String text);
+    AnswerBody text(Head head, int choice, String text);
 
-    AnswerBody finish(Head head, FinishReason reason);
+    AnswerBody finish(Head head, int choice, FinishReason reason);
 
     /** The chunk without choices that ends a stream whose client asked for usage. */
     AnswerBody usage(Head head, Usage usage);

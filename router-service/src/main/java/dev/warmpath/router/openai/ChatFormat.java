@@ -35,24 +35,24 @@ final class ChatFormat implements AnswerFormat {
     }
 
     @Override
-    public AnswerBody whole(Head head, String text, FinishReason reason, Usage usage) {
-        var choice = new Choice(0, new Message(ASSISTANT, text, null), null, reason);
-        return AnswerBody.of(head, WHOLE, List.of(choice), usage);
+    public AnswerBody whole(Head head, int choice, String text, FinishReason reason, Usage usage) {
+        var message = new Message(ASSISTANT, text, null);
+        return AnswerBody.of(head, WHOLE, List.of(new Choice(choice, message, null, reason)), usage);
     }
 
     @Override
-    public AnswerBody first(Head head) {
-        return chunk(head, new Delta(ASSISTANT, ""), null);
+    public AnswerBody first(Head head, int choice) {
+        return chunk(head, choice, new Delta(ASSISTANT, ""), null);
     }
 
     @Override
-    public AnswerBody text(Head head, String text) {
-        return chunk(head, new Delta(null, text), null);
+    public AnswerBody text(Head head, int choice, String text) {
+        return chunk(head, choice, new Delta(null, text), null);
     }
 
     @Override
-    public AnswerBody finish(Head head, FinishReason reason) {
-        return chunk(head, NO_CHANGE, reason);
+    public AnswerBody finish(Head head, int choice, FinishReason reason) {
+        return chunk(head, choice, NO_CHANGE, reason);
     }
 
     @Override
@@ -60,7 +60,7 @@ final class ChatFormat implements AnswerFormat {
         return AnswerBody.of(head, CHUNK, List.of(), usage);
     }
 
-    private static AnswerBody chunk(Head head, Delta delta, @Nullable FinishReason reason) {
-        return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(0, delta, null, reason)));
+    private static AnswerBody chunk(Head head, int choice, Delta delta, @Nullable FinishReason reason) {
+        return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(choice, delta, null, reason)));
     }
 }

@@ -41,20 +41,20 @@ final class SseAnswer {
         switch (event) {
             case Routed routed -> head = headOf.revision(routed.revision());
             case Text text -> {
-                begin();
-                addChunk(format.text(head, text.text()));
+                begin(text.choice());
+                addChunk(format.text(head, text.choice(), text.text()));
                 sink.next(events.take());
             }
             case Finished finished -> {
-                begin();
+                begin(finished.choice());
                 end(finished);
                 sink.next(events.take());
             }
         }
     }
 
-    private void begin() {
-        @Nullable AnswerBody first = begun ? null : format.first(head);
+    private void begin(int choice) {
+        @Nullable AnswerBody first = begun ? null : format.first(head, choice);
         begun = true;
         if (first != null) {
             addChunk(first);
@@ -63,9 +63,9 @@ final class SseAnswer {
 
     private void end(Finished finished) {
         if (!finished.rest().isEmpty()) {
-            addChunk(format.text(head, finished.rest()));
+            addChunk(format.text(head, finished.choice(), finished.rest()));
         }
-        addChunk(format.finish(head, finished.reason()));
+        addChunk(format.finish(head, finished.choice(), finished.reason()));
         if (includeUsage) {
             events.addJson(format.usage(head, finished.usage()));
         }

@@ -22,23 +22,23 @@ final class TextFormat implements AnswerFormat {
     }
 
     @Override
-    public AnswerBody whole(Head head, String text, FinishReason reason, Usage usage) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, reason)), usage);
+    public AnswerBody whole(Head head, int choice, String text, FinishReason reason, Usage usage) {
+        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, choice, null, reason)), usage);
     }
 
     @Override
-    public @Nullable AnswerBody first(Head head) {
+    public @Nullable AnswerBody first(Head head, int choice) {
         return null;
     }
 
     @Override
-    public AnswerBody text(Head head, String text) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, 0, null, null)));
+    public AnswerBody text(Head head, int choice, String text) {
+        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, choice, null, null)));
     }
 
     @Override
-    public AnswerBody finish(Head head, FinishReason reason) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice("", 0, null, reason)));
+    public AnswerBody finish(Head head, int choice, FinishReason reason) {
+        return AnswerBody.of(head, OBJECT, List.of(new Choice("", choice, null, reason)));
     }
 
     @Override

@@ -31,6 +31,7 @@ final class WholeAnswer {
         if (finished == null) {
             throw new IllegalStateException("the completion ended without its last event");
         }
-        return format.whole(headOf.revision(revision), text.toString(), finished.reason(), finished.usage());
+        return format.whole(headOf.revision(revision), finished.choice(), text.toString(), finished.reason(),
+                finished.usage());
     }
 }

@@ -3,8 +3,8 @@
  * candidates in, {@link dev.warmpath.router.routing.Choice} with every term out;
  * {@link dev.warmpath.router.routing.RequestRouter} puts the candidates together from the fleet, the index and the
  * requests that this router has in flight, and reserves the winner's place.
- * <p>Uses {@code fleet}, {@code prefix} and {@code protocol}. Used by {@code completion}, {@code dispatch}, {@code admission},
- * {@code decisions}, {@code http} and {@code openai}.
+ * <p>Uses {@code fleet}, {@code prefix} and {@code protocol}. Used by {@code completion}, {@code dispatch},
+ * {@code admission}, {@code decisions}, {@code http} and {@code openai}.
  */
 @NullMarked
 package dev.warmpath.router.routing;

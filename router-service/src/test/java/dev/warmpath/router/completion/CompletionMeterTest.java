@@ -21,7 +21,7 @@ class CompletionMeterTest {
 
     @Test
     void a_client_that_leaves_when_its_answer_has_ended_was_answered_once() {
-        var whole = new CompletionEvent.Finished("", FinishReason.STOP, new Usage(3, 0, 1), true);
+        var whole = new CompletionEvent.Finished(0, "", FinishReason.STOP, new Usage(3, 0, 1), true);
 
         read(Flux.just(whole)).cancel();
 

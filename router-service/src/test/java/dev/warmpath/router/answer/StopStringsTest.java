@@ -1,60 +1,62 @@
-package dev.warmpath.router.tokenization;
+package dev.warmpath.router.answer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.warmpath.router.tokenization.StopStrings.Piece;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class StopStringsTest {
+
+    private record Piece(String text, boolean stopped) {}
+
     @Test
     void text_before_the_stop_comes_out_and_the_stop_does_not() {
         var stops = new StopStrings(List.of("END"));
-        assertThat(stops.accept("abcEND, more")).isEqualTo(new Piece("abc", true));
+        assertThat(accept(stops, "abcEND, more")).isEqualTo(new Piece("abc", true));
     }
 
     @Test
     void a_possible_beginning_waits_until_it_is_decided() {
         var stops = new StopStrings(List.of("\n\nUser:"));
-        assertThat(stops.accept("Hi.\n")).isEqualTo(new Piece("Hi.", false));
-        assertThat(stops.accept("\nUs")).isEqualTo(new Piece("", false));
-        assertThat(stops.accept("age")).isEqualTo(new Piece("\n\nUsage", false));
-        assertThat(stops.accept("\n\nUser")).isEqualTo(new Piece("", false));
-        assertThat(stops.accept(": x")).isEqualTo(new Piece("", true));
+        assertThat(accept(stops, "Hi.\n")).isEqualTo(new Piece("Hi.", false));
+        assertThat(accept(stops, "\nUs")).isEqualTo(new Piece("", false));
+        assertThat(accept(stops, "age")).isEqualTo(new Piece("\n\nUsage", false));
+        assertThat(accept(stops, "\n\nUser")).isEqualTo(new Piece("", false));
+        assertThat(accept(stops, ": x")).isEqualTo(new Piece("", true));
     }
 
     @Test
     void what_waited_comes_out_at_the_end_of_the_text() {
         var stops = new StopStrings(List.of("STOP"));
-        assertThat(stops.accept("aSTO")).isEqualTo(new Piece("a", false));
-        assertThat(stops.finish()).isEqualTo(new Piece("STO", false));
+        assertThat(accept(stops, "aSTO")).isEqualTo(new Piece("a", false));
+        assertThat(finish(stops)).isEqualTo(new Piece("STO", false));
     }
 
     @Test
     void the_stop_that_begins_first_counts_even_if_a_later_one_is_complete_before() {
         var stops = new StopStrings(List.of("c", "bcd"));
-        assertThat(stops.accept("abc")).isEqualTo(new Piece("a", false));
-        assertThat(stops.accept("d")).isEqualTo(new Piece("", true));
+        assertThat(accept(stops, "abc")).isEqualTo(new Piece("a", false));
+        assertThat(accept(stops, "d")).isEqualTo(new Piece("", true));
 
         var undecided = new StopStrings(List.of("c", "bcd"));
-        assertThat(undecided.accept("abc")).isEqualTo(new Piece("a", false));
-        assertThat(undecided.finish()).isEqualTo(new Piece("b", true));
+        assertThat(accept(undecided, "abc")).isEqualTo(new Piece("a", false));
+        assertThat(finish(undecided)).isEqualTo(new Piece("b", true));
     }
 
     @Test
     void a_stop_that_overlaps_itself_is_found_at_its_first_place() {
         var stops = new StopStrings(List.of("aab"));
-        assertThat(stops.accept("aa")).isEqualTo(new Piece("", false));
-        assertThat(stops.accept("a")).isEqualTo(new Piece("a", false));
-        assertThat(stops.accept("b")).isEqualTo(new Piece("", true));
+        assertThat(accept(stops, "aa")).isEqualTo(new Piece("", false));
+        assertThat(accept(stops, "a")).isEqualTo(new Piece("a", false));
+        assertThat(accept(stops, "b")).isEqualTo(new Piece("", true));
     }
 
     @Test
     void without_stops_text_passes_through() {
-        assertThat(new StopStrings(List.of()).accept("anything")).isEqualTo(new Piece("anything", false));
+        assertThat(accept(new StopStrings(List.of()), "anything")).isEqualTo(new Piece("anything", false));
     }
 
     @Test
@@ -63,7 +65,7 @@ class StopStringsTest {
         var stops = new StopStrings(List.of("x"));
         stops.accept("x");
         assertThatThrownBy(() -> stops.accept("y")).isInstanceOf(IllegalStateException.class);
-        assertThat(stops.finish()).isEqualTo(new Piece("", true));
+        assertThat(finish(stops)).isEqualTo(new Piece("", true));
     }
 
     @Test
@@ -87,15 +89,25 @@ class StopStringsTest {
         var shown = new StringBuilder();
         for (int at = 0; at < text.length(); ) {
             int next = Math.min(text.length(), at + 1 + random.nextInt(4));
-            Piece piece = stops.accept(text.substring(at, next));
+            Piece piece = accept(stops, text.substring(at, next));
             shown.append(piece.text());
             if (piece.stopped()) {
                 return new Piece(shown.toString(), true);
             }
             at = next;
         }
-        Piece rest = stops.finish();
+        Piece rest = finish(stops);
         return new Piece(shown + rest.text(), rest.stopped());
+    }
+
+    private static Piece accept(StopStrings stops, String text) {
+        String shown = stops.accept(text);
+        return new Piece(shown, stops.isStopped());
+    }
+
+    private static Piece finish(StopStrings stops) {
+        String shown = stops.finish();
+        return new Piece(shown, stops.isStopped());
     }
 
     private static String letters(Random random, int count) {

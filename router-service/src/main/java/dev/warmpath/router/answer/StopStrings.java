@@ -1,4 +1,4 @@
-package dev.warmpath.router.tokenization;
+package dev.warmpath.router.answer;
 
 import java.util.List;
 
@@ -7,29 +7,35 @@ import java.util.List;
  * part of one is ever returned. Of several the one that begins first counts: the result is that of a search in the
  * whole text, however it was cut into pieces. One generation, one thread.
  */
-public final class StopStrings {
-    /**
-     * @param text    what may be shown now
-     * @param stopped a stop string follows {@code text}: the generation is over
-     */
-    public record Piece(String text, boolean stopped) {}
+final class StopStrings {
 
     private final List<String> stops;
     private final StringBuilder waiting = new StringBuilder();
     private boolean stopped;
 
     /** @param stops none empty; without any, text passes through */
-    public StopStrings(List<String> stops) {
+    StopStrings(List<String> stops) {
         if (stops.stream().anyMatch(String::isEmpty)) {
             throw new IllegalArgumentException("a stop string is empty");
         }
         this.stops = List.copyOf(stops);
     }
 
-    /** @throws IllegalStateException after a piece that stopped */
-    public Piece accept(String text) {
+    /** A stop string follows what was returned last: the generation is over. */
+    boolean isStopped() {
+        return stopped;
+    }
+
+    /**
+     * @return what may be shown now
+     * @throws IllegalStateException after a stop string
+     */
+    String accept(String text) {
         if (stopped) {
             throw new IllegalStateException("the text has stopped already");
+        }
+        if (stops.isEmpty()) {
+            return text;
         }
         waiting.append(text);
         for (int start = 0; start < waiting.length(); start++) {
@@ -37,20 +43,20 @@ public final class StopStrings {
                 return stop(start);
             }
             if (stopMayBeginAt(start)) {
-                return new Piece(take(start), false);
+                return take(start);
             }
         }
-        return new Piece(take(waiting.length()), false);
+        return take(waiting.length());
     }
 
     /** The end of the text: what waited begins no stop string, but may still contain a whole one. */
-    public Piece finish() {
+    String finish() {
         for (int start = 0; start < waiting.length() && !stopped; start++) {
             if (stopBeginsAt(start)) {
                 return stop(start);
             }
         }
-        return new Piece(take(waiting.length()), stopped);
+        return take(waiting.length());
     }
 
     private boolean stopBeginsAt(int start) {
@@ -81,11 +87,11 @@ public final class StopStrings {
         return matching;
     }
 
-    private Piece stop(int start) {
+    private String stop(int start) {
         stopped = true;
         String text = waiting.substring(0, start);
         waiting.setLength(0);
-        return new Piece(text, true);
+        return text;
     }
 
     private String take(int length) {

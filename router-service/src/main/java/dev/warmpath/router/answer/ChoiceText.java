@@ -1,0 +1,73 @@
+package dev.warmpath.router.answer;
+
+import dev.warmpath.router.tokenization.IncrementalDetokenizer;
+import dev.warmpath.router.tokenization.ModelTokenizer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * One choice of an answer, as one worker draws it: whole characters only, up to the first stop string. One thread at a
+ * time.
+ */
+public final class ChoiceText {
+
+    private final IncrementalDetokenizer detokenizer;
+    private final StopStrings stops;
+    /** In ascending order: few, or none. */
+    private final int[] silentIds;
+    private int tokenCount;
+
+    /**
+     * @param stopStrings text that ends the choice and is not part of it; none empty
+     * @param silentIds   tokens that end it and are not part of its text; the model's own of this kind among them if
+     *                    they end it
+     */
+    public ChoiceText(ModelTokenizer tokenizer, List<String> stopStrings, IntStream silentIds) {
+        this.detokenizer = new IncrementalDetokenizer(tokenizer);
+        this.stops = new StopStrings(stopStrings);
+        this.silentIds = silentIds.sorted().toArray();
+    }
+
+    /**
+     * @param ids the next tokens; those behind a stop string are no part of the choice
+     * @return text that is certain now, often empty
+     */
+    public String accept(int[] ids) {
+        if (ids.length == 1) {
+            return accept(ids[0]);
+        }
+        var text = new StringBuilder();
+        for (int id : ids) {
+            text.append(accept(id));
+        }
+        return text.toString();
+    }
+
+    private String accept(int id) {
+        if (isStopped()) {
+            return "";
+        }
+        tokenCount++;
+        return stops.accept(Arrays.binarySearch(silentIds, id) >= 0 ? "" : detokenizer.accept(id));
+    }
+
+    /** The end of the tokens. @return the text that waited for more; it may contain a stop string yet */
+    public String finish() {
+        if (isStopped()) {
+            return "";
+        }
+        String last = stops.accept(detokenizer.finish());
+        return isStopped() ? last : last + stops.finish();
+    }
+
+    /** True once a stop string has come: the choice is over. */
+    public boolean isStopped() {
+        return stops.isStopped();
+    }
+
+    /** Tokens so far, that which completed a stop string included. */
+    public int tokenCount() {
+        return tokenCount;
+    }
+}

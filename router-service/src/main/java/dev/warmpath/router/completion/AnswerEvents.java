@@ -1,0 +1,97 @@
+package dev.warmpath.router.completion;
+
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.answer.ChoiceText;
+import dev.warmpath.router.completion.CompletionEvent.Finished;
+import dev.warmpath.router.completion.CompletionEvent.Routed;
+import dev.warmpath.router.completion.CompletionEvent.Text;
+import dev.warmpath.router.dispatch.DispatchEvent;
+import dev.warmpath.router.dispatch.Dispatcher;
+import dev.warmpath.router.fleet.ServedModel;
+import java.util.Arrays;
+import java.util.stream.IntStream;
+import reactor.core.publisher.Mono;
+import reactor.core.publisher.SynchronousSink;
+
+/** Turns what happens to a request into the events of its answer. One generation; its signals come one at a time. */
+final class AnswerEvents implements Dispatcher.Reader {
+
+    private static final int ONLY_CHOICE = 0;
+
+    private final ServedModel model;
+    private final CompletionRequest request;
+    private final int promptTokens;
+    private ChoiceText choice;
+    private int predictedCachedTokens;
+    private boolean shown;
+    private boolean finished;
+
+    AnswerEvents(ServedModel model, CompletionRequest request, int promptTokens) {
+        this.model = model;
+        this.request = request;
+        this.promptTokens = promptTokens;
+        this.choice = newChoice();
+    }
+
+    @Override
+    public boolean hasShown() {
+        return shown;
+    }
+
+    /** After a stop string. What the worker still draws until it hears of that is no part of the answer. */
+    @Override
+    public boolean hasEnough() {
+        return choice.isStopped();
+    }
+
+    void accept(DispatchEvent event, SynchronousSink<CompletionEvent> sink) {
+        switch (event) {
+            case DispatchEvent.Chosen chosen -> {
+                if (choice.tokenCount() > 0) {
+                    choice = newChoice();                          // nothing was shown of what another worker has drawn
+                }
+                predictedCachedTokens = chosen.decision().cachedTokens();
+                sink.next(new Routed(model.description().revision(), chosen.decision()));
+            }
+            case DispatchEvent.Tokens tokens -> {
+                String text = choice.accept(tokens.ids());
+                if (!text.isEmpty()) {
+                    shown |= request.streamed();
+                    sink.next(new Text(tokens.choice(), text));
+                }
+            }
+            case DispatchEvent.Finished end -> {
+                finished = true;
+                sink.next(finish(end));
+            }
+        }
+    }
+
+    /** The end of an answer that a stop string ended, if the worker has not told its own. */
+    Mono<CompletionEvent> endWithoutWorker() {
+        return choice.isStopped() && !finished
+                ? Mono.just(new Finished(ONLY_CHOICE, "", FinishReason.STOP, usageAtStop(predictedCachedTokens), false))
+                : Mono.empty();
+    }
+
+    private Finished finish(DispatchEvent.Finished end) {
+        if (choice.isStopped()) {
+            return new Finished(ONLY_CHOICE, "", FinishReason.STOP, usageAtStop(end.usage().cachedTokens()), true);
+        }
+        String rest = choice.finish();
+        FinishReason reason = choice.isStopped() ? FinishReason.STOP : end.reason();
+        return new Finished(ONLY_CHOICE, rest, reason, end.usage(), true);
+    }
+
+    private Usage usageAtStop(int cachedTokens) {
+        return new Usage(promptTokens, cachedTokens, choice.tokenCount());
+    }
+
+    private ChoiceText newChoice() {
+        IntStream ownEos = request.ignoreEos() ? IntStream.empty()
+                : model.tokenizer().eosIds().stream().mapToInt(Integer::intValue);
+        return new ChoiceText(model.tokenizer(), request.stopStrings(),
+                IntStream.concat(Arrays.stream(request.stopTokenIds()), ownEos));
+    }
+}
