@@ -1,7 +1,6 @@
 package dev.warmpath.benchmarks.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
-import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KeySetDigest;
@@ -21,6 +20,7 @@ import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.routing.RouteResult.Placed;
+import dev.warmpath.router.routing.TokenizedPrompt;
 import dev.warmpath.router.tokenization.ModelFiles;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.io.IOException;
@@ -76,8 +76,7 @@ public class DecideBenchmark {
     private final SplittableRandom random = new SplittableRandom(20261123);
     private final PrefixIndex index = new PrefixIndex();
     private final ArrayDeque<Placed> inFlight = new ArrayDeque<>();
-    private final BlockHashChain[] chains = new BlockHashChain[PROMPTS];
-    private @Nullable ServedModel model;
+    private final TokenizedPrompt[] prompts = new TokenizedPrompt[PROMPTS];
     private @Nullable RequestRouter router;
     private int next;
 
@@ -96,8 +95,7 @@ public class DecideBenchmark {
             members.add(((RegistrationOutcome.Accepted) fleet.register(registration)).worker());
         }
         fleet.modelLoaded(description.revision(), tokenizer());
-        announce(fleet, members);
-        model = Objects.requireNonNull(fleet.model(NAME));
+        announce(fleet, members, Objects.requireNonNull(fleet.model(NAME)));
         router = new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime);
         for (int i = 0; i < IN_FLIGHT_PER_WORKER * workers; i++) {
             inFlight.add(place());
@@ -109,16 +107,15 @@ public class DecideBenchmark {
                 Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));
     }
 
-    private void announce(Fleet fleet, List<FleetWorker> members) {
+    private void announce(Fleet fleet, List<FleetWorker> members, ServedModel model) {
         List<List<Long>> keys = new ArrayList<>();
         members.forEach(_ -> keys.add(new ArrayList<>()));
-        var settings = HashSettings.ofBlockSize(BLOCK_SIZE);
         for (int i = 0; i < PROMPTS; i++) {
-            int[] tokens = random.ints(PROMPT_TOKENS, 0, 500).toArray();
-            chains[i] = BlockHashChain.of(settings, ExtraKeys.NONE, tokens);
+            prompts[i] = TokenizedPrompt.of(model, random.ints(PROMPT_TOKENS, 0, 500).toArray());
+            BlockHashChain chain = prompts[i].chain();
             for (int holder = i % 5; holder < members.size(); holder += 5) {
-                for (int block = 0; block < chains[i].blockCount(); block++) {
-                    keys.get(holder).add(chains[i].key(block));
+                for (int block = 0; block < chain.blockCount(); block++) {
+                    keys.get(holder).add(chain.key(block));
                 }
             }
         }
@@ -136,8 +133,7 @@ public class DecideBenchmark {
 
     private Placed place() {
         next = (next + 1) % PROMPTS;
-        return (Placed) Objects.requireNonNull(router)
-                .route(Objects.requireNonNull(model), chains[next], PROMPT_TOKENS, Set.of());
+        return (Placed) Objects.requireNonNull(router).route(prompts[next], Set.of());
     }
 
     @Benchmark

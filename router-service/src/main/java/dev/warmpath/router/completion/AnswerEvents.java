@@ -8,7 +8,8 @@ import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.completion.CompletionEvent.Text;
 import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.dispatch.Dispatcher;
-import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.routing.TokenizedPrompt;
+import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import reactor.core.publisher.Mono;
@@ -19,18 +20,16 @@ final class AnswerEvents implements Dispatcher.Reader {
 
     private static final int ONLY_CHOICE = 0;
 
-    private final ServedModel model;
+    private final TokenizedPrompt prompt;
     private final CompletionRequest request;
-    private final int promptTokens;
     private ChoiceText choice;
     private int predictedCachedTokens;
     private boolean shown;
     private boolean finished;
 
-    AnswerEvents(ServedModel model, CompletionRequest request, int promptTokens) {
-        this.model = model;
+    AnswerEvents(TokenizedPrompt prompt, CompletionRequest request) {
+        this.prompt = prompt;
         this.request = request;
-        this.promptTokens = promptTokens;
         this.choice = newChoice();
     }
 
@@ -52,7 +51,7 @@ final class AnswerEvents implements Dispatcher.Reader {
                     choice = newChoice();                          // nothing was shown of what another worker has drawn
                 }
                 predictedCachedTokens = chosen.decision().cachedTokens();
-                sink.next(new Routed(model.description().revision(), chosen.decision()));
+                sink.next(new Routed(prompt.model().revision(), chosen.decision()));
             }
             case DispatchEvent.Tokens tokens -> {
                 String text = choice.accept(tokens.ids());
@@ -85,13 +84,14 @@ final class AnswerEvents implements Dispatcher.Reader {
     }
 
     private Usage usageAtStop(int cachedTokens) {
-        return new Usage(promptTokens, cachedTokens, choice.tokenCount());
+        return new Usage(prompt.length(), cachedTokens, choice.tokenCount());
     }
 
     private ChoiceText newChoice() {
+        ModelTokenizer tokenizer = prompt.model().tokenizer();
         IntStream ownEos = request.ignoreEos() ? IntStream.empty()
-                : model.tokenizer().eosIds().stream().mapToInt(Integer::intValue);
-        return new ChoiceText(model.tokenizer(), request.stopStrings(),
+                : tokenizer.eosIds().stream().mapToInt(Integer::intValue);
+        return new ChoiceText(tokenizer, request.stopStrings(),
                 IntStream.concat(Arrays.stream(request.stopTokenIds()), ownEos));
     }
 }

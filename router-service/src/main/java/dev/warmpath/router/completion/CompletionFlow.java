@@ -1,7 +1,5 @@
 package dev.warmpath.router.completion;
 
-import dev.warmpath.protocol.block.BlockHashChain;
-import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.WaitingRoom;
@@ -16,10 +14,9 @@ import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import dev.warmpath.router.routing.RequestRouter;
-import dev.warmpath.router.routing.RouteDecision;
 import dev.warmpath.router.routing.RouteResult;
+import dev.warmpath.router.routing.TokenizedPrompt;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -104,7 +101,7 @@ public final class CompletionFlow {
         Set<String> tried = plus(failed, model.revision());
         var hasText = new AtomicBoolean();
         return tokenizer.tokenize(model, request.prompt(), journey.permit())
-                .map(tokens -> hash(model, tokens))
+                .map(tokens -> TokenizedPrompt.of(model, tokens))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried))
                 .doOnNext(event -> hasText.compareAndSet(false,
                         request.streamed() && !(event instanceof CompletionEvent.Routed)))
@@ -140,31 +137,22 @@ public final class CompletionFlow {
         return all;
     }
 
-    private HashedPrompt hash(ServedModel model, int[] tokens) {
-        return new HashedPrompt(model, tokens, BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens));
-    }
-
     /** @param tried revisions that have failed it, and the prompt's own */
-    private Flux<CompletionEvent> dispatch(Journey journey, HashedPrompt prompt, Set<String> tried) {
+    private Flux<CompletionEvent> dispatch(Journey journey, TokenizedPrompt prompt, Set<String> tried) {
         CompletionRequest request = journey.request();
-        GenerateRequest generate = request.toGenerate(prompt.model(), prompt.tokens());
-        var answer = new AnswerEvents(prompt.model(), request, prompt.tokens().length);
-        return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> uncachedTokens(prompt)))
+        GenerateRequest generate = request.toGenerate(prompt);
+        var answer = new AnswerEvents(prompt, request);
+        return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> router.uncachedTokens(prompt)))
                 .flatMapMany(place -> Flux.using(() -> place,
-                        _ -> journey.tries().dispatch(generate, excludedWorkerIds -> route(prompt, excludedWorkerIds), answer,
+                        _ -> journey.tries().dispatch(generate, excluded -> route(prompt, excluded), answer,
                                 /* hasElsewhere */ otherThan(tried, request) != null),
                         Place::close))
                 .<CompletionEvent>handle(answer::accept)
                 .concatWith(Mono.defer(answer::endWithoutWorker));
     }
 
-    private long uncachedTokens(HashedPrompt prompt) {
-        return router.uncachedTokens(prompt.model(), prompt.chain(), prompt.tokens().length);
-    }
-
-    private RouteResult route(HashedPrompt prompt, Set<String> excludedWorkerIds) {
-        return metrics.timed(Stage.ROUTE,
-                () -> router.route(prompt.model(), prompt.chain(), prompt.tokens().length, excludedWorkerIds));
+    private RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
+        return metrics.timed(Stage.ROUTE, () -> router.route(prompt, excludedWorkerIds));
     }
 
     /** What {@link #complete} would do with this request now, up to the choice of a worker. */
@@ -172,17 +160,13 @@ public final class CompletionFlow {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model(), request.prompt());
             return tokenizer.tokenize(model, request.prompt(), permit)
-                    .map(tokens -> explain(request, hash(model, tokens)));
+                    .map(tokens -> explain(request, TokenizedPrompt.of(model, tokens)));
         });
     }
 
-    private RouteExplanation explain(CompletionRequest request, HashedPrompt prompt) {
-        int promptTokens = prompt.tokens().length;
-        request.toGenerate(prompt.model(), prompt.tokens());    // refuses what would be refused
-        RouteDecision decision = router.explain(prompt.model(), prompt.chain(), promptTokens);
-        int blocks = prompt.chain().blockCount();
-        String hash = blocks == 0 ? null : HexFormat.of().formatHex(prompt.chain().hash(blocks - 1));
-        return new RouteExplanation(prompt.model(), promptTokens, blocks, hash, decision);
+    private RouteExplanation explain(CompletionRequest request, TokenizedPrompt prompt) {
+        request.toGenerate(prompt);                                // refuses what would be refused
+        return new RouteExplanation(prompt, router.explain(prompt));
     }
 
     /**
@@ -204,7 +188,4 @@ public final class CompletionFlow {
         throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model",
                 "the model '" + BadRequestException.shown(name) + "' is not served here");
     }
-
-    /** A prompt as workers and index know it. */
-    private record HashedPrompt(ServedModel model, int[] tokens, BlockHashChain chain) {}
 }

@@ -3,8 +3,8 @@ package dev.warmpath.router.completion;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.StopConditions;
-import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.routing.TokenizedPrompt;
 import java.util.List;
 
 /**
@@ -39,8 +39,8 @@ public record CompletionRequest(
      * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the
      *                             answer, or a stop token is none of the model's
      */
-    GenerateRequest toGenerate(ServedModel served, int[] promptTokens) {
-        ModelDescription model = served.description();
+    GenerateRequest toGenerate(TokenizedPrompt tokenized) {
+        ModelDescription model = tokenized.model().description();
         for (int i = 0; i < stopTokenIds.length; i++) {
             if (stopTokenIds[i] >= model.vocabularySize()) {
                 String field = "stop_token_ids[" + i + "]";
@@ -48,9 +48,9 @@ public record CompletionRequest(
                         + ", the model's token ids are 0 to " + (model.vocabularySize() - 1));
             }
         }
-        var stop = new StopConditions(maxTokens(promptTokens.length, model.contextLength()), stopTokenIds, ignoreEos);
-        return GenerateRequest.of(
-                requestId, promptTokens, sampling.orElse(served.tokenizer().samplingDefaults()), stop);
+        var stop = new StopConditions(maxTokens(tokenized.length(), model.contextLength()), stopTokenIds, ignoreEos);
+        var defaults = tokenized.model().tokenizer().samplingDefaults();
+        return GenerateRequest.of(requestId, tokenized.tokens(), sampling.orElse(defaults), stop);
     }
 
     private int maxTokens(int promptTokens, int contextLength) {

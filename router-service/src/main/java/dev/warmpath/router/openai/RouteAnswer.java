@@ -51,9 +51,9 @@ record RouteAnswer(
 
     private static RouteAnswer of(RouteExplanation explanation, @Nullable String worker, String reason,
             int matchedBlocks, int cachedTokens, @Nullable String indexGrade, List<CandidateView> candidates) {
-        var model = explanation.model();
-        return new RouteAnswer(model.name(), model.revision(), worker, reason, explanation.promptTokens(),
-                explanation.promptBlocks(), explanation.promptHash(), model.hashSettings().blockSize(), matchedBlocks,
-                cachedTokens, indexGrade, candidates);
+        var prompt = explanation.prompt();
+        return new RouteAnswer(prompt.model().name(), prompt.model().revision(), worker, reason, prompt.length(),
+                prompt.chain().blockCount(), prompt.hash(), prompt.blockSize(), matchedBlocks, cachedTokens, indexGrade,
+                candidates);
     }
 }

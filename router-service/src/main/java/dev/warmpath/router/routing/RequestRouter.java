@@ -1,6 +1,5 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.HealthState;
@@ -76,13 +75,12 @@ public final class RequestRouter {
     }
 
     /** What {@link #route} would decide now, were it not the turn of a worker on trial. Changes nothing. */
-    public RouteDecision explain(ServedModel model, BlockHashChain chain, int promptTokens) {
-        List<FleetWorker> ready = fleet.workers(model);
+    public RouteDecision explain(TokenizedPrompt prompt) {
+        List<FleetWorker> ready = fleet.workers(prompt.model());
         if (ready.isEmpty()) {
             return new NoWorker(NoWorkerReason.NONE_READY);
         }
-        Prompt prompt = Prompt.of(model, chain, promptTokens);
-        return explain(prompt, ready, index.match(chain, prompt.reusableBlocks()));
+        return explain(prompt, ready, index.match(prompt.chain(), prompt.reusableBlocks()));
     }
 
     /**
@@ -118,55 +116,41 @@ public final class RequestRouter {
     }
 
     /** Tokens of the prompt that its best worker would have to compute, by the index. */
-    public long uncachedTokens(ServedModel model, BlockHashChain chain, int promptTokens) {
-        Prompt prompt = Prompt.of(model, chain, promptTokens);
-        PrefixMatch match = index.match(chain, prompt.reusableBlocks());
+    public long uncachedTokens(TokenizedPrompt prompt) {
+        PrefixMatch match = index.match(prompt.chain(), prompt.reusableBlocks());
         int most = 0;
-        for (FleetWorker worker : fleet.workers(model)) {
+        for (FleetWorker worker : fleet.workers(prompt.model())) {
             most = Math.max(most, match.blocks(worker.keys()));
         }
-        return promptTokens - (long) most * prompt.blockSize();
+        return prompt.length() - (long) most * prompt.blockSize();
     }
 
     /**
      * Chooses a worker and books the request there.
      *
-     * @param chain             of the prompt; read only during the call
-     * @param promptTokens      length of the prompt
+     * @param prompt            read only during the call
      * @param excludedWorkerIds those that failed this request already
      */
-    public RouteResult route(
-            ServedModel model, BlockHashChain chain, int promptTokens, Set<String> excludedWorkerIds) {
-        List<FleetWorker> ready = fleet.workers(model);
+    public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
+        List<FleetWorker> ready = fleet.workers(prompt.model());
         List<FleetWorker> workers = ready.stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
         if (workers.isEmpty()) {
             return new RouteResult.Unplaced(new NoWorker(
                     ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED));
         }
-        Prompt prompt = Prompt.of(model, chain, promptTokens);
         boolean mayBeTrial = excludedWorkerIds.isEmpty();          // who failed once already is not tried upon
-        return place(prompt, workers, index.match(chain, prompt.reusableBlocks()), mayBeTrial);
+        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()), mayBeTrial);
     }
 
-    private record Prompt(BlockHashChain chain, int tokens, int blockSize, int reusableBlocks) {
-        static Prompt of(ServedModel model, BlockHashChain chain, int tokens) {
-            var settings = model.hashSettings();
-            return new Prompt(chain, tokens, settings.blockSize(), settings.reusableBlocks(tokens));
-        }
-
-        RouteQuery query() {
-            return new RouteQuery(tokens, blockSize);
-        }
-    }
-
-    private synchronized Routed explain(Prompt prompt, List<FleetWorker> workers, PrefixMatch match) {
+    private synchronized Routed explain(
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match) {
         RouteQuery query = prompt.query();
         Choice choice = policy.choose(query, candidates(prompt, workers, match, nanoTime.getAsLong()));
         return routed(choice, RouteSnapshot.whole(query, choice));
     }
 
     private synchronized RouteResult place(
-            Prompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean mayBeTrial) {
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean mayBeTrial) {
         long now = nanoTime.getAsLong();
         decisions++;
         for (FleetWorker worker : workers) {
@@ -183,7 +167,7 @@ public final class RequestRouter {
         FleetWorker worker = workers.get(choice.chosen());
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
-        WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.tokens(), routed.cachedTokens(), hasSlot,
+        WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.length(), routed.cachedTokens(), hasSlot,
                 decisions, now);
         return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
     }
@@ -221,7 +205,8 @@ public final class RequestRouter {
     }
 
     /** In the order of the workers. Reads the books and changes nothing in them. */
-    private List<Candidate> candidates(Prompt prompt, List<FleetWorker> workers, PrefixMatch match, long now) {
+    private List<Candidate> candidates(
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, long now) {
         List<Candidate> candidates = new ArrayList<>(workers.size());
         for (FleetWorker worker : workers) {
             WorkerLedger known = ledgers.get(worker);
@@ -237,7 +222,7 @@ public final class RequestRouter {
     }
 
     private Candidate candidate(
-            Prompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks, long now) {
+            TokenizedPrompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks, long now) {
         WorkerLedger.IndexWord word = indexWord(worker, now);
         IndexGrade grade = word.grade();
         WorkerLedger.Load own = ledger.booked();

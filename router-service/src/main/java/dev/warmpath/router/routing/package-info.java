@@ -2,7 +2,8 @@
  * The decision: which worker gives the first token soonest. A {@link dev.warmpath.router.routing.RoutingPolicy} is pure,
  * candidates in, {@link dev.warmpath.router.routing.Choice} with every term out;
  * {@link dev.warmpath.router.routing.RequestRouter} puts the candidates together from the fleet, the index and the
- * requests that this router has in flight, and reserves the winner's place.
+ * requests that this router has in flight, and reserves the winner's place. What is placed is a
+ * {@link dev.warmpath.router.routing.TokenizedPrompt}, the one form of a prompt from the tokenizer to the worker.
  * <p>Uses {@code fleet}, {@code prefix} and {@code protocol}. Used by {@code completion}, {@code dispatch},
  * {@code admission}, {@code decisions}, {@code http} and {@code openai}.
  */

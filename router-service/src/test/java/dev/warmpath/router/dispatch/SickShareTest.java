@@ -6,8 +6,6 @@ import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
 import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.protocol.block.BlockHashChain;
-import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.fleet.ServedModel;
@@ -16,6 +14,7 @@ import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.routing.RouteResult.Placed;
+import dev.warmpath.router.routing.TokenizedPrompt;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -75,8 +74,7 @@ class SickShareTest {
             at(nanos, () -> {
                 requests += now >= COUNTED_FROM ? 1 : 0;
                 int[] prompt = random.ints(PROMPT_TOKENS, 10, 400).toArray();
-                var chain = BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, prompt);
-                send(fault, model, chain, List.of(), Set.of());
+                send(fault, TokenizedPrompt.of(model, prompt), List.of(), Set.of());
             });
         }
         for (long nanos = 0; nanos < END; nanos += 250 * MILLI) {
@@ -95,8 +93,8 @@ class SickShareTest {
     }
 
     /** @param suspected attempts of the same request, which failed without a token */
-    private void send(Fault fault, ServedModel model, BlockHashChain chain, List<Attempt> suspected, Set<String> tried) {
-        var placed = (Placed) router.route(model, chain, PROMPT_TOKENS, tried);
+    private void send(Fault fault, TokenizedPrompt prompt, List<Attempt> suspected, Set<String> tried) {
+        var placed = (Placed) router.route(prompt, tried);
         var attempt = new Attempt(placed.worker().health(), now);
         boolean sick = placed.worker().id().equals("sick") && now >= SICK_FROM;
         toTheSick += sick ? 1 : 0;
@@ -107,7 +105,7 @@ class SickShareTest {
                 placed.inFlight().close();
                 var excluded = new HashSet<>(tried);
                 excluded.add(placed.worker().id());
-                send(fault, model, chain, Stream.concat(suspected.stream(), Stream.of(attempt)).toList(), excluded);
+                send(fault, prompt, Stream.concat(suspected.stream(), Stream.of(attempt)).toList(), excluded);
             });
             return;
         }

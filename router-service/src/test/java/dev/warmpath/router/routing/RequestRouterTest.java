@@ -7,7 +7,6 @@ import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.block.BlockHashChain;
-import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.KeySet;
@@ -357,7 +356,7 @@ class RequestRouterTest {
         FleetWorker c = ready("c");
         for (int i = 0; i < 200; i++) {
             assertThat(explain(randomTokens(100)).reason()).isNotEqualTo(RouteReason.TRIAL);
-            Placed retry = (Placed) router.route(model, chain(randomTokens(100)), 100, Set.of("b"));
+            Placed retry = (Placed) router.route(prompt(randomTokens(100)), Set.of("b"));
             assertThat(retry.worker()).isSameAs(c);
             retry.inFlight().close();
         }
@@ -454,11 +453,11 @@ class RequestRouterTest {
         int[] tokens = randomTokens(100);
 
         assertThat(place(tokens, Set.of("a")).worker()).isSameAs(b);
-        assertThat(router.route(model, chain(tokens), 100, Set.of("a", "b")))
+        assertThat(router.route(prompt(tokens), Set.of("a", "b")))
                 .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.ALL_EXCLUDED)));
         fleet.remove(a, "test");
         fleet.remove(b, "test");
-        assertThat(router.route(model, chain(tokens), 100, Set.of()))
+        assertThat(router.route(prompt(tokens), Set.of()))
                 .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.NONE_READY)));
     }
 
@@ -542,7 +541,7 @@ class RequestRouterTest {
     }
 
     private Placed place(int[] tokens, Set<String> excluded) {
-        return (Placed) router.route(model, chain(tokens), tokens.length, excluded);
+        return (Placed) router.route(prompt(tokens), excluded);
     }
 
     private static void finish(Placed placed) {
@@ -556,7 +555,7 @@ class RequestRouterTest {
     }
 
     private Routed explain(int[] tokens) {
-        return (Routed) router.explain(model, chain(tokens), tokens.length);
+        return (Routed) router.explain(prompt(tokens));
     }
 
     private CandidateCost terms(String workerId) {
@@ -565,7 +564,7 @@ class RequestRouterTest {
     }
 
     private void compute(FleetWorker worker, int[] tokens) {
-        BlockHashChain chain = chain(tokens);
+        BlockHashChain chain = prompt(tokens).chain();
         long[] keys = new long[chain.blockCount()];
         for (int i = 0; i < keys.length; i++) {
             keys[i] = chain.key(i);
@@ -595,8 +594,8 @@ class RequestRouterTest {
         return new KvEventBatch(worker.id(), 1, 0, true, List.of(), 0, 0);
     }
 
-    private BlockHashChain chain(int[] tokens) {
-        return BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens);
+    private TokenizedPrompt prompt(int[] tokens) {
+        return TokenizedPrompt.of(model, tokens);
     }
 
     private int[] randomTokens(int count) {

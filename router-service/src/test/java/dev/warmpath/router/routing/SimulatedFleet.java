@@ -228,7 +228,7 @@ final class SimulatedFleet {
         }
 
         Placed place(Request request) {
-            return (Placed) router.route(model, request.chain, request.prompt.length, Set.of());
+            return (Placed) router.route(new TokenizedPrompt(model, request.prompt, request.chain), Set.of());
         }
 
         void apply(KvEventBatch batch) {
