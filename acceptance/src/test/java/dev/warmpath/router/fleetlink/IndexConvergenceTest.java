@@ -6,7 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import dev.warmpath.router.fleetlink.IndexWorld.Event;
 import dev.warmpath.router.fleetlink.IndexWorld.Reached;
-import java.util.List;
+import java.util.Map;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
  * workers) is drawn from its number; {@code -Dindex.seed=n} runs that one alone.
  *
  * <p>In this module, as it joins what workers publish to what routers make of it, and neither service knows the other;
- * in {@code fleetlink}'s package, as the decisions to be tested ({@link WorkerCopy}, {@link LogInbox}) are no one
- * else's business.
+ * in {@code fleetlink}'s package, as the decisions to be tested ({@link Follower}, {@link LogInbox}) are no one else's
+ * business.
  */
 class IndexConvergenceTest {
 
@@ -64,18 +64,18 @@ class IndexConvergenceTest {
         LongStream.range(firstSeed, firstSeed + sequences).parallel().forEach(seed -> run(seed, reached));
         // what is hard to reach was reached often
         assertThat(reached.events).hasSize(Event.values().length);
-        assertThat(reached.counted("warmpath.index.gaps")).as("gaps").isGreaterThan(sequences / 2);
+        assertThat(reached.counted("warmpath.index.gaps")).as("gaps").isGreaterThan(sequences / 5);
         assertThat(reached.counted("warmpath.index.drift")).as("drifts").isGreaterThan(sequences / 50);
-        for (String source : List.of("checkpoint", "worker", "stream")) {
-            assertThat(reached.counted("warmpath.index.reloads", "source", source)).as("copies made from a " + source)
-                    .isGreaterThan(sequences / 2);
-        }
+        Map.of("checkpoint", 8, "worker", 1, "stream", 2).forEach((source, rarity) ->
+                assertThat(reached.counted("warmpath.index.reloads", "source", source)).as("copies from a " + source)
+                        .isGreaterThan(sequences / rarity));
         assertThat(reached.ignoredCheckpoints.sum()).as("checkpoints for a copy that exists")
                 .isGreaterThan(sequences / 10);
-        assertThat(reached.strangers.sum()).as("batches of strangers").isGreaterThan(sequences / 20);
+        assertThat(reached.strangers.sum()).as("batches of strangers").isGreaterThan(sequences / 50);
         assertThat(reached.counted("warmpath.index.rejected.batches")).as("rejected batches")
                 .isEqualTo(reached.strangers.sum());
-        assertThat(reached.overdue.sum()).as("lost tails").isGreaterThan(sequences / 5);
+        assertThat(reached.lostTails.sum()).as("lost tails of the log").isGreaterThan(sequences / 12);
+        assertThat(reached.takeovers.sum()).as("ways back to the log").isGreaterThan(sequences / 8);
     }
 
     private static void run(long seed, Reached reached) {

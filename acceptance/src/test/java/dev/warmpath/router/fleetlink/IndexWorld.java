@@ -8,19 +8,22 @@ import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.KvEventCodec;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Backoff;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.router.fleet.EventSource;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationCheck;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.metrics.RouterMetrics;
-import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
+import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.PrefixMatch;
+import dev.warmpath.router.prefix.Standing;
 import dev.warmpath.router.prefix.WorkerKeys;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -42,8 +45,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Three workers, a wire that can do anything but invent keys, and one router's index; 20 to 60 random events, then
  * quiet. The workers' publishers, the encoding, the router's fleet, the log's inboxes, the copies and the index are the
- * real ones. This class only does what {@link EventFollower} does between them, and not in time: it takes batches out
- * of the log's inbox or off the worker's own stream, asks the copy how it stands, and fetches what that calls for.
+ * real ones, and so is the {@link Follower} that decides for each of them. This class is the network and the clock that
+ * the followers are told of, and does what they say, as {@link WorkerLink} does, but not always at once.
  *
  * <p>The blocks are the prefixes of 32 prompts of five blocks, a binary tree of 62, and two keys that no prompt asks
  * for, 0 and -1. Two workers announce a block only while they announce its parent; the third does as it likes.
@@ -52,8 +55,8 @@ final class IndexWorld {
 
     /** What can happen between quiet and quiet. The number is how often, in proportion. */
     enum Event {
-        PUBLISH(36), DELIVER(24), DROP(4), DUPLICATE(4), SWAP(4), REPLAY(5), GARBLE(2), LOSE_TAIL(3), NEW_STREAM(3),
-        CHECKPOINT(4), LOAD_CHECKPOINT(3), NEW_ROUTER(1), HEARTBEAT(4), RESTART(2), SWEEP(2);
+        PUBLISH(36), DELIVER(24), DROP(7), DUPLICATE(4), SWAP(7), REPLAY(5), GARBLE(2), LOSE_TAIL(3), BREAK_STREAM(2),
+        LOSE_REDIS(3), CHECKPOINT(4), FIND_REDIS(3), NEW_ROUTER(1), HEARTBEAT(4), RESTART(2), SWEEP(2);
 
         private final int weight;
 
@@ -69,7 +72,10 @@ final class IndexWorld {
         private final RouterMetrics metrics = new RouterMetrics(meters);
         final LongAdder ignoredCheckpoints = new LongAdder();
         final LongAdder strangers = new LongAdder();
-        final LongAdder overdue = new LongAdder();
+        /** Of the log, found by a heartbeat. */
+        final LongAdder lostTails = new LongAdder();
+        /** By the log, from the worker's own stream. */
+        final LongAdder takeovers = new LongAdder();
 
         /** What the router counted itself. */
         long counted(String meter, String... tags) {
@@ -83,6 +89,7 @@ final class IndexWorld {
     private static final ModelDescription MODEL = new ModelDescription("tiny", PARTS.revision(), PARTS, 0, 32);
     private static final long LONGER_THAN_ANY_LAG_NANOS = 2_000_000_001L;
     private static final long LONGEST_PAUSE_NANOS = 500_000_000L;
+    private static final long LONGEST_CONNECT_NANOS = 1_000_000_000L;
 
     private static final int DEPTH = 5;
     private static final int PROMPTS = 1 << DEPTH;
@@ -148,7 +155,7 @@ final class IndexWorld {
     private void happen(Event event, Worker worker) throws InterruptedException {
         now += random.nextLong(LONGEST_PAUSE_NANOS);
         reached.events.computeIfAbsent(event, _ -> new LongAdder()).increment();
-        List<byte[]> wire = worker.wire;
+        List<byte[]> wire = worker.wire();
         int at = wire.isEmpty() ? 0 : random.nextInt(wire.size());
         switch (event) {
             case PUBLISH -> worker.publish();
@@ -161,7 +168,7 @@ final class IndexWorld {
                 }
             }
             case REPLAY -> {
-                List<byte[]> old = random.nextInt(8) == 0 ? workers.get(random.nextInt(3)).log : worker.log;
+                List<byte[]> old = random.nextBoolean() ? workers.get(random.nextInt(3)).log : worker.log;
                 if (!old.isEmpty()) {
                     wire.add(at, old.get(random.nextInt(old.size())));
                 }
@@ -172,19 +179,22 @@ final class IndexWorld {
                 }
             }
             case LOSE_TAIL -> wire.subList(at, wire.size()).clear();
-            case NEW_STREAM -> worker.openStream();
+            case BREAK_STREAM -> worker.breakStream();
+            case LOSE_REDIS -> worker.loseRedis();
             case CHECKPOINT -> worker.writeCheckpoint();
-            case LOAD_CHECKPOINT -> worker.loadCheckpoint();
+            case FIND_REDIS -> worker.findRedis();
             case NEW_ROUTER -> {
                 index = new PrefixIndex();
                 fleet = fleet();
                 events = new EventLog(/* awaited */ true, 8, () -> now);
                 workers.forEach(Worker::join);
-                workers.forEach(Worker::loadCheckpoint);
+                for (Worker each : workers) {
+                    each.findRedis();
+                }
             }
             case HEARTBEAT -> {
                 worker.beat();
-                worker.follow(worker.copy.state());
+                worker.turn();
             }
             case RESTART -> worker.start();
             case SWEEP -> index.sweep();
@@ -250,13 +260,19 @@ final class IndexWorld {
         private final List<byte[]> log = new ArrayList<>();
         private byte @Nullable [] checkpoint;
         private int logAtCheckpoint;
-        /** On its way to the router. */
-        private final List<byte[]> wire = new ArrayList<>();
-        /** Whether that way is the worker's own stream, not the log. */
-        private boolean direct;
+        /** In Redis and not yet read by the router. */
+        private final List<byte[]> unread = new ArrayList<>();
+        /** On their way to the router by the worker's own stream, if there is one. */
+        private final List<byte[]> frames = new ArrayList<>();
+        private boolean streams;
+        private boolean broken;
+        private LogStream.State redis = LogStream.State.FRESH;
         private FleetWorker joined;
         private WorkerCopy copy;
         private LogInbox inbox;
+        private Follower follower;
+        private LinkAction action;
+        private long pausedUntil;
 
         Worker(String id, boolean prefixClosed) {
             this.id = id;
@@ -274,8 +290,12 @@ final class IndexWorld {
                 byte[] batch = payload(frame);
                 if (!KvEventCodec.decode(batch).snapshot()) {
                     log.add(batch);
+                    unread.add(batch);
+                    if (streams) {
+                        frames.add(batch);
+                    }
                 }
-                return wire.add(batch);
+                return true;
             });
         }
 
@@ -287,7 +307,10 @@ final class IndexWorld {
             }
             joined = ((RegistrationOutcome.Accepted) fleet.register(registration)).worker();
             inbox = events.open(joined);
-            copy = new WorkerCopy(fleet, joined, reached.metrics, () -> now);
+            copy = new WorkerCopy(fleet, joined, reached.metrics);
+            follower = new Follower(joined, inbox, Backoff.ofLink(random));
+            closeStream();
+            tell(new LinkEvent.Begun());
         }
 
         void publish() {
@@ -335,72 +358,148 @@ final class IndexWorld {
             logAtCheckpoint = log.size();
         }
 
-        /** And the log after it, whatever the copy holds by now: the router has found Redis again. */
-        void loadCheckpoint() {
-            direct = false;
-            wire.clear();
+        // ---- the network, as this worker's link finds it
+
+        /** The way that batches take now. */
+        List<byte[]> wire() {
+            return streams ? frames : unread;
+        }
+
+        void loseRedis() throws InterruptedException {
+            redis = LogStream.State.LOST;
+            turn();
+        }
+
+        /** With a checkpoint and what was written since, whatever the copy holds by now. */
+        void findRedis() throws InterruptedException {
             if (checkpoint != null) {
-                wire.add(checkpoint);
-                wire.addAll(log.subList(logAtCheckpoint, log.size()));
+                handOut(KvEventCodec.decode(checkpoint));
+                unread.clear();
+                unread.addAll(log.subList(logAtCheckpoint, log.size()));
             }
+            redis = LogStream.State.FRESH;
+            turn();
         }
 
         void openStream() {
-            direct = true;
-            wire.clear();
-            wire.add(snapshot());
+            closeStream();
+            streams = true;
+            frames.add(snapshot());
         }
 
+        void closeStream() {
+            streams = false;
+            broken = false;
+            frames.clear();
+        }
+
+        void breakStream() throws InterruptedException {
+            broken = streams;
+            follow(0);
+        }
+
+        /** So much of what is on its way arrives, by either way, and the link's thread runs. */
         void deliver(int count) throws InterruptedException {
-            if (direct) {
-                for (int i = 0; i < count && !wire.isEmpty(); i++) {
-                    apply(KvEventCodec.decode(wire.removeFirst()), ReloadSource.STREAM);
-                }
-                return;
+            for (int i = 0; i < count && !unread.isEmpty() && redis != LogStream.State.LOST; i++) {
+                handOut(KvEventCodec.decode(unread.removeFirst()));
             }
-            for (int i = 0; i < count && !wire.isEmpty(); i++) {
-                KvEventBatch batch = KvEventCodec.decode(wire.removeFirst());
-                LogInbox addressed = events.inbox(batch.workerId(), batch.epoch());
-                if (addressed != null) {
-                    addressed.put(batch);
-                }
-            }
-            for (KvEventBatch next = inbox.poll(Duration.ZERO); next != null; next = inbox.poll(Duration.ZERO)) {
-                if (next.snapshot() && !copy.isEmpty()) {
-                    reached.ignoredCheckpoints.increment();
-                }
-                apply(next, ReloadSource.CHECKPOINT);
+            follow(count);
+        }
+
+        private void handOut(KvEventBatch batch) {
+            LogInbox addressed = events.inbox(batch.workerId(), batch.epoch());
+            if (addressed != null) {
+                addressed.put(batch);
             }
         }
 
-        private void apply(KvEventBatch batch, ReloadSource source) {
-            copy.apply(batch, source);
+        // ---- the link: does what its follower says
+
+        private void tell(LinkEvent event) {
             if (joined.isGone()) {                                 // it registers again when its heartbeat is refused
                 reached.strangers.increment();
                 join();
+                return;
             }
-            follow(copy.state());
+            LinkAction.Step step = follower.next(event, redis, now);
+            step.news().forEach(this::tell);
+            action = step.action();
+            if (streams && joined.eventSource() == EventSource.DIRECT && action instanceof LinkAction.ReadLog) {
+                reached.takeovers.increment();
+            }
+            pausedUntil = now + switch (action) {
+                case LinkAction.Pause(var pause) -> pause.toNanos();
+                case LinkAction.OpenStream(var pause) -> pause.toNanos()
+                        + (random.nextBoolean() ? 0 : random.nextLong(LONGEST_CONNECT_NANOS));
+                case LinkAction.ReadLog _, LinkAction.ReadStream _, LinkAction.Apply _ -> 0;
+            };
         }
 
-        /** Now or, as the follower pauses between attempts, at some later batch or heartbeat. */
-        void follow(WorkerCopy.State state) {
-            if (state == WorkerCopy.State.UNSOUND && !copy.isEmpty()) {
-                throw new AssertionError("the copy of " + id + " went wrong unseen");
+        private void tell(LinkAction.News news) {
+            switch (news) {
+                case LinkAction.News.Drifted drift ->
+                        throw new AssertionError("the copy of " + id + " went wrong unseen: " + drift);
+                case LinkAction.News.Silent _ -> { }               // it answers whoever asks
+                default -> copy.tell(news);
             }
-            if (state == WorkerCopy.State.LATE) {
-                reached.overdue.increment();
-                openStream();
-            } else if (state == WorkerCopy.State.UNSOUND && random.nextBoolean()) {
-                recover();
+            if (news instanceof LinkAction.News.Followed(var _, var why) && why != null) {
+                reached.lostTails.increment();
             }
         }
 
-        private void recover() {
-            if (direct) {
-                openStream();
-            } else {
-                copy.apply(KvEventCodec.decode(snapshot()), ReloadSource.WORKER);
+        /** Until it waits for more than is there. */
+        private void follow(int frameCount) throws InterruptedException {
+            for (int left = frameCount; true; ) {
+                LinkEvent event = switch (action) {
+                    case LinkAction.Apply(var batch, var source) -> {
+                        copy.apply(batch, source, now);
+                        yield new LinkEvent.Applied();
+                    }
+                    case LinkAction.ReadLog _ -> {
+                        closeStream();
+                        KvEventBatch batch = inbox.poll(Duration.ZERO);
+                        if (batch != null && batch.snapshot() && !isEmpty()) {
+                            reached.ignoredCheckpoints.increment();
+                        }
+                        yield batch == null ? null : new LinkEvent.LogTurn(batch);
+                    }
+                    case LinkAction.ReadStream _ -> {
+                        if (broken) {
+                            yield new LinkEvent.StreamEnded(StreamEnd.BROKEN, "connection reset");
+                        }
+                        yield left-- > 0 && !frames.isEmpty()
+                                ? new LinkEvent.Frame(KvEventCodec.decode(frames.removeFirst())) : null;
+                    }
+                    case LinkAction.Pause _ -> now < pausedUntil ? null : new LinkEvent.Paused();
+                    case LinkAction.OpenStream _ -> {
+                        if (now < pausedUntil) {
+                            yield null;
+                        }
+                        openStream();
+                        left += random.nextInt(2);                 // the snapshot comes at once, or later
+                        yield new LinkEvent.StreamOpened();
+                    }
+                };
+                if (event == null) {
+                    return;
+                }
+                tell(event);
             }
+        }
+
+        /** What is waited for does not come in time; a stream that is silent gives a sign of life. */
+        void turn() throws InterruptedException {
+            follow(0);
+            switch (action) {
+                case LinkAction.ReadLog _ -> tell(new LinkEvent.LogTurn(null));
+                case LinkAction.ReadStream _ -> {
+                    if (frames.isEmpty()) {
+                        tell(new LinkEvent.Frame(null));
+                    }
+                }
+                case LinkAction.Pause _, LinkAction.OpenStream _, LinkAction.Apply _ -> { }
+            }
+            follow(0);
         }
 
         void beat() {
@@ -411,25 +510,20 @@ final class IndexWorld {
 
         /** All that is on its way arrives, and heartbeats after it; two snapshots at most make good what was lost. */
         void settle() throws InterruptedException {
-            deliver(Integer.MAX_VALUE);
-            for (int attempt = 0; attempt < 3; attempt++) {
-                beat();
-                if (copy.state() == WorkerCopy.State.SOUND) {
-                    now += LONGER_THAN_ANY_LAG_NANOS;              // what is late by now will not come
-                }
-                switch (copy.state()) {
-                    case SOUND -> {
-                        return;
-                    }
-                    case LATE -> {
-                        reached.overdue.increment();
-                        openStream();
-                    }
-                    case UNSOUND -> recover();
-                }
+            for (int attempt = 0; attempt < 4; attempt++) {
                 deliver(Integer.MAX_VALUE);
+                beat();
+                if (!isEmpty() && joined.standing() instanceof Standing.InStep) {
+                    return;
+                }
+                now += LONGER_THAN_ANY_LAG_NANOS + LONGEST_CONNECT_NANOS;   // what is late by now will not come
+                turn();
             }
-            throw new AssertionError("the copy of " + id + " is " + copy.state() + " after three heartbeats");
+            throw new AssertionError("the copy of " + id + " is " + joined.standing() + " after four heartbeats");
+        }
+
+        private boolean isEmpty() {
+            return joined.events().position().sequence() == KvEventApplier.NO_SEQUENCE;
         }
 
         int leadingBlocks(int prompt) {

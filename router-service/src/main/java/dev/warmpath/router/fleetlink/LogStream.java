@@ -30,14 +30,25 @@ final class LogStream {
         return index;
     }
 
-    /** Redis answers, or may do so any moment: whoever has a checkpoint there waits for it. */
-    boolean isRead() {
-        return nanoTime.getAsLong() - answeredNanos <= LONGEST_SILENCE.toNanos();
+    /** What of it is known here. */
+    enum State {
+        /** Redis does not answer. */
+        LOST,
+        /** Redis answers, or may do so any moment: whoever has a checkpoint there waits for it. */
+        AWAITED,
+        /** Redis answers and checkpoints have been handed out: what is not here is not in the log. */
+        FRESH
     }
 
-    /** Redis answers and checkpoints have been handed out: what is not here is not in the log. */
+    State state() {
+        if (nanoTime.getAsLong() - answeredNanos > LONGEST_SILENCE.toNanos()) {
+            return State.LOST;
+        }
+        return started ? State.FRESH : State.AWAITED;
+    }
+
     boolean isFresh() {
-        return started && isRead();
+        return state() == State.FRESH;
     }
 
     /** Why Redis did not answer the last time, or null if it did. */

@@ -113,7 +113,7 @@ final class WorkerHttp implements AutoCloseable {
     }
 
     /** The worker's event stream from a snapshot on; reads fail after {@link EventFrames#LONGEST_SILENCE}. */
-    InputStream events(FleetWorker worker) throws IOException {
+    InputStream events(FleetWorker worker) {
         return new BodyStream(
                 get(worker, Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch()),
                 EventFrames.LONGEST_SILENCE);

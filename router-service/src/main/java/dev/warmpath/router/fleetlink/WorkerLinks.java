@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The threads behind the fleet: a follower per worker, a loader per revision until it is loaded, readers of the log in
+ * The threads behind the fleet: a link per worker, a loader per revision until it is loaded, readers of the log in
  * Redis if there is one, a prober per worker, and those that look after leases, health and swept-out index entries when
  * nobody asks. All virtual; all end when the router does. One platform thread builds their tokenizers.
  */
@@ -84,12 +84,11 @@ final class WorkerLinks implements AutoCloseable {
     void follow(FleetWorker worker) {
         var random = RandomGenerator.getDefault();
         LogInbox inbox = events.open(worker);                      // before any snapshot: no batch may fall between
-        var copy = new WorkerCopy(fleet, worker, metrics, nanoTime);
-        var stream = new WorkerStream(fleet, worker, copy, http, nanoTime, Backoff.ofLink(random));
-        var follower = new EventFollower(fleet, worker, copy, inbox, stream, nanoTime);
+        var link = new WorkerLink(worker, new Follower(worker, inbox, Backoff.ofLink(random)),
+                new WorkerCopy(fleet, worker, metrics), inbox, new WorkerStream(worker, http), nanoTime);
         start("fleet-events-" + worker.id(), () -> {
             try {
-                follower.run();
+                link.run();
             } finally {
                 events.close(worker, inbox);
             }

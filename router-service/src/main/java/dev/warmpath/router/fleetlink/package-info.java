@@ -1,7 +1,7 @@
 /**
  * The wires between this router and its workers: registrations and heartbeats come in on the management port
  * ({@code FleetRoutes}), model files are fetched from the worker ({@code ModelLoading}), and its events are followed
- * ({@code EventFollower}) directly or by the log in Redis, which {@code LogReader} reads for all of them. Virtual
+ * ({@code WorkerLink}) directly or by the log in Redis, which {@code LogReader} reads for all of them. Virtual
  * threads with straight-line blocking code.
  * <p>{@code IndexCommand} looks into Redis with no router running.
  * <p>Uses {@code fleet}, {@code prefix}, {@code tokenization}, {@code metrics}, {@code redislink} and {@code protocol}.

@@ -26,14 +26,14 @@ class WorkerCopyTest {
             new Fleet(new PrefixIndex(), TestWorkers.CHECK, Duration.ofDays(1), 10, () -> 0, _ -> false);
     private final FleetWorker worker =
             ((Accepted) fleet.register(TestWorkers.registration("w", 1))).worker();
-    private final WorkerCopy copy = new WorkerCopy(fleet, worker, new RouterMetrics(meters), () -> 0);
+    private final WorkerCopy copy = new WorkerCopy(fleet, worker, new RouterMetrics(meters));
     private final KeySet announced = new KeySet();
 
     @Test
     void a_batch_that_differs_from_its_digest_is_counted_as_drift() {
-        copy.apply(batch(0, 1), ReloadSource.STREAM);
+        copy.apply(batch(0, 1), ReloadSource.STREAM, 0);
         announced.add(4711);
-        copy.apply(batch(1, 2), ReloadSource.STREAM);
+        copy.apply(batch(1, 2), ReloadSource.STREAM, 0);
 
         assertThat(meters.counter("warmpath.index.drift").count()).isEqualTo(1);
     }
@@ -41,9 +41,9 @@ class WorkerCopyTest {
     /** The fleet takes the keys away, wherever its follower is in a batch; that is no fault of the worker's. */
     @Test
     void a_worker_that_leaves_is_not_counted_as_drift() {
-        copy.apply(batch(0, 1), ReloadSource.STREAM);
+        copy.apply(batch(0, 1), ReloadSource.STREAM, 0);
         fleet.remove(worker, "it leaves");
-        copy.apply(batch(1, 2), ReloadSource.STREAM);
+        copy.apply(batch(1, 2), ReloadSource.STREAM, 0);
 
         assertThat(meters.counter("warmpath.index.drift").count()).isZero();
         assertThat(worker.isGone()).isTrue();

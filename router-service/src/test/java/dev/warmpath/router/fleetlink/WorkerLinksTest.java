@@ -133,15 +133,16 @@ class WorkerLinksTest {
     void the_copy_of_a_follower_that_died_of_an_error_is_relied_on_less_and_less() throws InterruptedException {
         FleetWorker worker = ((Accepted) fleet.register(fake.registration())).worker();
         var metrics = new RouterMetrics(new SimpleMeterRegistry());
-        var copy = new WorkerCopy(fleet, worker, metrics, clock::get);
-        var stream = new WorkerStream(fleet, worker, copy, new WorkerHttp(FleetToken.NONE), () -> {
+        var copy = new WorkerCopy(fleet, worker, metrics);
+        LogInbox inbox = new EventLog(false, 8, clock::get).open(worker);
+        var link = new WorkerLink(worker, new Follower(worker, inbox, Backoff.ofLink(new Random(1))), copy, inbox,
+                new WorkerStream(worker, new WorkerHttp(FleetToken.NONE)), () -> {
             throw new OutOfMemoryError("asked for the time before the stream is opened again");
-        }, Backoff.ofLink(new Random(1)));
-        var log = new EventLog(false, 8, clock::get);
+        });
         Thread follower = Thread.ofVirtual().uncaughtExceptionHandler((_, _) -> { }).start(() -> {
-            copy.apply(fake.snapshot(), ReloadSource.STREAM);
+            copy.apply(fake.snapshot(), ReloadSource.STREAM, clock.get());
             try {
-                new EventFollower(fleet, worker, copy, log.open(worker), stream, clock::get).run();
+                link.run();
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
