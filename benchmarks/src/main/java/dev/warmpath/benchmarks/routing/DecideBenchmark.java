@@ -94,8 +94,9 @@ public class DecideBenchmark {
                     description, 100_000, 256, true);
             members.add(((RegistrationOutcome.Accepted) fleet.register(registration)).worker());
         }
-        fleet.modelLoaded(description.revision(), tokenizer());
-        announce(fleet, members, Objects.requireNonNull(fleet.model(NAME)));
+        ModelTokenizer tokenizer = tokenizer();
+        fleet.modelLoaded(description.revision(), tokenizer);
+        announce(fleet, members, new ServedModel(description, HashSettings.ofBlockSize(BLOCK_SIZE), tokenizer));
         router = new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime);
         for (int i = 0; i < IN_FLIGHT_PER_WORKER * workers; i++) {
             inFlight.add(place());
