@@ -1,6 +1,7 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.worker.KvProperties.CacheDtype;
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
@@ -69,8 +70,8 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
 
     private void requireKernels(ComputeBackend backend) {
         compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
-        String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(), model.hiddenSize(),
-                model.intermediateSize());
+        String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(),
+                AttentionSpec.plain(model.headSize()), model.hiddenSize(), model.intermediateSize());
         if (lack != null) {
             throw new SettingsException("the model's " + lack, "Compute it on processors by "
                     + "warmpath.compute.backend=vector");

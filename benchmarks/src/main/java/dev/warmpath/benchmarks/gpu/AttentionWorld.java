@@ -1,5 +1,6 @@
 package dev.warmpath.benchmarks.gpu;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
@@ -122,7 +123,7 @@ final class AttentionWorld {
 
     /** Enqueues what is timed. */
     void attend() {
-        backend.pagedAttention(qkv, batch, cache, LAYER, output);
+        backend.pagedAttention(qkv, AttentionSpec.plain(shape.headSize()), null, batch, cache, LAYER, output);
     }
 
     /**

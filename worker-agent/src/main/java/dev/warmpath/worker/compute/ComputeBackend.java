@@ -42,10 +42,11 @@ public interface ComputeBackend extends AutoCloseable {
     /**
      * Tells a model that this backend has no kernels for, before its weights are read.
      * @param queryHeadCount a multiple of the shape's KV heads
+     * @param attention      of one kind of its layers; asked once for each kind
      * @param widths         elements of the model's other rows: hidden state, feed-forward layer
      * @return what is missing, a clause with the value and what kernels take; null if nothing is
      */
-    @Nullable String lack(CacheShape shape, int queryHeadCount, int... widths);
+    @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention, int... widths);
 
     // ---- memory
 
@@ -155,13 +156,16 @@ public interface ComputeBackend extends AutoCloseable {
     void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer);
 
     /**
-     * Causal attention of each token over the cached positions 0 up to and including its own, which
-     * {@link #rotateAndStoreKv} has stored before: softmax(q · K / sqrt(headSize)) · V. Query heads share key/value
-     * heads in consecutive groups of equal size. Keys and values are read through the block tables.
+     * Causal attention of each token over the cached positions that the spec lets it see, up to and including its own,
+     * which {@link #rotateAndStoreKv} has stored before. Query heads share key/value heads in consecutive groups of
+     * equal size. Keys and values are read through the block tables; what lies at positions that no token of the batch
+     * sees is not read, whatever block the table names there.
      * @param qkv    queries in the leading columns, as {@link #rotateAndStoreKv} leaves them
+     * @param sinks  F32 [1, queryHeads], there exactly if the spec says so
      * @param output [≥ tokenCount, queryHeads · headSize]
      */
-    void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output);
+    void pagedAttention(Tensor qkv, AttentionSpec spec, @Nullable Tensor sinks, PagedBatch batch, KvCache cache,
+                        int layer, Tensor output);
 
     /**
      * {@code output = silu(gate) * up} with silu(x) = x / (1 + exp(−x)).

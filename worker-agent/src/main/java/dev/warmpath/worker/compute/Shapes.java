@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute;
 
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the contract of {@link ComputeBackend} asks of shapes, types and ids, for every backend alike. What is violated
@@ -57,8 +58,11 @@ public final class Shapes {
         return queryHeads;
     }
 
-    public static void attention(int queryHeads, CacheShape shape, Tensor output) {
+    public static void attention(int queryHeads, CacheShape shape, AttentionSpec spec, @Nullable Tensor sinks,
+                                 Tensor output) {
         require(output.columns() == queryHeads * shape.headSize(), "attention output differs in width");
+        require(spec.sinks() == (sinks != null), "sinks are given exactly if the attention has them");
+        require(sinks == null || sinks.columns() == queryHeads, "a sink is for each query head");
     }
 
     public static void matmul(Tensor input, Tensor weight, Tensor output) {

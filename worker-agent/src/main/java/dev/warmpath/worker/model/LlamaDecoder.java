@@ -1,5 +1,6 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
@@ -16,6 +17,7 @@ final class LlamaDecoder {
     private final ModelConfig config;
     private final LlamaWeights weights;
     private final ComputeBackend backend;
+    private final AttentionSpec attention;
     private final Tensor rotary;
     /** The residual stream; each layer adds to it in place. */
     private final Tensor residual;
@@ -35,6 +37,7 @@ final class LlamaDecoder {
         this.config = config;
         this.weights = weights;
         this.backend = backend;
+        this.attention = AttentionSpec.plain(config.headSize());
         this.rotary = RotaryTable.create(config, backend);
         int hidden = config.hiddenSize();
         this.residual = activations(maxTokens, hidden);
@@ -67,7 +70,7 @@ final class LlamaDecoder {
             }
             backend.matmul(normed, w.qkv(), qkv, rows);
             backend.rotateAndStoreKv(qkv, rotary, batch, cache, layer);
-            backend.pagedAttention(qkv, batch, cache, layer, attended);
+            backend.pagedAttention(qkv, attention, null, batch, cache, layer, attended);
             backend.matmul(attended, w.output(), delta, rows);
             backend.addRmsNorm(residual, delta, w.postAttentionNorm(), config.normEpsilon(), normed, rows);
             backend.matmul(normed, w.gateUp(), gateUp, rows);

@@ -1,10 +1,13 @@
 package dev.warmpath.worker.compute;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.within;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.util.Arrays;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,14 +22,20 @@ public abstract class AttentionContract {
     private static final int KV_HEADS = 2;
 
     /** One layer; query, key and value rows of one sequence of {@code length} tokens, unrotated (angle 0). */
-    private record World(DeviceData data, int length, int heads, int headSize, float[] qkv) {
+    private record World(DeviceData data, int length, int heads, int headSize, float[] qkv, AttentionSpec spec,
+                         float[] sinks) {
 
         /** @param headSize or the next larger one that the backend takes */
         static World create(ComputeBackend backend, int length, int heads, int headSize, double bound) {
             var data = new DeviceData(backend);
             int taken = data.headSize(headSize);
             return new World(data, length, heads, taken,
-                    data.rounded(DeviceData.uniform(length * (heads + 2 * KV_HEADS) * taken, length, bound)));
+                    data.rounded(DeviceData.uniform(length * (heads + 2 * KV_HEADS) * taken, length, bound)),
+                    AttentionSpec.plain(taken), DeviceData.uniform(heads, 7, bound));
+        }
+
+        World with(AttentionSpec other) {
+            return new World(data, length, heads, headSize, qkv, other, sinks);
         }
 
         int columns() {
@@ -34,7 +43,7 @@ public abstract class AttentionContract {
         }
 
         World on(ComputeBackend other) {
-            return new World(new DeviceData(other), length, heads, headSize, qkv);
+            return new World(new DeviceData(other), length, heads, headSize, qkv, spec, sinks);
         }
 
         /** Chunk by chunk into a cache whose blocks are handed out backwards; unused slots hold NaN. */
@@ -66,12 +75,16 @@ public abstract class AttentionContract {
                         rows = rows(attending, attendingCount);
                     }
                     Tensor output = data.activations(attendingCount, heads * headSize);
-                    backend.pagedAttention(rows, batch(attending, attendingCount, blockSize, blocks), cache, 0, output);
+                    backend.pagedAttention(rows, spec, sinkTensor(), batch(attending, attendingCount, blockSize, blocks), cache, 0, output);
                     System.arraycopy(data.read(output), 0, outputs, (attending - first) * heads * headSize,
                             attendingCount * heads * headSize);
                 }
                 return outputs;
             }
+        }
+
+        private @Nullable Tensor sinkTensor() {
+            return spec.sinks() ? data.floats(1, heads, sinks) : null;
         }
 
         private Tensor rows(int from, int count) {
@@ -108,17 +121,21 @@ public abstract class AttentionContract {
             int group = heads / KV_HEADS;
             int key = (heads + head / group) * headSize;
             double weighted = 0;
-            double sum = 0;
-            double max = Double.NEGATIVE_INFINITY;
+            int from = spec.window() == 0 ? 0 : Math.max(0, token + 1 - spec.window());
+            double max = spec.sinks() ? sinks[head] : Double.NEGATIVE_INFINITY;
             double[] scores = new double[token + 1];
-            for (int s = 0; s <= token; s++) {
+            for (int s = from; s <= token; s++) {
                 for (int i = 0; i < headSize; i++) {
                     scores[s] += (double) qkv[token * columns() + head * headSize + i] * qkv[s * columns() + key + i];
                 }
-                scores[s] /= Math.sqrt(headSize);
+                scores[s] *= spec.scale();
+                if (spec.softCap() > 0) {
+                    scores[s] = spec.softCap() * Math.tanh(scores[s] / spec.softCap());
+                }
                 max = Math.max(max, scores[s]);
             }
-            for (int s = 0; s <= token; s++) {
+            double sum = spec.sinks() ? Math.exp(sinks[head] - max) : 0;
+            for (int s = from; s <= token; s++) {
                 double weight = Math.exp(scores[s] - max);
                 sum += weight;
                 weighted += weight * qkv[s * columns() + key + KV_HEADS * headSize + element];
@@ -145,6 +162,68 @@ public abstract class AttentionContract {
             double expected = world.expected(token, i / world.headSize() % heads, i % world.headSize());
             assertThat((double) actual[i]).isCloseTo(expected, within(tolerance(world, 2)));
         }
+    }
+
+    /** Window, soft cap, sinks; 0 is none. The windows end inside blocks, at their edges, and in the tile of a token. */
+    @ParameterizedTest
+    @CsvSource({"1, 0, false", "5, 0, false", "16, 0, false", "37, 0, false", "300, 0, false", "0, 2.5, false",
+                "0, 50, false", "0, 0, true", "21, 30, true"})
+    void windows_soft_caps_and_sinks_equal_float64_or_are_refused(int window, double softCap, boolean sinks) {
+        var plain = World.create(create(1), 75, 6, 32, 2);
+        var spec = new AttentionSpec(0.37, window, softCap, sinks);
+        var shape = new CacheShape(1, KV_HEADS, plain.headSize(), plain.data().blockSize(16));
+        if (plain.data().backend().lack(shape, 6, spec) != null) {
+            assertThatIllegalArgumentException().isThrownBy(() -> plain.with(spec).attend(16, 75));
+            return;
+        }
+        float[] actual = plain.with(spec).attend(16, 75);
+        double tolerance = 4 * tolerance(plain, 2);                   // scores are twice as large, and capped besides
+        for (int i = 0; i < actual.length; i++) {
+            double expected = plain.with(spec)
+                    .expected(i / (6 * plain.headSize()), i / plain.headSize() % 6, i % plain.headSize());
+            assertThat((double) actual[i]).as("number %d", i).isCloseTo(expected, within(tolerance));
+        }
+        for (int blockSize : new int[] {8, 32}) {
+            var other = plain.with(spec).on(create(2));
+            other.data().assertSame(other.attend(other.data().blockSize(blockSize), 13), actual, 2 * tolerance);
+        }
+    }
+
+    @Test
+    void blocks_before_the_window_may_be_the_null_block() {
+        try (var data = new DeviceData(create(1))) {
+            int size = data.headSize(8);
+            int block = data.blockSize(4);
+            var spec = new AttentionSpec(1, /* window */ block, AttentionSpec.NO_CAP, false);
+            var shape = new CacheShape(1, 1, size, block);
+            assumeThat(data.backend().lack(shape, 1, spec)).isNull();
+            var cache = data.backend().allocateKvCache(shape, 4, 0);
+            Tensor rotary = data.floats(1, size, joined(filled(size / 2, 1), new float[size / 2]));
+            int length = 3 * block;
+            int[] slots = new int[length];
+            Arrays.setAll(slots, position -> block + position);
+            float[] rows = DeviceData.uniform(length * 3 * size, 5, 1);
+            var storing = new PagedBatch(data.ints(new int[length]), data.ints(slots), data.ints(1, 2, 3),
+                    data.ints(0, length), data.ints(length), length, 1, 3);
+            data.backend().rotateAndStoreKv(data.activations(length, 3 * size, rows), rotary, storing, cache, 0);
+            float[] nan = filled(3 * size * block, Float.NaN);
+            int[] nullSlots = IntStream.range(0, block).toArray();
+            data.backend().rotateAndStoreKv(data.activations(block, 3 * size, nan), rotary, new PagedBatch(
+                    data.ints(new int[block]), data.ints(nullSlots), data.ints(0), data.ints(0, block), data.ints(block),
+                    block, 1, 1), cache, 0);
+            Tensor last = data.activations(1, 3 * size, Arrays.copyOfRange(rows, (length - 1) * 3 * size, rows.length));
+            float[] whole = attendLast(data, last, spec, cache, length, 1, 2, 3);
+            assertThat(attendLast(data, last, spec, cache, length, 0, 0, 3)).containsExactly(whole);
+            assertThat(whole[0]).isNotNaN().isNotZero();
+        }
+    }
+
+    private static float[] attendLast(DeviceData data, Tensor row, AttentionSpec spec, KvCache cache, int length,
+                                      int... table) {
+        Tensor output = data.activations(1, cache.shape().headSize());
+        data.backend().pagedAttention(row, spec, null, new PagedBatch(data.ints(length - 1), data.ints(-1),
+                data.ints(table), data.ints(0, 1), data.ints(length), 1, 1, 3), cache, 0, output);
+        return data.read(output);
     }
 
     @Test
@@ -223,7 +302,7 @@ public abstract class AttentionContract {
             assertThat(Arrays.copyOf(turned, size)).containsExactly(query);
             assertThat(Arrays.copyOfRange(turned, 3 * size, 4 * size)).containsExactly(pairs(size, -3, -2, 1, -4));
             Tensor output = data.activations(2, size);
-            backend.pagedAttention(qkv, batch, cache, 0, output);
+            backend.pagedAttention(qkv, AttentionSpec.plain(size), null, batch, cache, 0, output);
             // slot 1 is still zero: token 1 mixes 9 and 0 by its scores q·k = -3·5 − 2·6 + 1·7 − 4·8 = -52 and 0
             assertThat(Arrays.copyOf(data.read(output), size)).containsOnly(9f);
             double mixed = 9 * Math.exp(-52 / Math.sqrt(size));
@@ -252,8 +331,8 @@ public abstract class AttentionContract {
                     data.ints(2), 2, 1, 1);
             var seen = new PagedBatch(data.ints(0, 1), data.ints(-1, -1), data.ints(1), data.ints(0, 2),
                     data.ints(2), 2, 1, 1);
-            backend.pagedAttention(qkv, seen, cache, 0, first);
-            backend.pagedAttention(qkv, copied, cache, 0, second);
+            backend.pagedAttention(qkv, AttentionSpec.plain(size), null, seen, cache, 0, first);
+            backend.pagedAttention(qkv, AttentionSpec.plain(size), null, copied, cache, 0, second);
             assertThat(data.read(second)).containsExactly(data.read(first));
             assertThat(data.read(second)[size]).isNotZero();
         }

@@ -67,7 +67,7 @@ public abstract class BlockCopyContract {
         for (int layer = 0; layer < LAYERS; layer++) {
             Tensor output = data.activations(1, width);
             Tensor query = data.activations(1, 3 * width, DeviceData.uniform(3 * width, 7, 2));
-            backend.pagedAttention(query, batch, cache, layer, output);
+            backend.pagedAttention(query, AttentionSpec.plain(width / KV_HEADS), null, batch, cache, layer, output);
             System.arraycopy(data.read(output), 0, all, layer * width, width);
         }
         return all;

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cpu;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.CacheType;
@@ -40,9 +41,10 @@ abstract class CpuBackend implements ComputeBackend {
         return DataType.F32;
     }
 
-    /** Loops take any size. */
+    /** Loops take any size and any attention. */
     @Override
-    public final @Nullable String lack(CacheShape shape, int queryHeadCount, int... widths) {
+    public final @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention,
+            int... widths) {
         return null;
     }
 

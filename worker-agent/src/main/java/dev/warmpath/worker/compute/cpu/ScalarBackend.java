@@ -1,9 +1,11 @@
 package dev.warmpath.worker.compute.cpu;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Plain loops, the truth that faster bodies are held to. Each sum runs in the order of its index, so every row is its
@@ -85,10 +87,11 @@ public final class ScalarBackend extends CpuBackend {
     }
 
     @Override
-    public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
+    public void pagedAttention(Tensor qkv, AttentionSpec spec, @Nullable Tensor sinks, PagedBatch batch, KvCache cache,
+                               int layer, Tensor output) {
         int queryHeads = Shapes.queryHeads(qkv, cache.shape());
         int headSize = cache.shape().headSize();
-        Shapes.attention(queryHeads, cache.shape(), output);
+        Shapes.attention(queryHeads, cache.shape(), spec, sinks, output);
         int[] starts = Handles.ints(batch.queryStarts(), batch.sequenceCount() + 1);
         int[] positions = Handles.ints(batch.positions(), batch.tokenCount());
         float[] queries = Handles.floats(qkv, batch.tokenCount());
@@ -96,7 +99,8 @@ public final class ScalarBackend extends CpuBackend {
         for (int sequence = 0; sequence < batch.sequenceCount(); sequence++) {
             for (int token = starts[sequence]; token < starts[sequence + 1]; token++) {
                 for (int head = 0; head < queryHeads; head++) {
-                    attend(queries, token * qkv.columns() + head * headSize, positions[token] + 1,
+                    float sink = sinks == null ? Float.NEGATIVE_INFINITY : Handles.floats(sinks, 1)[head];
+                    attend(queries, token * qkv.columns() + head * headSize, spec, sink, positions[token],
                             (CpuKvCache) cache, layer, head / (queryHeads / cache.shape().kvHeadCount()),
                             Handles.ints(batch.blockTables(), 0), sequence * batch.blockTableStride(),
                             outputs, token * output.columns() + head * headSize);
@@ -105,9 +109,11 @@ public final class ScalarBackend extends CpuBackend {
         }
     }
 
-    /** One query vector over positions 0 up to {@code length}, exclusive. */
-    private void attend(float[] query, int queryStart, int length, CpuKvCache cache, int layer, int kvHead,
-                        int[] blockTable, int tableStart, float[] output, int outputStart) {
+    /** One query vector over the positions that the one at {@code last} sees. */
+    private void attend(float[] query, int queryStart, AttentionSpec spec, float sink, int last, CpuKvCache cache,
+                        int layer, int kvHead, int[] blockTable, int tableStart, float[] output, int outputStart) {
+        int first = spec.firstSeen(last);
+        int length = last + 1;
         int headSize = cache.shape().headSize();
         int blockSize = cache.shape().blockSize();
         float[] keys = cache.keys[layer];
@@ -115,30 +121,37 @@ public final class ScalarBackend extends CpuBackend {
         if (scores.length < length) {
             scores = new float[Math.max(length, 2 * scores.length)];
         }
-        for (int block = 0; block < length; block += blockSize) {
+        for (int block = first - first % blockSize; block < length; block += blockSize) {
             setProducts(query, queryStart, keys, cache.headStart(blockTable[tableStart + block / blockSize], kvHead),
                     headSize, blockSize, block, Math.min(blockSize, length - block));
         }
-        float max = Float.NEGATIVE_INFINITY;
-        for (int position = 0; position < length; position++) {
-            scores[position] = (float) (scores[position] / Math.sqrt(headSize));
+        float max = sink;
+        for (int position = first; position < length; position++) {
+            scores[position] = score(scores[position], spec);
             max = Math.max(max, scores[position]);
         }
         float sum = 0;
-        for (int position = 0; position < length; position++) {
+        for (int position = first; position < length; position++) {
             scores[position] = (float) Math.exp(scores[position] - max);
             sum += scores[position];
         }
+        sum += (float) Math.exp(sink - max);
         for (int i = 0; i < headSize; i++) {
             output[outputStart + i] = 0;
         }
-        for (int position = 0; position < length; position++) {
+        for (int position = first; position < length; position++) {
             int value = cache.headStart(blockTable[tableStart + position / blockSize], kvHead)
                     + position % blockSize * headSize;
             for (int i = 0; i < headSize; i++) {
                 output[outputStart + i] += scores[position] / sum * values[value + i];
             }
         }
+    }
+
+    private static float score(float product, AttentionSpec spec) {
+        double score = product * spec.scale();
+        return (float) (spec.softCap() == AttentionSpec.NO_CAP ? score
+                : spec.softCap() * Math.tanh(score / spec.softCap()));
     }
 
     /** Sets the scores of a block's positions to q · k, element after element. */

@@ -3,10 +3,12 @@ package dev.warmpath.worker.compute.cpu;
 import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.PagedBatch;
 import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.VectorOperators;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Causal attention over the paged cache, in tiles of four query vectors that share a key/value head (the query heads of
@@ -17,8 +19,8 @@ import jdk.incubator.vector.VectorOperators;
  * <ul>
  * <li>a score is a chain over the head's elements in its own lane;
  * <li>the softmax's sum is a chain in lane (position mod lanes), then over the lanes;
- * <li>an output element is a chain over positions. It ends at the token's own position: a stale slot behind it may hold
- *     anything, NaN included, so it is never multiplied by zero.
+ * <li>an output element is a chain over positions, from the first that the token sees to its own: a slot outside may
+ *     hold anything, NaN included, so it is never multiplied by zero.
  * </ul>
  */
 final class VectorAttention implements ThreadTeam.Task {
@@ -48,7 +50,9 @@ final class VectorAttention implements ThreadTeam.Task {
     private int group;
     private int headSize;
     private int blockSize;
+    private AttentionSpec spec = AttentionSpec.plain(1);
     private float scale;
+    private float @Nullable [] sinks;
 
     VectorAttention(ThreadTeam team) {
         this.team = team;
@@ -56,7 +60,11 @@ final class VectorAttention implements ThreadTeam.Task {
         Arrays.setAll(tiles, member -> new Tile());
     }
 
-    void attend(CpuTensor qkv, PagedBatch batch, CpuKvCache cache, int layer, CpuTensor output) {
+    /** @param sinks of each query head, null if there are none */
+    void attend(CpuTensor qkv, AttentionSpec spec, float @Nullable [] sinks, PagedBatch batch, CpuKvCache cache,
+                int layer, CpuTensor output) {
+        this.spec = spec;
+        this.sinks = sinks;
         queries = qkv.floats;
         outputs = output.floats;
         keys = cache.keys[layer];
@@ -72,7 +80,7 @@ final class VectorAttention implements ThreadTeam.Task {
         headSize = cache.shape().headSize();
         group = output.columns() / headSize / kvHeads;
         blockSize = cache.shape().blockSize();
-        scale = (float) (1 / Math.sqrt(headSize));
+        scale = (float) spec.scale();
         int units = countUnits();
         team.run(this, units, work() < MIN_SHARED_WORK);
     }
@@ -95,7 +103,8 @@ final class VectorAttention implements ThreadTeam.Task {
         long work = 0;
         for (int sequence = 0; sequence < sequenceCount; sequence++) {
             int end = queryStarts[sequence + 1];
-            work += (long) (end - queryStarts[sequence]) * (positions[end - 1] + 1);
+            int last = positions[end - 1];
+            work += (long) (end - queryStarts[sequence]) * (last + 1 - spec.firstSeen(last));
         }
         return work * group * kvHeads * headSize * 2;
     }
@@ -121,7 +130,8 @@ final class VectorAttention implements ThreadTeam.Task {
 
         private final int[] queryStart = new int[TILE_ROWS];
         private final int[] outputStart = new int[TILE_ROWS];
-        private final int[] length = new int[TILE_ROWS];          // positions that a row sees
+        private final int[] first = new int[TILE_ROWS];           // positions that a row sees: from here
+        private final int[] length = new int[TILE_ROWS];          // up to here, exclusive
         private final float[] inverseSums = new float[TILE_ROWS];
         private final float[] sums = new float[2 * TILE_ROWS * LANES];
         private final float[] lanes = new float[LANES];
@@ -137,9 +147,9 @@ final class VectorAttention implements ThreadTeam.Task {
                 place(i, queryStarts[sequence], firstRow + Math.min(i, rowCount - 1));
             }
             reserve(length[TILE_ROWS - 1]);
-            computeScores(length[TILE_ROWS - 1]);
+            computeScores(first[0], length[TILE_ROWS - 1]);
             for (int i = 0; i < rowCount; i++) {
-                inverseSums[i] = softmax(i * scoreStride, length[i]);
+                inverseSums[i] = softmax(i, sinks == null ? Float.NEGATIVE_INFINITY : sinks[queryHead(firstRow + i)]);
             }
             for (int element = 0; element < headSize; element += 2 * LANES) {
                 sumValues(element, rowCount);
@@ -148,10 +158,14 @@ final class VectorAttention implements ThreadTeam.Task {
 
         private void place(int i, int firstToken, int row) {
             int token = firstToken + row / group;
-            int queryHead = head * group + row % group;
-            queryStart[i] = token * queryStride + queryHead * headSize;
-            outputStart[i] = token * outputStride + queryHead * headSize;
+            queryStart[i] = token * queryStride + queryHead(row) * headSize;
+            outputStart[i] = token * outputStride + queryHead(row) * headSize;
+            first[i] = spec.firstSeen(positions[token]);
             length[i] = positions[token] + 1;
+        }
+
+        private int queryHead(int row) {
+            return head * group + row % group;
         }
 
         private void reserve(int positionCount) {
@@ -168,10 +182,10 @@ final class VectorAttention implements ThreadTeam.Task {
         }
 
         /** Scores of all positions, two vectors of positions at a time: eight chains hide the latency of one. */
-        private void computeScores(int positionCount) {
+        private void computeScores(int firstPosition, int positionCount) {
             int waiting = NONE;
             int waitingStart = NONE;
-            for (int block = 0; block < positionCount; block += blockSize) {
+            for (int block = firstPosition - firstPosition % blockSize; block < positionCount; block += blockSize) {
                 int start = headStart(block);
                 for (int offset = 0; offset < blockSize; offset += LANES) {
                     if (waiting == NONE) {
@@ -237,12 +251,18 @@ final class VectorAttention implements ThreadTeam.Task {
             d1.mul(scale).intoArray(s, 3 * stride + nextPosition);
         }
 
-        /** Turns scores into exp(score − largest) in place. @return 1 / their sum */
-        private float softmax(int start, int positionCount) {
-            int end = start + positionCount;
-            int padded = start + Math.ceilDiv(positionCount, LANES) * LANES;
+        /** Turns a row's scores into exp(score − largest) in place. @return 1 / their sum, the sink's included */
+        private float softmax(int row, float sink) {
+            int rowStart = row * scoreStride;
+            int start = rowStart + first[row] - first[row] % LANES;
+            int end = rowStart + length[row];
+            int padded = rowStart + Math.ceilDiv(length[row], LANES) * LANES;
+            Arrays.fill(scores, start, rowStart + first[row], Float.NEGATIVE_INFINITY);
             Arrays.fill(scores, end, padded, Float.NEGATIVE_INFINITY);
-            var largest = FloatVector.broadcast(SPECIES, Float.NEGATIVE_INFINITY);
+            if (spec.softCap() != AttentionSpec.NO_CAP) {
+                cap(start, padded);
+            }
+            var largest = FloatVector.broadcast(SPECIES, sink);
             for (int i = start; i < padded; i += LANES) {
                 largest = largest.max(FloatVector.fromArray(SPECIES, scores, i));
             }
@@ -253,30 +273,50 @@ final class VectorAttention implements ThreadTeam.Task {
                 weight.intoArray(scores, i);
                 sums = sums.add(weight);
             }
-            return 1 / VectorMath.sum(sums, lanes);
+            return 1 / (VectorMath.sum(sums, lanes) + (float) Math.exp(sink - max));
         }
 
-        /** Two vectors of the head's elements: together up to the shortest row's end, then each row to its own. */
+        /** What is masked by minus infinity stays so. */
+        private void cap(int start, int end) {
+            float most = (float) spec.softCap();
+            for (int i = start; i < end; i += LANES) {
+                var score = FloatVector.fromArray(SPECIES, scores, i);
+                VectorMath.tanh(score.div(most)).mul(most)
+                        .blend(score, score.eq(Float.NEGATIVE_INFINITY)).intoArray(scores, i);
+            }
+        }
+
+        /**
+         * Two vectors of the head's elements: each row by itself up to where all rows see, then together up to the
+         * shortest row's end, then each row to its own.
+         */
         private void sumValues(int element, int rowCount) {
+            int together = Math.min(first[TILE_ROWS - 1], length[0]);
             int shared = length[0];
-            var a0 = FloatVector.zero(SPECIES);
-            var a1 = a0;
-            var b0 = a0;
-            var b1 = a0;
-            var c0 = a0;
-            var c1 = a0;
-            var d0 = a0;
-            var d1 = a0;
+            float[] sum = sums;
+            Arrays.fill(sum, 0);
+            for (int row = 0; row < rowCount; row++) {
+                sumRow(row, first[row], together, element);
+            }
+            var a0 = FloatVector.fromArray(SPECIES, sum, 0);
+            var a1 = FloatVector.fromArray(SPECIES, sum, LANES);
+            var b0 = FloatVector.fromArray(SPECIES, sum, 2 * LANES);
+            var b1 = FloatVector.fromArray(SPECIES, sum, 3 * LANES);
+            var c0 = FloatVector.fromArray(SPECIES, sum, 4 * LANES);
+            var c1 = FloatVector.fromArray(SPECIES, sum, 5 * LANES);
+            var d0 = FloatVector.fromArray(SPECIES, sum, 6 * LANES);
+            var d1 = FloatVector.fromArray(SPECIES, sum, 7 * LANES);
             float[] p = scores;
             float[] v = values;
             int p1 = scoreStride;
             int p2 = 2 * scoreStride;
             int p3 = 3 * scoreStride;
             int step = headSize;
-            for (int block = 0; block < shared; block += blockSize) {
-                int value = headStart(block) + element;
+            int start = together;
+            for (int block = start - start % blockSize; start < shared; block += blockSize, start = block) {
+                int value = headStart(block) + (start - block) * headSize + element;
                 int end = Math.min(block + blockSize, shared);
-                for (int position = block; position < end; position++, value += step) {
+                for (int position = start; position < end; position++, value += step) {
                     var v0 = FloatVector.fromArray(SPECIES, v, value);
                     var v1 = FloatVector.fromArray(SPECIES, v, value + LANES);
                     var a = FloatVector.broadcast(SPECIES, p[position]);
@@ -293,7 +333,6 @@ final class VectorAttention implements ThreadTeam.Task {
                     d1 = v1.fma(d, d1);
                 }
             }
-            float[] sum = sums;
             a0.intoArray(sum, 0);
             a1.intoArray(sum, LANES);
             b0.intoArray(sum, 2 * LANES);
@@ -303,22 +342,26 @@ final class VectorAttention implements ThreadTeam.Task {
             d0.intoArray(sum, 6 * LANES);
             d1.intoArray(sum, 7 * LANES);
             for (int row = 0; row < rowCount; row++) {
-                finishRow(row, shared, element);
+                sumRow(row, Math.max(first[row], shared), length[row], element);
+                VectorMath.storeUpTo(headSize - element,
+                        FloatVector.fromArray(SPECIES, sum, 2 * row * LANES).mul(inverseSums[row]),
+                        FloatVector.fromArray(SPECIES, sum, (2 * row + 1) * LANES).mul(inverseSums[row]),
+                        outputs, outputStart[row] + element);
             }
         }
 
         /** The chain goes on through memory: a float32 stored and loaded is the same float32. */
-        private void finishRow(int row, int from, int element) {
+        private void sumRow(int row, int from, int to, int element) {
             var low = FloatVector.fromArray(SPECIES, sums, 2 * row * LANES);
             var high = FloatVector.fromArray(SPECIES, sums, (2 * row + 1) * LANES);
-            for (int position = from; position < length[row]; position++) {
+            for (int position = from; position < to; position++) {
                 int value = headStart(position) + position % blockSize * headSize + element;
                 var p = FloatVector.broadcast(SPECIES, scores[row * scoreStride + position]);
                 low = FloatVector.fromArray(SPECIES, values, value).fma(p, low);
                 high = FloatVector.fromArray(SPECIES, values, value + LANES).fma(p, high);
             }
-            VectorMath.storeUpTo(headSize - element, low.mul(inverseSums[row]), high.mul(inverseSums[row]),
-                    outputs, outputStart[row] + element);
+            low.intoArray(sums, 2 * row * LANES);
+            high.intoArray(sums, (2 * row + 1) * LANES);
         }
     }
 }

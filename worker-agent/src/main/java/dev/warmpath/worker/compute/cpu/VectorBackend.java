@@ -3,11 +3,13 @@ package dev.warmpath.worker.compute.cpu;
 import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
 import jdk.incubator.vector.FloatVector;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The Vector API on {@code threads} threads: the caller and daemon threads of its own. With one thread everything runs
@@ -99,12 +101,14 @@ public final class VectorBackend extends CpuBackend {
     }
 
     @Override
-    public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
+    public void pagedAttention(Tensor qkv, AttentionSpec spec, @Nullable Tensor sinks, PagedBatch batch, KvCache cache,
+                               int layer, Tensor output) {
         int queryHeads = Shapes.queryHeads(qkv, cache.shape());
-        Shapes.attention(queryHeads, cache.shape(), output);
+        Shapes.attention(queryHeads, cache.shape(), spec, sinks, output);
         Shapes.rows(qkv, batch.tokenCount());
         Shapes.rows(output, batch.tokenCount());
-        attention.attend(Handles.tensor(qkv), batch, (CpuKvCache) cache, layer, Handles.tensor(output));
+        attention.attend(Handles.tensor(qkv), spec, sinks == null ? null : Handles.floats(sinks, 1), batch,
+                (CpuKvCache) cache, layer, Handles.tensor(output));
     }
 
     @Override

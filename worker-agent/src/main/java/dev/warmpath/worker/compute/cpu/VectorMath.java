@@ -52,6 +52,11 @@ final class VectorMath {
         return result.blend(0f, x.lt(SMALLEST));
     }
 
+    /** tanh x = 1 − 2 / (e^2x + 1), off by 2 ulp of 1 at most: what bounds scores needs no small number exact. */
+    static FloatVector tanh(FloatVector x) {
+        return FloatVector.broadcast(SPECIES, -2f).div(exp(x.add(x)).add(1f)).add(1f);
+    }
+
     /** Sum of the lanes, from the first to the last. @param scratch at least as long as the vector */
     static float sum(FloatVector vector, float[] scratch) {
         vector.intoArray(scratch, 0);

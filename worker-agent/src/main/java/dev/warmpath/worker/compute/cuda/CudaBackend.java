@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.Bf16;
 import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.CacheShape;
@@ -194,14 +195,16 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public void pagedAttention(Tensor qkv, PagedBatch batch, KvCache cache, int layer, Tensor output) {
+    public void pagedAttention(Tensor qkv, AttentionSpec spec, @Nullable Tensor sinks, PagedBatch batch, KvCache cache,
+                               int layer, Tensor output) {
         int rowCount = batch.tokenCount();
         record(rowCount, () -> {
             CudaKvCache pages = handles.cache(cache);
             int queryHeads = Shapes.queryHeads(qkv, pages.shape());
-            Shapes.attention(queryHeads, pages.shape(), output);
+            Shapes.attention(queryHeads, pages.shape(), spec, sinks, output);
             KernelSizes.requireGroup(pages.shape(), queryHeads);
-            var attention = new Operation.Attention(handles.activations(qkv, rowCount),
+            KernelSizes.requireAttention(spec);
+            var attention = new Operation.Attention(handles.activations(qkv, rowCount), spec.scale(),
                     handles.ints(batch.blockTables(), 0), batch.blockTableStride(), pages, layer,
                     handles.activations(output, rowCount));
             runner.attendIn(batch, pages.shape().kvHeadCount(), queryHeads / pages.shape().kvHeadCount(),
@@ -400,8 +403,8 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public @Nullable String lack(CacheShape shape, int queryHeadCount, int... widths) {
-        return KernelSizes.lack(shape, queryHeadCount, widths);
+    public @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention, int... widths) {
+        return KernelSizes.lack(shape, queryHeadCount, attention, widths);
     }
 
     // ---- what this is

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
 import org.jspecify.annotations.Nullable;
 
@@ -17,10 +18,13 @@ final class KernelSizes {
     }
 
     /** As {@link dev.warmpath.worker.compute.ComputeBackend#lack} says. */
-    static @Nullable String lack(CacheShape shape, int queryHeadCount, int... widths) {
+    static @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention, int... widths) {
         String lack = lackOfHeads(shape);
         if (lack == null) {
             lack = lackOfGroup(shape, queryHeadCount);
+        }
+        if (lack == null) {
+            lack = lackOfAttention(attention);
         }
         for (int i = 0; i < widths.length && lack == null; i++) {
             lack = lackOfWidth(widths[i]);
@@ -40,6 +44,16 @@ final class KernelSizes {
                         .formatted(group, shape.kvHeadCount(), MOST_HEADS_PER_GROUP);
     }
 
+    private static @Nullable String lackOfAttention(AttentionSpec spec) {
+        if (spec.window() != AttentionSpec.NO_WINDOW) {
+            return "attention has a window of %d tokens, kernels take none".formatted(spec.window());
+        }
+        if (spec.softCap() != AttentionSpec.NO_CAP) {
+            return "attention caps scores at %s, kernels take no cap".formatted(spec.softCap());
+        }
+        return spec.sinks() ? "attention has sinks, kernels take none" : null;
+    }
+
     private static @Nullable String lackOfWidth(int width) {
         return width % WIDTH_STEP == 0 ? null
                 : "rows have %d elements, kernels take multiples of %d".formatted(width, WIDTH_STEP);
@@ -56,6 +70,11 @@ final class KernelSizes {
     /** @throws IllegalArgumentException if too many query heads share a KV head */
     static void requireGroup(CacheShape shape, int queryHeadCount) {
         require(lackOfGroup(shape, queryHeadCount));
+    }
+
+    /** @throws IllegalArgumentException if the kernels know no such attention */
+    static void requireAttention(AttentionSpec spec) {
+        require(lackOfAttention(spec));
     }
 
     /** @throws IllegalArgumentException if rows of activations or weights have no such width */

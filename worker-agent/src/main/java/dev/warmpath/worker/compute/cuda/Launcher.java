@@ -182,6 +182,6 @@ final class Launcher {
 
     /** Turns products into exponents of 2. */
     private static float scaleLog2(Operation.Attention attention) {
-        return (float) (1 / (Math.log(2) * Math.sqrt(attention.cache().shape().headSize())));
+        return (float) (attention.scale() / Math.log(2));
     }
 }

@@ -26,8 +26,9 @@ sealed interface Operation {
                           int layer) implements Operation {
     }
 
-    record Attention(CudaTensor qkv, CudaTensor blockTables, int tableStride, CudaKvCache cache, int layer,
-                     CudaTensor output) implements Operation {
+    /** @param scale of the products of queries and keys */
+    record Attention(CudaTensor qkv, double scale, CudaTensor blockTables, int tableStride, CudaKvCache cache,
+                     int layer, CudaTensor output) implements Operation {
     }
 
     record SiluMul(CudaTensor gateUp, CudaTensor output) implements Operation {

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.Bf16;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.CacheType;
@@ -175,7 +176,7 @@ final class BackendRig implements AutoCloseable {
     float seen(KvCache cache, int block) {
         var batch = new PagedBatch(ints(15), ints(-1), ints(block), ints(0, 1), ints(16), 1, 1, 1);
         Tensor output = backend.allocate(DataType.BF16, 1, 32);
-        backend.pagedAttention(activations(1, 96, 1), batch, cache, 1, output);
+        backend.pagedAttention(activations(1, 96, 1), AttentionSpec.plain(32), null, batch, cache, 1, output);
         float[] values = readFloats(output);
         for (float value : values) {
             if (value != values[0]) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.CacheType;
@@ -217,7 +218,7 @@ class CudaMemoryTest {
         var cache = rig.cache(2, 0);
         Tensor qkv = rig.activations(1, 19 * 32, 1);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> backend.pagedAttention(qkv, new dev.warmpath.worker.compute.PagedBatch(rig.ints(0),
+                .isThrownBy(() -> backend.pagedAttention(qkv, AttentionSpec.plain(32), null, new dev.warmpath.worker.compute.PagedBatch(rig.ints(0),
                         rig.ints(-1), rig.ints(1), rig.ints(0, 1), rig.ints(1), 1, 1, 1), cache, 0,
                         backend.allocate(DataType.BF16, 1, 17 * 32)))
                 .withMessage("17 query heads share one of 1 KV heads, kernels take groups of at most 16: "

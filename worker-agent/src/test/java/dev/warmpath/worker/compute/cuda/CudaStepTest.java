@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import com.sun.management.ThreadMXBean;
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.Completion;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.DataType;
@@ -287,8 +288,8 @@ class CudaStepTest {
         var short1 = new PagedBatch(rig.ints(15), rig.ints(-1), rig.ints(1), rig.ints(0, 1), rig.ints(16), 1, 1, 1);
         var long2 = new PagedBatch(rig.ints(15, 16), rig.ints(-1, -1), rig.ints(2, 2), rig.ints(0, 2), rig.ints(17), 2,
                 1, 2);
-        backend.pagedAttention(query, short1, cache, 0, one);
-        backend.pagedAttention(query, long2, cache, 0, two);
+        backend.pagedAttention(query, AttentionSpec.plain(32), null, short1, cache, 0, one);
+        backend.pagedAttention(query, AttentionSpec.plain(32), null, long2, cache, 0, two);
         assertThat(rig.readFloats(one)).containsOnly(2);
         assertThat(rig.readFloats(two)).containsOnly(5);
         assertThat(fake.kernelCalls("wp_decode_attention_bf16_d32")).isEqualTo(1);
@@ -305,7 +306,7 @@ class CudaStepTest {
                 decoding.batch.blockTables(), decoding.batch.queryStarts(), decoding.batch.contextLengths(),
                 lengths.length, lengths.length, decoding.batch.blockTableStride());
         backend.rotateAndStoreKv(decoding.qkv, decoding.rotary, batch, decoding.cache, 1);
-        backend.pagedAttention(decoding.qkv, batch, decoding.cache, 1, decoding.output);
+        backend.pagedAttention(decoding.qkv, AttentionSpec.plain(32), null, batch, decoding.cache, 1, decoding.output);
         rig.await(backend.submit(decoding.drawn, 0), 0);
         return rig.readFloats(decoding.output);
     }
@@ -381,7 +382,7 @@ class CudaStepTest {
         assertThat(fake.calls("cuStreamBeginCapture_v2")).isEqualTo(1);
         var one = new PagedBatch(rig.ints(1), rig.ints(-1), rig.ints(3), rig.ints(0, 1), rig.ints(2), 1, 1, 1);
         Tensor output = backend.allocate(DataType.BF16, 1, 32);
-        backend.pagedAttention(qkv, one, cache, 1, output);
+        backend.pagedAttention(qkv, AttentionSpec.plain(32), null, one, cache, 1, output);
         assertThat(rig.readFloats(output)).as("slot 48 of 3, slot 49 of 7: row 3 did not store").containsOnly(5);
     }
 
@@ -540,7 +541,7 @@ class CudaStepTest {
         var batch = new PagedBatch(rig.ints(0), rig.ints(16), rig.ints(1), rig.ints(0, 1), rig.ints(-1), 1, 1, 1);
         backend.rotateAndStoreKv(qkv, rotary, batch, cache, 1);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> backend.pagedAttention(qkv, batch, cache, 1, output));
+                .isThrownBy(() -> backend.pagedAttention(qkv, AttentionSpec.plain(32), null, batch, cache, 1, output));
         assertThat(rig.seen(cache, 1)).isEqualTo(3);
     }
 

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DeviceData;
@@ -171,7 +172,8 @@ final class PagedSequences {
         float[] nan = new float[rows * outputColumns()];
         Arrays.fill(nan, Float.NaN);
         Tensor output = data.activations(rows, outputColumns(), nan);
-        data.backend().pagedAttention(data.activations(rows, columns(), queries), batch, cache, 0, output);
+        data.backend().pagedAttention(data.activations(rows, columns(), queries),
+                AttentionSpec.plain(headSize), null, batch, cache, 0, output);
         float[] all = data.read(output);
         List<float[]> outputs = new ArrayList<>();
         for (int i = 0; i < count(); i++) {
