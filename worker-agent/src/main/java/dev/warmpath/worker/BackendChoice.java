@@ -10,6 +10,7 @@ import dev.warmpath.worker.compute.cuda.CudaBackend;
 import dev.warmpath.worker.compute.cuda.CudaSettings;
 import dev.warmpath.worker.compute.cuda.CudaUnavailableException;
 import dev.warmpath.worker.model.ModelConfig;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -70,11 +71,13 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
 
     private void requireKernels(ComputeBackend backend) {
         compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
-        String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(),
-                AttentionSpec.plain(model.headSize()), model.hiddenSize(), model.intermediateSize());
-        if (lack != null) {
-            throw new SettingsException("the model's " + lack, "Compute it on processors by "
-                    + "warmpath.compute.backend=vector");
+        for (AttentionSpec attention : Set.copyOf(model.layers())) {
+            String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(), attention,
+                    model.hiddenSize(), model.intermediateSize());
+            if (lack != null) {
+                throw new SettingsException("the model's " + lack, "Compute it on processors by "
+                        + "warmpath.compute.backend=vector");
+            }
         }
     }
 

@@ -6,13 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.warmpath.worker.ComputeProperties.Backend;
 import dev.warmpath.worker.ComputeProperties.Cuda;
 import dev.warmpath.worker.KvProperties.CacheDtype;
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
 import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.compute.cuda.WithCompiledKernels;
 import dev.warmpath.worker.kvcache.FreeOrder;
 import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.model.ModelFamily;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -39,7 +42,8 @@ class BackendChoiceTest {
                         Duration.ofSeconds(30)),
                 new KvProperties(null, null, null, blockSize, cacheDtype, DataSize.ofBytes(0), "0", true, true,
                         FreeOrder.UNKEYED_FIRST, 0),
-                new ModelConfig(6 * headSize, 6, 6, 2, headSize, 512, 2048, 2048, 1e-5f, 10_000, true));
+                new ModelConfig(ModelFamily.LLAMA, 6 * headSize, Collections.nCopies(6, AttentionSpec.plain(headSize)), 6,
+                        2, headSize, 512, 2048, 2048, 1e-5f, 10_000, true));
     }
 
     private static List<String> choices(CapturedOutput log) {

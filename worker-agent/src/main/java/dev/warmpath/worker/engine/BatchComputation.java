@@ -6,11 +6,11 @@ import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.Sampling;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.kvcache.BlockCopies;
-import dev.warmpath.worker.kvcache.BlockTable;
 import dev.warmpath.worker.model.InputBatch;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.PendingStep;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
+import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.util.ArrayDeque;
 import java.util.function.Function;
@@ -34,6 +34,8 @@ final class BatchComputation {
     private final ModelRunner runner;
     private final Function<Sequence, Sampling> samplings;
     private final InputBatch input;
+    /** Of the sequence that is being added, in each group of the cache. */
+    private final int[][] blockTables;
     private final StepOutput output;
     private final int[] drawnTokens;
     private final BlockMapping mapping = new BlockMapping(COPIES_AT_ONCE);
@@ -44,6 +46,7 @@ final class BatchComputation {
         this.runner = runner;
         this.samplings = samplings;
         this.input = runner.newInputBatch();
+        this.blockTables = new int[runner.config().groupWindows().size()][];
         this.output = new StepOutput(maxSequences);
         this.drawnTokens = new int[maxSequences];
     }
@@ -94,19 +97,23 @@ final class BatchComputation {
         input.clear();
         for (int entry = 0; entry < batch.size(); entry++) {
             Sequence sequence = batch.sequence(entry);
-            BlockTable table = sequence.tokens().table();
             if (batch.row(entry, step) == ScheduledBatch.NO_ROW) {
                 continue;
             }
             Sampling sampling = batch.sampleIndex(entry, step) == ScheduledBatch.NO_SAMPLE
                     ? CHECK
                     : samplings.apply(sequence);
+            TokenSequence tokens = sequence.tokens();
+            for (int group = 0; group < blockTables.length; group++) {
+                blockTables[group] = tokens.table(group).blocks();
+            }
+            int blockCount = tokens.table(0).blockCount();
             int feed = batch.feedIndex(entry, step);
             if (feed != ScheduledBatch.NO_SAMPLE) {
-                input.addFed(feed, batch.firstPosition(entry) + step, table.blocks(), table.blockCount(), sampling);
+                input.addFed(feed, batch.firstPosition(entry) + step, blockTables, blockCount, sampling);
             } else {
-                input.add(sequence.tokens().tokens(), batch.firstPosition(entry), batch.tokenCount(entry),
-                        table.blocks(), table.blockCount(), sampling);
+                input.add(tokens.tokens(), batch.firstPosition(entry), batch.tokenCount(entry), blockTables, blockCount,
+                        sampling);
             }
         }
     }

@@ -1,9 +1,12 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.Sampling;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,8 +14,9 @@ import org.jspecify.annotations.Nullable;
  * freed with this object. Made once; {@link #clear}, {@link #add} each sequence, submit, and it may be refilled. Not
  * thread-safe.
  * <pre>
- *   tokens, sources, positions, slots   int32 [maxTokens]
- *   blockTables   int32 [sequences, blockTableStride], tail of a row: leftovers
+ *   tokens, sources, positions   int32 [maxTokens]
+ *   of each cache group: slots int32 [maxTokens], blockTables int32 [sequences, blockTableStride], tail of a row:
+ *                 leftovers
  *   queryStarts   int32 [maxSequences + 1], contextLengths int32 [maxSequences]
  *   sampledRows, counters, topKs, logprobs int32; seeds int64; temperatures, topPs float32 [maxSequences]
  * </pre>
@@ -39,8 +43,7 @@ public final class InputBatch {
     private final MemorySegment tokens;
     private final MemorySegment sources;
     private final MemorySegment positions;
-    private final MemorySegment slots;
-    private final MemorySegment blockTables;
+    private final Group[] groups;
     private final MemorySegment queryStarts;
     private final MemorySegment contextLengths;
     private final MemorySegment sampledRows;
@@ -59,13 +62,30 @@ public final class InputBatch {
     private int largestSource;
     private int blockTableStride;
 
-    /** Sizes are upper limits, included. Blocks are those of the device. */
-    public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize) {
-        this(maxTokens, maxSequences, maxBlocksPerSequence, blockSize, blockSize);
+    /**
+     * Where tokens and sequences stand in one group of the cache.
+     * @param window positions that a token sees there; {@link AttentionSpec#NO_WINDOW} is all
+     */
+    private record Group(int window, MemorySegment slots, MemorySegment blockTables) {
+
+        /** First block that the token at a position sees, or one after it. */
+        int firstSeen(int position, int blockSize) {
+            return window == AttentionSpec.NO_WINDOW ? 0 : Math.max(0, position - window + 1) / blockSize;
+        }
     }
 
-    /** Sizes are upper limits, included. @param kernelBlockSize tokens in a block of the device */
-    public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize, int kernelBlockSize) {
+    /** Sizes are upper limits, included. One group without a window; blocks are those of the device. */
+    public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize) {
+        this(maxTokens, maxSequences, maxBlocksPerSequence, blockSize, blockSize, List.of(AttentionSpec.NO_WINDOW));
+    }
+
+    /**
+     * Sizes are upper limits, included.
+     * @param kernelBlockSize tokens in a block of the device
+     * @param windows         of each cache group, see {@link ModelConfig#groupWindows}
+     */
+    public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize, int kernelBlockSize,
+                      List<Integer> windows) {
         if (maxTokens < 1 || maxSequences < 1 || maxBlocksPerSequence < 1 || blockSize < 1) {
             throw new IllegalArgumentException("no batch takes %d tokens of %d sequences in %d blocks of %d"
                     .formatted(maxTokens, maxSequences, maxBlocksPerSequence, blockSize));
@@ -83,8 +103,9 @@ public final class InputBatch {
         tokens = arena.allocate(INT, maxTokens);
         sources = arena.allocate(INT, maxTokens);
         positions = arena.allocate(INT, maxTokens);
-        slots = arena.allocate(INT, maxTokens);
-        blockTables = arena.allocate(INT, (long) maxSequences * maxBlockTableStride());
+        groups = new Group[windows.size()];
+        Arrays.setAll(groups, group -> new Group(windows.get(group), arena.allocate(INT, maxTokens),
+                arena.allocate(INT, (long) maxSequences * maxBlockTableStride())));
         queryStarts = arena.allocate(INT, maxSequences + 1L);
         contextLengths = arena.allocate(INT, maxSequences);
         sampledRows = arena.allocate(INT, maxSequences);
@@ -109,47 +130,63 @@ public final class InputBatch {
     }
 
     /**
-     * Adds a sequence's next tokens: those at positions {@code from} up to {@code from + count}, exclusive.
-     * @param sequenceTokens the sequence's tokens; entry p stands at position p
-     * @param blockTable     the sequence's block ids, each 1 and above; block b holds positions b · blockSize and on
-     * @param blockCount     leading entries of {@code blockTable} that count; they must cover the added positions
-     * @param sampling       how to draw from the last of these tokens; null draws nothing
-     * @throws IllegalStateException    if the batch is full
-     * @throws IllegalArgumentException if the block table does not cover the tokens, or a block or token id is too
-     *                                  small; the batch is then as it was
+     * Adds a sequence's next tokens, in a cache of one group: those at positions {@code from} up to
+     * {@code from + count}, exclusive.
+     * @param blockTable the one group's, otherwise as in {@link #add(int[], int, int, int[][], int, Sampling)}
      */
     public void add(int[] sequenceTokens, int from, int count, int[] blockTable, int blockCount,
                     @Nullable Sampling sampling) {
+        add(sequenceTokens, from, count, new int[][] {blockTable}, blockCount, sampling);
+    }
+
+    /**
+     * Adds a sequence's next tokens: those at positions {@code from} up to {@code from + count}, exclusive.
+     * @param sequenceTokens the sequence's tokens; entry p stands at position p
+     * @param blockTables    the sequence's block ids in each group; block b holds positions b · blockSize and on. Each
+     *                       is 1 and above, but where no added token sees the block: there it may be the null block, 0
+     * @param blockCount     leading entries of each table that count; they must cover the added positions
+     * @param sampling       how to draw from the last of these tokens; null draws nothing
+     * @throws IllegalStateException    if the batch is full
+     * @throws IllegalArgumentException if the block tables are not one for each group or do not cover the tokens, or a
+     *                                  block or token id is too small; the batch is then as it was
+     */
+    public void add(int[] sequenceTokens, int from, int count, int[][] blockTables, int blockCount,
+                    @Nullable Sampling sampling) {
         requireRoom(count);
         requireCovered(from, count, blockCount);
-        requireRealBlocks(blockTable, blockCount);
+        requireRealBlocks(blockTables, blockCount, from);
         requireTokens(sequenceTokens, from, count);
-        addBlocks(blockTable, Math.ceilDiv(from + count, blockSize));
+        addBlocks(blockTables, Math.ceilDiv(from + count, blockSize));
         for (int position = from; position < from + count; position++) {
-            addToken(sequenceTokens[position], NO_SOURCE, position, blockTable[position / blockSize]);
+            addToken(sequenceTokens[position], NO_SOURCE, position, blockTables);
         }
         addSequence(from, count, sampling);
+    }
+
+    /** As below, in a cache of one group. */
+    public void addFed(int sourceRow, int position, int[] blockTable, int blockCount, @Nullable Sampling sampling) {
+        addFed(sourceRow, position, new int[][] {blockTable}, blockCount, sampling);
     }
 
     /**
      * Adds a sequence's next token where it is not known here yet: the step submitted immediately before this one draws
      * it.
-     * @param sourceRow  index of the token among those drawn by that step, from 0
-     * @param position   the token's in its sequence
-     * @param blockTable as in {@link #add}, {@code blockCount} and {@code sampling} too
+     * @param sourceRow   index of the token among those drawn by that step, from 0
+     * @param position    the token's in its sequence
+     * @param blockTables as in {@link #add}, {@code blockCount} and {@code sampling} too
      * @throws IllegalStateException    if the batch is full
-     * @throws IllegalArgumentException if the block table does not cover the token, or a block id or the row is too
-     *                                  small; the batch is then as it was
+     * @throws IllegalArgumentException if the block tables are not one for each group or do not cover the token, or a
+     *                                  block id or the row is too small; the batch is then as it was
      */
-    public void addFed(int sourceRow, int position, int[] blockTable, int blockCount, @Nullable Sampling sampling) {
+    public void addFed(int sourceRow, int position, int[][] blockTables, int blockCount, @Nullable Sampling sampling) {
         requireRoom(1);
         requireCovered(position, 1, blockCount);
-        requireRealBlocks(blockTable, blockCount);
+        requireRealBlocks(blockTables, blockCount, position);
         if (sourceRow < 0) {
             throw new IllegalArgumentException("no step draws a row " + sourceRow);
         }
-        addBlocks(blockTable, Math.ceilDiv(position + 1, blockSize));
-        addToken(0, sourceRow, position, blockTable[position / blockSize]);
+        addBlocks(blockTables, Math.ceilDiv(position + 1, blockSize));
+        addToken(0, sourceRow, position, blockTables);
         addSequence(position, 1, sampling);
     }
 
@@ -182,11 +219,18 @@ public final class InputBatch {
         }
     }
 
-    private static void requireRealBlocks(int[] blockTable, int blockCount) {
-        for (int block = 0; block < blockCount; block++) {
-            if (blockTable[block] < 1) {
-                throw new IllegalArgumentException(
-                        "block %d is no place for keys and values".formatted(blockTable[block]));
+    private void requireRealBlocks(int[][] blockTables, int blockCount, int firstPosition) {
+        if (blockTables.length != groups.length) {
+            throw new IllegalArgumentException(
+                    "block tables of %d groups, the batch has %d".formatted(blockTables.length, groups.length));
+        }
+        for (int group = 0; group < groups.length; group++) {
+            int firstSeen = groups[group].firstSeen(firstPosition, blockSize);
+            for (int block = 0; block < blockCount; block++) {
+                int id = blockTables[group][block];
+                if (id < (block < firstSeen ? 0 : 1)) {
+                    throw new IllegalArgumentException("block %d is no place for keys and values".formatted(id));
+                }
             }
         }
     }
@@ -200,13 +244,19 @@ public final class InputBatch {
         }
     }
 
-    private void addBlocks(int[] blockTable, int blockCount) {
+    private void addBlocks(int[][] blockTables, int blockCount) {
         widenBlockTables(blockCount * kernelBlocksPerBlock);
+        for (int group = 0; group < groups.length; group++) {
+            addBlocks(groups[group].blockTables, blockTables[group], blockCount);
+        }
+    }
+
+    private void addBlocks(MemorySegment target, int[] blockTable, int blockCount) {
         long entry = (long) sequenceCount * blockTableStride;
         for (int block = 0; block < blockCount; block++) {
             int first = blockTable[block] * kernelBlocksPerBlock;
             for (int part = 0; part < kernelBlocksPerBlock; part++) {
-                blockTables.setAtIndex(INT, entry++, first + part);
+                target.setAtIndex(INT, entry++, first + part);
             }
             largestBlock = Math.max(largestBlock, blockTable[block]);
         }
@@ -218,18 +268,23 @@ public final class InputBatch {
             return;
         }
         int wider = Math.min(Integer.highestOneBit(columns - 1) << 1, maxBlockTableStride());
-        for (int row = sequenceCount - 1; row > 0; row--) {
-            MemorySegment.copy(blockTables, (long) row * blockTableStride * Integer.BYTES, blockTables,
-                    (long) row * wider * Integer.BYTES, (long) blockTableStride * Integer.BYTES);
+        for (Group group : groups) {
+            for (int row = sequenceCount - 1; row > 0; row--) {
+                MemorySegment.copy(group.blockTables, (long) row * blockTableStride * Integer.BYTES, group.blockTables,
+                        (long) row * wider * Integer.BYTES, (long) blockTableStride * Integer.BYTES);
+            }
         }
         blockTableStride = wider;
     }
 
-    private void addToken(int token, int source, int position, int blockId) {
+    private void addToken(int token, int source, int position, int[][] blockTables) {
         tokens.setAtIndex(INT, tokenCount, token);
         sources.setAtIndex(INT, tokenCount, source);
         positions.setAtIndex(INT, tokenCount, position);
-        slots.setAtIndex(INT, tokenCount, blockId * blockSize + position % blockSize);
+        for (int group = 0; group < groups.length; group++) {
+            groups[group].slots.setAtIndex(INT, tokenCount,
+                    blockTables[group][position / blockSize] * blockSize + position % blockSize);
+        }
         largestToken = Math.max(largestToken, token);
         largestSource = Math.max(largestSource, source);
         tokenCount++;
@@ -277,6 +332,10 @@ public final class InputBatch {
         return maxBlocksPerSequence * kernelBlocksPerBlock;
     }
 
+    int groupCount() {
+        return groups.length;
+    }
+
     int kernelBlockSize() {
         return blockSize / kernelBlocksPerBlock;
     }
@@ -317,12 +376,12 @@ public final class InputBatch {
         return filled(positions, INT, tokenCount);
     }
 
-    MemorySegment slots() {
-        return filled(slots, INT, tokenCount);
+    MemorySegment slots(int group) {
+        return filled(groups[group].slots, INT, tokenCount);
     }
 
-    MemorySegment blockTables() {
-        return filled(blockTables, INT, (long) sequenceCount * blockTableStride);
+    MemorySegment blockTables(int group) {
+        return filled(groups[group].blockTables, INT, (long) sequenceCount * blockTableStride);
     }
 
     MemorySegment queryStarts() {

@@ -18,11 +18,11 @@ public final class LoadedModel {
     final StepSettings settings;
     final int maxBlocksPerSequence;
     final StepInputs inputs;
-    final LlamaDecoder decoder;
+    final Decoder decoder;
     /** Where steps in flight leave what they drew, one for each. */
     final SampledTokens[] sampled;
 
-    private LoadedModel(ModelConfig config, LlamaWeights weights, ComputeBackend backend, StepSettings settings) {
+    private LoadedModel(ModelConfig config, DecoderSpec spec, ComputeBackend backend, StepSettings settings) {
         int maxTokens = settings.maxBatchTokens();
         int maxSequences = settings.maxSequences();
         this.config = config;
@@ -30,8 +30,9 @@ public final class LoadedModel {
         this.settings = settings;
         this.maxBlocksPerSequence = Math.ceilDiv(config.contextLength(), settings.blockSize());
         this.inputs = new StepInputs(
-                backend, maxTokens, maxSequences, maxBlocksPerSequence * settings.kernelBlocksPerBlock());
-        this.decoder = new LlamaDecoder(config, weights, backend, maxTokens, maxSequences);
+                backend, config.groupWindows().size(), maxTokens, maxSequences,
+                maxBlocksPerSequence * settings.kernelBlocksPerBlock());
+        this.decoder = new Decoder(spec, backend, maxTokens, maxSequences);
         this.sampled = new SampledTokens[settings.maxStepsInFlight()];
         Arrays.setAll(sampled, _ -> new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),
                 backend.allocate(DataType.F32, maxSequences, 1)));
@@ -47,7 +48,7 @@ public final class LoadedModel {
     public static LoadedModel load(Path modelDirectory, ModelConfig config, ComputeBackend backend,
             StepSettings settings) throws IOException {
         try {
-            return new LoadedModel(config, LlamaWeights.load(modelDirectory, config, backend), backend, settings);
+            return new LoadedModel(config, WeightLoader.load(modelDirectory, config, backend), backend, settings);
         } catch (IOException | RuntimeException e) {
             backend.close();
             throw e;

@@ -1,13 +1,16 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
- * The shape of a Llama-family model, as its {@code config.json} gives it.
+ * The shape of a model, as its {@code config.json} gives it.
+ * @param family           says what its layers are made of
  * @param hiddenSize       width of the hidden state
- * @param layerCount       decoder layers
+ * @param layers           attention of each decoder layer, in order
  * @param headCount        query heads, a multiple of {@code kvHeadCount}
  * @param kvHeadCount      key/value heads
  * @param headSize         elements of one head, even
@@ -18,17 +21,18 @@ import java.nio.file.Path;
  * @param ropeTheta        base of the rotary angles
  * @param tiedEmbeddings   whether the head reuses the embedding
  */
-public record ModelConfig(int hiddenSize, int layerCount, int headCount, int kvHeadCount, int headSize,
-                          int intermediateSize, int vocabularySize, int contextLength, float normEpsilon,
-                          double ropeTheta, boolean tiedEmbeddings) {
+public record ModelConfig(ModelFamily family, int hiddenSize, List<AttentionSpec> layers, int headCount,
+                          int kvHeadCount, int headSize, int intermediateSize, int vocabularySize, int contextLength,
+                          float normEpsilon, double ropeTheta, boolean tiedEmbeddings) {
 
     public ModelConfig {
-        if (hiddenSize < 1 || layerCount < 1 || kvHeadCount < 1 || headCount % kvHeadCount != 0 || headCount < 1
+        layers = List.copyOf(layers);
+        if (hiddenSize < 1 || layers.isEmpty() || kvHeadCount < 1 || headCount % kvHeadCount != 0 || headCount < 1
                 || headSize < 2 || headSize % 2 != 0 || intermediateSize < 1 || vocabularySize < 1 || contextLength < 1
                 || !(normEpsilon >= 0) || !(ropeTheta > 0)) {
             throw new UnsupportedModelException(("no model has hidden size %d, %d layers, %d heads over %d of size %d, "
                     + "intermediate size %d, %d tokens, context %d, epsilon %s, theta %s").formatted(hiddenSize,
-                    layerCount, headCount, kvHeadCount, headSize, intermediateSize, vocabularySize, contextLength,
+                    layers.size(), headCount, kvHeadCount, headSize, intermediateSize, vocabularySize, contextLength,
                     normEpsilon, ropeTheta));
         }
     }
@@ -38,21 +42,42 @@ public record ModelConfig(int hiddenSize, int layerCount, int headCount, int kvH
      * @throws IOException if the file cannot be read
      */
     public static ModelConfig read(Path configFile) throws IOException {
-        return new ModelConfigReader(configFile).read();
+        var file = ConfigFile.read(configFile);
+        return ModelFamily.of(file).config(file);
     }
 
     /** The same model, of which no sequence is taken further than this. */
     public ModelConfig withContextLength(int shorter) {
-        return new ModelConfig(hiddenSize, layerCount, headCount, kvHeadCount, headSize, intermediateSize,
+        return new ModelConfig(family, hiddenSize, layers, headCount, kvHeadCount, headSize, intermediateSize,
                 vocabularySize, shorter, normEpsilon, ropeTheta, tiedEmbeddings);
     }
 
-    public CacheShape cacheShape(int blockSize) {
-        return new CacheShape(layerCount, kvHeadCount, headSize, blockSize);
+    public int layerCount() {
+        return layers.size();
     }
 
-    /** Columns of the fused projection: queries, keys, values. */
-    int qkvSize() {
-        return (headCount + 2 * kvHeadCount) * headSize;
+    /**
+     * What a layer's attention sees decides which blocks it keeps: layers of one window are a group of the cache, with
+     * a block table of its own.
+     * @return the window of each group, in order of the groups; {@link AttentionSpec#NO_WINDOW}, if any layer has
+     *         none, comes first
+     */
+    public List<Integer> groupWindows() {
+        return layers.stream().map(AttentionSpec::window).distinct().sorted().toList();
+    }
+
+    LayerSpec.CachePlace placeOf(int layer) {
+        int window = layers.get(layer).window();
+        long before = layers.subList(0, layer).stream().filter(other -> other.window() == window).count();
+        return new LayerSpec.CachePlace(groupWindows().indexOf(window), (int) before);
+    }
+
+    /** A block holds the keys and values of one group's layers; the largest group says how many those are. */
+    public CacheShape cacheShape(int blockSize) {
+        long most = 0;
+        for (int window : groupWindows()) {
+            most = Math.max(most, layers.stream().filter(layer -> layer.window() == window).count());
+        }
+        return new CacheShape((int) most, kvHeadCount, headSize, blockSize);
     }
 }

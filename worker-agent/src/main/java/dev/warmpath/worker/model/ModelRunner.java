@@ -11,6 +11,7 @@ import dev.warmpath.worker.compute.StepOutput;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
+import java.util.List;
 
 /**
  * A loaded model with its paged cache: batches in, drawn tokens out. Owns the backend and closes it. Used by one
@@ -77,7 +78,7 @@ public final class ModelRunner implements AutoCloseable {
     /** A batch that fits this runner's largest step and longest context. */
     public InputBatch newInputBatch() {
         return new InputBatch(settings.maxBatchTokens(), settings.maxSequences(), model.maxBlocksPerSequence,
-                settings.blockSize(), settings.kernelBlockSize());
+                settings.blockSize(), settings.kernelBlockSize(), model.config.groupWindows());
     }
 
     /**
@@ -94,7 +95,7 @@ public final class ModelRunner implements AutoCloseable {
         }
         SampledTokens drawn = drawnBy(submittedSteps);
         int sampledCount = batch.sampledCount();
-        PagedBatch paged = model.inputs.write(batch, drawnBy(Math.max(0, submittedSteps - 1)));
+        List<PagedBatch> paged = model.inputs.write(batch, drawnBy(Math.max(0, submittedSteps - 1)));
         model.decoder.enqueue(model.inputs, paged, cache, sampledCount);
         backend.sample(model.decoder.logits(), model.inputs.sampling, drawn, sampledCount);
         var completion = backend.submit(drawn, sampledCount);
@@ -114,6 +115,8 @@ public final class ModelRunner implements AutoCloseable {
         requireWithin("block size", batch.blockSize(), settings.blockSize(), settings.blockSize());
         requireWithin("kernel block size", batch.kernelBlockSize(), settings.kernelBlockSize(),
                 settings.kernelBlockSize());
+        requireWithin("cache groups", batch.groupCount(), model.config.groupWindows().size(),
+                model.config.groupWindows().size());
         requireWithin("largest block id", batch.largestBlock(), 1, blockCount - 1);
         requireWithin("largest token id", batch.largestToken(), 0, model.config.vocabularySize() - 1);
         requireWithin("largest position", batch.largestPosition(), 0, model.config.contextLength() - 1);

@@ -15,18 +15,18 @@ final class RotaryTable {
     /**
      * Frequencies f_i = theta^(−2i / headSize) and angles are rounded to float32 before the cosine is taken, as
      * transformers does.
-     * @return F32 [contextLength, headSize]: cos(position · f_i) for i below headSize / 2, then the sines
+     * @return F32 [positions, headSize]: cos(position · f_i) for i below headSize / 2, then the sines
      */
-    static Tensor create(ModelConfig config, ComputeBackend backend) {
-        int half = config.headSize() / 2;
-        Tensor table = backend.allocate(DataType.F32, config.contextLength(), config.headSize());
+    static Tensor create(int positions, int headSize, double theta, ComputeBackend backend) {
+        int half = headSize / 2;
+        Tensor table = backend.allocate(DataType.F32, positions, headSize);
         try (var arena = Arena.ofConfined()) {
-            var values = arena.allocate(ValueLayout.JAVA_FLOAT, (long) config.contextLength() * config.headSize());
+            var values = arena.allocate(ValueLayout.JAVA_FLOAT, (long) positions * headSize);
             for (int i = 0; i < half; i++) {
-                float frequency = (float) (1 / Math.pow(config.ropeTheta(), (float) (2 * i) / config.headSize()));
-                for (int position = 0; position < config.contextLength(); position++) {
+                float frequency = (float) (1 / Math.pow(theta, (float) (2 * i) / headSize));
+                for (int position = 0; position < positions; position++) {
                     float angle = position * frequency;
-                    long row = (long) position * config.headSize();
+                    long row = (long) position * headSize;
                     values.setAtIndex(ValueLayout.JAVA_FLOAT, row + i, (float) Math.cos(angle));
                     values.setAtIndex(ValueLayout.JAVA_FLOAT, row + half + i, (float) Math.sin(angle));
                 }

@@ -6,6 +6,8 @@ import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.Tensor;
+import java.util.ArrayList;
+import java.util.List;
 
 /** The device's side of an {@link InputBatch}: tensors for the largest step, rewritten by each. */
 final class StepInputs {
@@ -15,9 +17,10 @@ final class StepInputs {
     private final Tensor sources;
     final Tensor sampledRows;
     final SamplingInputs sampling;
-    private final PagedBatch largest;
+    private final List<PagedBatch> largest = new ArrayList<>();
 
-    StepInputs(ComputeBackend backend, int maxTokens, int maxSequences, int blockTableStride) {
+    /** @param groups of the cache, each with block tables and slots of its own */
+    StepInputs(ComputeBackend backend, int groups, int maxTokens, int maxSequences, int blockTableStride) {
         this.backend = backend;
         this.tokens = ints(maxTokens);
         this.sources = ints(maxTokens);
@@ -25,9 +28,14 @@ final class StepInputs {
         this.sampling = new SamplingInputs(backend.allocate(DataType.I64, maxSequences, 1), ints(maxSequences),
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences),
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences));
-        this.largest = new PagedBatch(ints(maxTokens), ints(maxTokens),
-                backend.allocate(DataType.I32, maxSequences, blockTableStride), ints(maxSequences + 1),
-                ints(maxSequences), maxTokens, maxSequences, blockTableStride);
+        Tensor positions = ints(maxTokens);
+        Tensor queryStarts = ints(maxSequences + 1);
+        Tensor contextLengths = ints(maxSequences);
+        for (int group = 0; group < groups; group++) {
+            largest.add(new PagedBatch(positions, ints(maxTokens),
+                    backend.allocate(DataType.I32, maxSequences, blockTableStride), queryStarts, contextLengths,
+                    maxTokens, maxSequences, blockTableStride));
+        }
     }
 
     private Tensor ints(int rows) {
@@ -37,18 +45,25 @@ final class StepInputs {
     /**
      * Enqueues the writes of a batch, all of them before the first operation: a device then takes them in one copy.
      * @param drawn by the step before
-     * @return where the batch's tokens stand
+     * @return where the batch's tokens stand, in each group of the cache
      */
-    PagedBatch write(InputBatch batch, SampledTokens drawn) {
+    List<PagedBatch> write(InputBatch batch, SampledTokens drawn) {
         backend.write(tokens, batch.tokens());
         if (batch.isFed()) {
             backend.write(sources, batch.sources());
         }
-        backend.write(largest.positions(), batch.positions());
-        backend.write(largest.slotMapping(), batch.slots());
-        backend.write(largest.blockTables(), batch.blockTables());
-        backend.write(largest.queryStarts(), batch.queryStarts());
-        backend.write(largest.contextLengths(), batch.contextLengths());
+        PagedBatch first = largest.getFirst();
+        backend.write(first.positions(), batch.positions());
+        backend.write(first.queryStarts(), batch.queryStarts());
+        backend.write(first.contextLengths(), batch.contextLengths());
+        List<PagedBatch> batches = new ArrayList<>(largest.size());
+        for (int group = 0; group < largest.size(); group++) {
+            PagedBatch all = largest.get(group);
+            backend.write(all.slotMapping(), batch.slots(group));
+            backend.write(all.blockTables(), batch.blockTables(group));
+            batches.add(new PagedBatch(all.positions(), all.slotMapping(), all.blockTables(), all.queryStarts(),
+                    all.contextLengths(), batch.tokenCount(), batch.sequenceCount(), batch.blockTableStride()));
+        }
         backend.write(sampledRows, batch.sampledRows());
         backend.write(sampling.seeds(), batch.seeds());
         backend.write(sampling.counters(), batch.counters());
@@ -59,7 +74,6 @@ final class StepInputs {
         if (batch.isFed()) {
             backend.feedTokens(drawn, sources, tokens, batch.tokenCount());
         }
-        return new PagedBatch(largest.positions(), largest.slotMapping(), largest.blockTables(), largest.queryStarts(),
-                largest.contextLengths(), batch.tokenCount(), batch.sequenceCount(), batch.blockTableStride());
+        return batches;
     }
 }

@@ -8,6 +8,7 @@ import dev.warmpath.worker.compute.Sampling;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -29,8 +30,8 @@ class InputBatchTest {
         assertThat(batch.sampledCount()).isEqualTo(1);
         assertThat(ints(batch.tokens())).containsExactly(12, 13, 14, 20, 21);
         assertThat(ints(batch.positions())).containsExactly(2, 3, 4, 0, 1);
-        assertThat(ints(batch.slots())).containsExactly(8, 9, 18, 10, 11);
-        assertThat(ints(batch.blockTables())).startsWith(7, 4, 9, 5);
+        assertThat(ints(batch.slots(0))).containsExactly(8, 9, 18, 10, 11);
+        assertThat(ints(batch.blockTables(0))).startsWith(7, 4, 9, 5);
         assertThat(ints(batch.queryStarts())).containsExactly(0, 3, 5);
         assertThat(ints(batch.contextLengths())).containsExactly(5, 2);
         assertThat(ints(batch.sampledRows())).containsExactly(2);
@@ -49,42 +50,42 @@ class InputBatchTest {
         for (int position : new int[] {0, 15, 16, 47}) {
             one.add(tokens, position, 1, table, 3, null);
         }
-        assertThat(ints(one.slots())).containsExactly(112, 127, 48, 207);
+        assertThat(ints(one.slots(0))).containsExactly(112, 127, 48, 207);
     }
 
     @Test
     @DisplayName("K38: blocks of 32 on kernels of 16")
     void smaller_blocks_of_the_device_change_the_table_and_no_slot() {
-        var kernels = new InputBatch(2, 2, 2, /* blockSize */ 32, /* kernelBlockSize */ 16);
+        var kernels = new InputBatch(2, 2, 2, /* blockSize */ 32, /* kernelBlockSize */ 16, List.of(0));
         var whole = new InputBatch(2, 2, 2, 32);
         for (var batch : new InputBatch[] {kernels, whole}) {
             batch.add(new int[41], 40, 1, new int[] {2, 5}, 2, null);
             batch.add(new int[33], 0, 1, new int[] {9}, 1, null);
             // position 40 is the ninth of block 5: 5 * 32 + 8
-            assertThat(ints(batch.slots())).containsExactly(168, 288);
+            assertThat(ints(batch.slots(0))).containsExactly(168, 288);
             assertThat(batch.blockSize()).isEqualTo(32);
         }
-        assertThat(ints(kernels.blockTables())).startsWith(4, 5, 10, 11, 18, 19).hasSize(8);
+        assertThat(ints(kernels.blockTables(0))).startsWith(4, 5, 10, 11, 18, 19).hasSize(8);
         assertThat(kernels.blockTableStride()).as("as many as there can be").isEqualTo(4);
         assertThat(kernels.largestBlock()).isEqualTo(9);
-        assertThat(ints(whole.blockTables())).startsWith(2, 5, 9);
-        assertThatIllegalArgumentException().isThrownBy(() -> new InputBatch(2, 2, 2, 32, 12))
+        assertThat(ints(whole.blockTables(0))).startsWith(2, 5, 9);
+        assertThatIllegalArgumentException().isThrownBy(() -> new InputBatch(2, 2, 2, 32, 12, List.of(0)))
                 .withMessage("kernel block size 12 does not divide block size 32");
     }
 
     @Test
     void block_tables_are_as_wide_as_the_longest_context_of_the_batch_wants_in_powers_of_two() {
-        var wide = new InputBatch(4, 4, /* blocks */ 100, /* blockSize */ 4, /* kernelBlockSize */ 2);
+        var wide = new InputBatch(4, 4, /* blocks */ 100, /* blockSize */ 4, /* kernelBlockSize */ 2, List.of(0));
         int[] table = new int[100];
         Arrays.setAll(table, block -> block + 1);
         wide.add(new int[400], 0, 1, table, 100, null);
-        assertThat(ints(wide.blockTables())).as("of 100 blocks the context wants 1").startsWith(2, 3).hasSize(16);
+        assertThat(ints(wide.blockTables(0))).as("of 100 blocks the context wants 1").startsWith(2, 3).hasSize(16);
         wide.add(new int[400], 31, 1, table, 8, null);
         assertThat(wide.blockTableStride()).as("8 blocks of 2 each").isEqualTo(16);
 
         wide.add(new int[400], 67, 1, table, 17, null);
         assertThat(wide.blockTableStride()).as("17 blocks of 2 each, rounded up").isEqualTo(64);
-        int[] rows = ints(wide.blockTables());
+        int[] rows = ints(wide.blockTables(0));
         assertThat(rows).hasSize(3 * 64).startsWith(2, 3);
         assertThat(Arrays.copyOfRange(rows, 64, 80)).containsExactly(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
                 17);
@@ -93,8 +94,8 @@ class InputBatchTest {
 
         wide.addFed(0, 399, table, 100, null);
         assertThat(wide.blockTableStride()).as("never more than there can be").isEqualTo(200);
-        assertThat(ints(wide.blockTables())).hasSize(800).endsWith(200, 201);
-        assertThat(ints(wide.blockTables())[400 + 33]).isEqualTo(35);
+        assertThat(ints(wide.blockTables(0))).hasSize(800).endsWith(200, 201);
+        assertThat(ints(wide.blockTables(0))[400 + 33]).isEqualTo(35);
         wide.clear();
         assertThat(wide.blockTableStride()).isEqualTo(16);
     }
@@ -108,7 +109,7 @@ class InputBatchTest {
         assertThat(batch.largestSource()).isEqualTo(3);
         assertThat(ints(batch.sources())).containsExactly(-1, -1, 3);
         assertThat(ints(batch.positions())).containsExactly(0, 1, 4);
-        assertThat(ints(batch.slots())).containsExactly(14, 15, 18);
+        assertThat(ints(batch.slots(0))).containsExactly(14, 15, 18);
         assertThat(ints(batch.queryStarts())).containsExactly(0, 2, 3);
         assertThat(ints(batch.contextLengths())).containsExactly(2, 5);
         assertThat(ints(batch.sampledRows())).containsExactly(2);
@@ -130,7 +131,7 @@ class InputBatchTest {
         batch.clear();
         assertThat(batch.tokenCount() + batch.sequenceCount() + batch.sampledCount()).isZero();
         batch.add(new int[1], 0, 1, new int[] {4}, 1, null);
-        assertThat(ints(batch.slots())).containsExactly(8);
+        assertThat(ints(batch.slots(0))).containsExactly(8);
     }
 
     @Test

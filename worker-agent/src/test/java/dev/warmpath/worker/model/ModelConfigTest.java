@@ -3,9 +3,11 @@ package dev.warmpath.worker.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -27,7 +29,8 @@ class ModelConfigTest {
     @Test
     void absent_keys_take_the_defaults_of_the_format() throws IOException {
         assertThat(read("{\"model_type\": \"llama\", " + SHAPE + "}"))
-                .isEqualTo(new ModelConfig(192, 6, 6, 6, 32, 512, 2000, 2048, 1e-5f, 10_000, false));
+                .isEqualTo(new ModelConfig(ModelFamily.LLAMA, 192,
+                        Collections.nCopies(6, AttentionSpec.plain(32)), 6, 6, 32, 512, 2000, 2048, 1e-5f, 10_000, false));
     }
 
     @Test

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.DataType;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -7,7 +8,9 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 
@@ -16,8 +19,14 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
 
     /** Two layers, three query heads over each of two key/value heads, odd sizes elsewhere, an untied head. */
     public static RandomLlama create(long seed) {
-        var config = new ModelConfig(/* hidden */ 36, /* layers */ 2, /* heads */ 6, /* kvHeads */ 2, /* headSize */ 10,
-                /* intermediate */ 52, /* vocabulary */ 71, /* context */ 200, 1e-5f, 10_000, /* tied */ false);
+        return create(seed, Collections.nCopies(2, AttentionSpec.plain(10)));
+    }
+
+    /** Likewise, with layers of these kinds of attention, of which {@link #write} tells the file nothing. */
+    static RandomLlama create(long seed, List<AttentionSpec> layers) {
+        var config = new ModelConfig(ModelFamily.LLAMA, /* hidden */ 36, layers, /* heads */ 6, /* kvHeads */ 2,
+                /* headSize */ 10, /* intermediate */ 52, /* vocabulary */ 71, /* context */ 200, 1e-5f, 10_000,
+                /* tied */ false);
         var model = new RandomLlama(config, new LinkedHashMap<>());
         model.fill(new SplittableRandom(seed));
         return model;

@@ -1,5 +1,7 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.AttentionSpec;
+
 /**
  * A second reading of the Llama papers, in float64: no cache, no batch, one vector at a time, written against the
  * unfused weights. Shares nothing with the decoder but the configuration.
@@ -26,7 +28,7 @@ final class ReferenceLlama {
         }
         for (int layer = 0; layer < config.layerCount(); layer++) {
             String prefix = "model.layers." + layer + ".";
-            addAttention(prefix, states);
+            addAttention(prefix, config.layers().get(layer), states);
             for (double[] state : states) {
                 addFeedForward(prefix, state);
             }
@@ -38,7 +40,7 @@ final class ReferenceLlama {
         return logits;
     }
 
-    private void addAttention(String prefix, double[][] states) {
+    private void addAttention(String prefix, AttentionSpec spec, double[][] states) {
         int length = states.length;
         double[][] q = new double[length][];
         double[][] k = new double[length][];
@@ -52,26 +54,29 @@ final class ReferenceLlama {
         for (int t = 0; t < length; t++) {
             double[] mixed = new double[config.headCount() * config.headSize()];
             for (int head = 0; head < config.headCount(); head++) {
-                attend(q[t], k, v, t, head, mixed);
+                attend(spec, q[t], k, v, t, head, mixed);
             }
             add(states[t], times(prefix + "self_attn.o_proj.weight", mixed));
         }
     }
 
-    private void attend(double[] query, double[][] k, double[][] v, int t, int head, double[] mixed) {
+    private void attend(AttentionSpec spec, double[] query, double[][] k, double[][] v, int t, int head,
+                        double[] mixed) {
         int size = config.headSize();
         int kv = head / (config.headCount() / config.kvHeadCount()) * size;
         double[] weights = new double[t + 1];
+        int first = spec.window() == 0 ? 0 : Math.max(0, t - (spec.window() - 1));
         double sum = 0;
-        for (int s = 0; s <= t; s++) {
+        for (int s = first; s <= t; s++) {
             double dot = 0;
             for (int i = 0; i < size; i++) {
                 dot += query[head * size + i] * k[s][kv + i];
             }
-            weights[s] = Math.exp(dot / Math.sqrt(size));
+            double score = dot * spec.scale();
+            weights[s] = Math.exp(spec.softCap() == 0 ? score : spec.softCap() * Math.tanh(score / spec.softCap()));
             sum += weights[s];
         }
-        for (int s = 0; s <= t; s++) {
+        for (int s = first; s <= t; s++) {
             for (int i = 0; i < size; i++) {
                 mixed[head * size + i] += weights[s] / sum * v[s][kv + i];
             }

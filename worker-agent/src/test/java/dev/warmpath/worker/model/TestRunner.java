@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 
@@ -29,7 +30,17 @@ final class TestRunner implements AutoCloseable {
     }
 
     TestRunner(Path model, ComputeBackend backend, RunnerSettings settings) throws IOException {
-        this.runner = ModelRunner.load(model, backend, settings);
+        this(ModelRunner.load(model, backend, settings), settings);
+    }
+
+    /** @param config of the model, where its file does not say all of it */
+    TestRunner(Path model, ModelConfig config, ComputeBackend backend, RunnerSettings settings) throws IOException {
+        this(LoadedModel.load(model, config, backend, settings.steps())
+                .withCache(settings.blockCount(), settings.hostBlockCount()), settings);
+    }
+
+    private TestRunner(ModelRunner runner, RunnerSettings settings) {
+        this.runner = runner;
         this.blockSize = settings.steps().blockSize();
         this.batch = runner.newInputBatch();
         this.output = new StepOutput(settings.steps().maxSequences());
@@ -49,7 +60,10 @@ final class TestRunner implements AutoCloseable {
 
     /** @param length positions that the sequence will reach at most */
     RunningSequence sequence(int[] prompt, int length) {
-        return new RunningSequence(prompt, blocks(Math.ceilDiv(length, blockSize)));
+        List<Integer> windows = runner.config().groupWindows();
+        var tables = new int[windows.size()][];
+        Arrays.setAll(tables, _ -> blocks(Math.ceilDiv(length, blockSize)));
+        return new RunningSequence(prompt, tables, windows.stream().mapToInt(Integer::intValue).toArray());
     }
 
     /** As {@link #sequence}, with the blocks of {@code cached} for its first {@code cachedTokens}, whole blocks. */

@@ -74,14 +74,16 @@ final class StepProgram {
         return start == end ? 0 : rowCounts[start];
     }
 
-    /** All attention of a program is of one batch, because it has one plan. */
+    /** All attention of a program is of the same queries and contexts, because it has one plan. */
     void attendIn(PagedBatch batch, int kvHeads) {
         this.batch = batch;
         this.kvHeads = kvHeads;
     }
 
+    /** Whether one plan serves both batches, which may be of two groups of the cache. */
     boolean attendsIn(PagedBatch other, int otherKvHeads) {
-        return other.equals(batch) && otherKvHeads == kvHeads;
+        return batch != null && otherKvHeads == kvHeads && other.queryStarts() == batch.queryStarts()
+                && other.contextLengths() == batch.contextLengths() && other.sequenceCount() == batch.sequenceCount();
     }
 
     boolean attends() {

@@ -3,6 +3,7 @@ package dev.warmpath.worker.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The decoder on a two-layer random model, against float64 and, bit for bit, against itself in other circumstances. */
-class LlamaDecoderTest {
+class DecoderTest {
 
     private static final int WHOLE = 1000;
 
@@ -75,6 +76,25 @@ class LlamaDecoderTest {
         var settings = RunnerSettings.of(1 + 1600 / 32, 32, 400, 12).withKernelBlockSize(kernelBlockSize);
         try (var runner = new TestRunner(directory, backend.create(), settings)) {
             assertThat(runner.prefill(runner.sequence(prompt, 91), 33)).containsExactly(whole);
+        }
+    }
+
+    /** Four layers, as Gemma 2 alternates them: a group of the cache without a window, one with. */
+    @ParameterizedTest
+    @CsvSource({"SCALAR, 16, 1000", "VECTOR, 16, 1000", "VECTOR, 4, 13", "VECTOR_ON_TWO_THREADS, 8, 7"})
+    void layers_with_windows_keep_few_blocks_and_equal_the_float64_reference(Backends backend, int blockSize, int chunk)
+            throws IOException {
+        var local = new AttentionSpec(0.4, /* window */ 19, /* softCap */ 5, false);
+        var global = new AttentionSpec(0.4, AttentionSpec.NO_WINDOW, 5, false);
+        var windowed = RandomLlama.create(7, List.of(local, global, local, global));
+        windowed.write(directory);
+        double[][] expected = new ReferenceLlama(windowed).logits(prompt);
+        var settings = RunnerSettings.of(1 + 2 * 100 / blockSize + 2, blockSize, 400, 12);
+        try (var runner = new TestRunner(directory, windowed.config(), backend.create(), settings)) {
+            float[] logits = runner.prefill(runner.sequence(prompt, 91), chunk);
+            for (int id = 0; id < logits.length; id++) {
+                assertThat((double) logits[id]).isCloseTo(expected[89][id], within(4e-5));
+            }
         }
     }
 

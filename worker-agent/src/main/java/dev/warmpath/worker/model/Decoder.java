@@ -1,0 +1,95 @@
+package dev.warmpath.worker.model;
+
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Tensor;
+import java.util.List;
+
+/**
+ * A decoder as a list of operations over its {@link LayerSpec}s. Only the rows that are sampled see the final norm and
+ * the head. Activations are allocated once, for the largest step.
+ */
+final class Decoder {
+
+    private final DecoderSpec spec;
+    private final ComputeBackend backend;
+    /** The residual stream; each layer adds to it in place. */
+    private final Tensor residual;
+    private final Tensor normed;
+    private final Tensor qkv;
+    private final Tensor attended;
+    /** What a block of the layer adds to the residual stream. */
+    private final Tensor delta;
+    private final Tensor gateUp;
+    private final Tensor activated;
+    private final Tensor sampledResidual;
+    private final Tensor sampledDelta;
+    private final Tensor sampledNormed;
+    private final Tensor logits;
+
+    Decoder(DecoderSpec spec, ComputeBackend backend, int maxTokens, int maxSequences) {
+        this.spec = spec;
+        this.backend = backend;
+        var layer = spec.layers().getFirst();
+        int hidden = spec.embedding().columns();
+        this.residual = activations(maxTokens, hidden);
+        this.normed = activations(maxTokens, hidden);
+        this.qkv = activations(maxTokens, layer.qkv().rows());
+        this.attended = activations(maxTokens, layer.output().columns());
+        this.delta = activations(maxTokens, hidden);
+        this.gateUp = activations(maxTokens, layer.gateUp().rows());
+        this.activated = activations(maxTokens, layer.down().columns());
+        this.sampledResidual = activations(maxSequences, hidden);
+        this.sampledDelta = activations(maxSequences, hidden);
+        this.sampledNormed = activations(maxSequences, hidden);
+        this.logits = backend.allocate(DataType.F32, maxSequences, spec.head().rows());
+    }
+
+    private Tensor activations(int rows, int columns) {
+        return backend.allocate(backend.activationType(), rows, columns);
+    }
+
+    /**
+     * Enqueues the whole forward pass; afterwards {@link #logits} holds one row per sampled sequence.
+     * @param batches the same tokens in each group of the cache
+     */
+    void enqueue(StepInputs inputs, List<PagedBatch> batches, KvCache cache, int sampledCount) {
+        int rows = batches.getFirst().tokenCount();
+        float epsilon = spec.normEpsilon();
+        backend.embed(inputs.tokens, spec.embedding(), residual, rows);
+        for (int i = 0; i < spec.layers().size(); i++) {
+            LayerSpec layer = spec.layers().get(i);
+            if (i == 0) {
+                backend.rmsNorm(residual, layer.inputNorm(), epsilon, normed, rows);
+            } else {
+                backend.addRmsNorm(residual, delta, layer.inputNorm(), epsilon, normed, rows);
+            }
+            enqueue(layer, batches.get(layer.place().group()), cache);
+        }
+        backend.gatherRows(residual, inputs.sampledRows, sampledResidual, sampledCount);
+        backend.gatherRows(delta, inputs.sampledRows, sampledDelta, sampledCount);
+        backend.addRmsNorm(sampledResidual, sampledDelta, spec.finalNorm(), epsilon, sampledNormed, sampledCount);
+        backend.matmul(sampledNormed, spec.head(), logits, sampledCount);
+    }
+
+    /** From the normed input to what the feed-forward block adds. */
+    private void enqueue(LayerSpec layer, PagedBatch batch, KvCache cache) {
+        int rows = batch.tokenCount();
+        int planes = layer.place().layer();
+        backend.matmul(normed, layer.qkv(), qkv, rows);
+        backend.rotateAndStoreKv(qkv, layer.rotary(), batch, cache, planes);
+        backend.pagedAttention(qkv, layer.attention(), /* sinks */ null, batch, cache, planes, attended);
+        backend.matmul(attended, layer.output(), delta, rows);
+        backend.addRmsNorm(residual, delta, layer.postAttentionNorm(), spec.normEpsilon(), normed, rows);
+        backend.matmul(normed, layer.gateUp(), gateUp, rows);
+        backend.siluMul(gateUp, activated, rows);
+        backend.matmul(activated, layer.down(), delta, rows);
+    }
+
+    /** F32 [maxSequences, vocabulary]. */
+    Tensor logits() {
+        return logits;
+    }
+}
