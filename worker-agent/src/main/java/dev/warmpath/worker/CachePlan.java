@@ -1,7 +1,6 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.worker.KvProperties.CacheDtype;
-import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.kvcache.BlockPoolSize;
@@ -44,7 +43,7 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
         BlockPoolSize wanted = wanted(none, kv, room);
         BlockPoolSize size = isTakenFrom(room, kv) ? withinHeap(wanted, heap) : wanted;
         KvCacheSettings cache = KvCacheSettings.of(blockCount(size, kv, room), kv.blockSize())
-                .withGroups(model.groupWindows().stream().map(CachePlan::group).toList())
+                .withGroups(model.groupWindows().stream().map(CacheGroup::ofWindow).toList())
                 .withMaxLength(model.contextLength())
                 .withPrefixCaching(kv.prefixCaching())
                 .withVerifyTokens(kv.verifyTokens())
@@ -71,11 +70,6 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
     private static String arithmetic(BlockPoolSize size, @Nullable DeviceRoom room) {
         return room == null ? size.arithmetic()
                 : size.arithmeticOfBlock() + "; " + room.arithmetic() + "; " + size.arithmeticOfPool();
-    }
-
-    private static CacheGroup group(int window) {
-        return window == AttentionSpec.NO_WINDOW ? new CacheGroup.FullAttention()
-                : new CacheGroup.SlidingWindow(window);
     }
 
     private static BlockPoolSize pool(CacheShape shape, ComputeBackend backend, long memory, double utilization) {

@@ -8,6 +8,7 @@ import dev.warmpath.worker.engine.CommandQueue.Command;
 import dev.warmpath.worker.kvcache.CacheGroup;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixCacheStats;
+import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Scheduler;
@@ -74,7 +75,7 @@ public final class EngineLoop {
      */
     public EngineLoop(Scheduler scheduler, KvCacheManager cache, ModelRunner runner,
             BlockChangeListener announcements, Runnable told, LongSupplier nanoClock) {
-        requireFullAttention(cache.settings().groups());
+        requireGroups(cache.settings().groups(), runner.config());
         this.scheduler = scheduler;
         this.cache = cache;
         this.computation = new BatchComputation(
@@ -86,10 +87,11 @@ public final class EngineLoop {
         this.snapshot = takeSnapshot();
     }
 
-    private static void requireFullAttention(List<CacheGroup> groups) {
-        if (groups.size() != 1 || !(groups.getFirst() instanceof CacheGroup.FullAttention)) {
-            throw new IllegalArgumentException("the cache has the groups " + groups
-                    + ", but the model runner takes one block table a sequence and attends to all of it");
+    private static void requireGroups(List<CacheGroup> groups, ModelConfig model) {
+        List<CacheGroup> wanted = model.groupWindows().stream().map(CacheGroup::ofWindow).toList();
+        if (!groups.equals(wanted)) {
+            throw new IllegalArgumentException(
+                    "the cache has the groups %s, but the model's layers want %s".formatted(groups, wanted));
         }
     }
 

@@ -9,6 +9,11 @@ public sealed interface CacheGroup {
     /** How many leading tokens are seen by none that follows the first so many. */
     int unseenTokens(int computedTokens);
 
+    /** @param window positions that a token sees, its own included; 0 is all of them */
+    static CacheGroup ofWindow(int window) {
+        return window == 0 ? new FullAttention() : new SlidingWindow(window);
+    }
+
     /** A token sees every token before it. */
     record FullAttention() implements CacheGroup {
 

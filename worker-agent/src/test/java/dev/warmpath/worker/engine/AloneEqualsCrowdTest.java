@@ -2,10 +2,12 @@ package dev.warmpath.worker.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.engine.Crowd.Seen;
 import dev.warmpath.worker.engine.RequestMix.Ask;
 import dev.warmpath.worker.engine.RequestMix.Device;
-import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.model.LoadedModel;
+import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.RandomLlama;
 import dev.warmpath.worker.model.RunnerSettings;
 import java.io.IOException;
@@ -17,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -34,6 +37,8 @@ class AloneEqualsCrowdTest {
 
     private static final int GATE_MIXES = 24;
     private static final int ALL_MIXES = 300;
+    private static final int GATE_WINDOWED_MIXES = 8;
+    private static final int ALL_WINDOWED_MIXES = 120;
     private static final String REPLAY = "mvn -B -pl worker-agent -am test "
             + "-Dtest=AloneEqualsCrowdTest#mixes_of_the_gate -Dwarmpath.mix=%d -Dsurefire.failIfNoSpecifiedTests=false";
 
@@ -84,16 +89,47 @@ class AloneEqualsCrowdTest {
         check(seed);
     }
 
+    /** Layers that see everything and layers that see 37 tokens: two groups of the cache take blocks from one pool. */
+    @Test
+    void mixes_of_a_model_with_windows() throws IOException {
+        checkWindowed(0, GATE_WINDOWED_MIXES);
+    }
+
+    @Tag("full")
+    @Test
+    void mixes_of_a_model_with_windows_in_the_long_half() throws IOException {
+        checkWindowed(GATE_WINDOWED_MIXES, ALL_WINDOWED_MIXES);
+    }
+
+    private static void checkWindowed(int from, int to) throws IOException {
+        var global = AttentionSpec.plain(10);
+        var local = new AttentionSpec(0.3, /* window */ 37, AttentionSpec.NO_CAP, false);
+        var windowed = RandomLlama.create(7, List.of(global, local)).config();
+        int pressed = 0;
+        for (long seed = from; seed < to; seed++) {
+            pressed += check(windowed, seed) ? 1 : 0;
+        }
+        assertThat(pressed).as("mixes that were preempted").isPositive();
+    }
+
     private static void check(long seed) throws IOException {
-        var config = model.config();
-        var mix = RequestMix.create(seed, config.vocabularySize(), config.contextLength());
+        check(model.config(), seed);
+    }
+
+    /** @return whether the pool was too small in the way that the mix wants */
+    private static boolean check(ModelConfig config, long seed) throws IOException {
+        int groups = config.groupWindows().size();
+        var mix = RequestMix.create(seed, config.vocabularySize(), config.contextLength(), groups);
         try {
-            List<AloneRun> alone = alone(mix);
-            try (var crowd = new Crowd(directory, mix, alone)) {
+            List<AloneRun> alone = alone(config, mix);
+            try (var crowd = new Crowd(directory, config, mix, alone)) {
                 crowd.run();
                 crowd.requireEqual();
-                crowd.requirePressed();
+                if (groups == 1) {
+                    crowd.requirePressed();
+                }
                 seen = seen.plus(crowd.seen());
+                return crowd.isPressed();
             }
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError("%s%n  %s%n  replay: %s".formatted(e.getMessage(), mix, REPLAY.formatted(seed)),
@@ -101,13 +137,14 @@ class AloneEqualsCrowdTest {
         }
     }
 
-    private static List<AloneRun> alone(RequestMix mix) throws IOException {
-        int context = model.config().contextLength();
+    private static List<AloneRun> alone(ModelConfig config, RequestMix mix) throws IOException {
+        int context = config.contextLength();
+        int blocks = 1 + config.groupWindows().size() * Math.ceilDiv(context, 16);
         // one thread: two have the same bits, which is held here as well
         var device = mix.device() == Device.SCALAR ? Device.SCALAR : Device.VECTOR;
-        var settings = RunnerSettings.of(/* blocks */ 1 + Math.ceilDiv(context, 16), 16, context, 1);
+        var settings = RunnerSettings.of(blocks, 16, context, 1);
         List<AloneRun> runs = new ArrayList<>();
-        try (var runner = ModelRunner.load(directory, device.create(), settings)) {
+        try (var runner = LoadedModel.load(directory, config, device.create(), settings.steps()).withCache(blocks, 0)) {
             for (Ask ask : mix.asks()) {
                 runs.add(AloneRun.of(runner, ask));
             }

@@ -24,8 +24,11 @@ record AloneRun(int[] tokens, float[][] logits) {
         float[][] logits = new float[ask.maxTokens()][];
         var batch = runner.newInputBatch();
         var output = new StepOutput(1);
-        int[] blocks = new int[batch.maxBlocksPerSequence()];
-        Arrays.setAll(blocks, index -> index + 1);
+        int[][] blocks = new int[runner.config().groupWindows().size()][batch.maxBlocksPerSequence()];
+        for (int group = 0; group < blocks.length; group++) {
+            int before = group * batch.maxBlocksPerSequence();
+            Arrays.setAll(blocks[group], index -> before + index + 1);
+        }
         for (int drawn = 0; drawn < ask.maxTokens(); drawn++) {
             int from = drawn == 0 ? 0 : promptLength + drawn - 1;
             int count = promptLength + drawn - from;

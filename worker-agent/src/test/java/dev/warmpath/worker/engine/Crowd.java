@@ -6,11 +6,13 @@ import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.engine.RequestMix.Ask;
+import dev.warmpath.worker.kvcache.CacheGroup;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
+import dev.warmpath.worker.model.LoadedModel;
+import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
-import dev.warmpath.worker.model.RunnerSettings;
 import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
@@ -63,18 +65,21 @@ final class Crowd implements AutoCloseable {
     private int turnsUnharmed;
     private int failedRequests;
 
-    Crowd(Path model, RequestMix mix, List<AloneRun> alone) throws IOException {
+    /** @param model's weights lie in {@code directory} */
+    Crowd(Path directory, ModelConfig model, RequestMix mix, List<AloneRun> alone) throws IOException {
         this.mix = mix;
         this.alone = alone;
         given = new int[mix.asks().size()];
         backend = new WatchedBackend(mix.device().create(), this::compare);
         var settings = schedulerSettings();
-        runner = ModelRunner.load(model, backend.watched(),
-                new RunnerSettings(mix.blockCount(), mix.hostBlockCount(), new StepSettings(mix.blockSize(),
+        runner = LoadedModel.load(directory, model, backend.watched(), new StepSettings(mix.blockSize(),
                         mix.kernelBlockSize(), mix.maxBatchedTokens(), mix.maxSequences(),
-                        settings.maxStepsInFlight())));
+                        settings.maxStepsInFlight()))
+                .withCache(mix.blockCount(), mix.hostBlockCount());
         var config = runner.config();
-        var cacheSettings = KvCacheSettings.of(mix.blockCount(), mix.blockSize()).withMaxLength(config.contextLength())
+        var cacheSettings = KvCacheSettings.of(mix.blockCount(), mix.blockSize())
+                .withGroups(config.groupWindows().stream().map(CacheGroup::ofWindow).toList())
+                .withMaxLength(config.contextLength())
                 .withPrefixCaching(mix.prefixCaching()).withFreeOrder(mix.freeOrder()).withWatermark(mix.watermark())
                 .withHostBlockCount(mix.hostBlockCount());
         cache = new KvCacheManager(cacheSettings);
@@ -205,7 +210,7 @@ final class Crowd implements AutoCloseable {
     }
 
     /** True once the pool was too small in the way that the mix wants it. */
-    private boolean isPressed() {
+    boolean isPressed() {
         EngineSnapshot now = loop.snapshot();
         boolean swapped = now.work().swapPreemptions() > 0 && now.swap().outBlocks() > 0 && now.swap().inBlocks() > 0;
         return switch (mix.swapSpace()) {

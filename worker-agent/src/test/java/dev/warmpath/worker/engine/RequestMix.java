@@ -81,11 +81,12 @@ record RequestMix(
         }
     }
 
-    static RequestMix create(long seed, int vocabularySize, int contextLength) {
+    /** @param groups of the cache, which all take their blocks from the pool */
+    static RequestMix create(long seed, int vocabularySize, int contextLength, int groups) {
         var random = new SplittableRandom(seed);
         int blockSize = pick(random, 2, 4, 8, 16);
         int longest = random.nextInt(60, 150);
-        int largest = Math.ceilDiv(longest - 1, blockSize);
+        int largest = groups * Math.ceilDiv(longest - 1, blockSize);
         int usable = largest + random.nextInt(largest / 3 + 1);
         int maxSequences = random.nextInt(2, 10);
         boolean chunked = random.nextInt(4) > 0;

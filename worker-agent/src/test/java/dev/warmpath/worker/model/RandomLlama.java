@@ -23,7 +23,7 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
     }
 
     /** Likewise, with layers of these kinds of attention, of which {@link #write} tells the file nothing. */
-    static RandomLlama create(long seed, List<AttentionSpec> layers) {
+    public static RandomLlama create(long seed, List<AttentionSpec> layers) {
         var config = new ModelConfig(ModelFamily.LLAMA, /* hidden */ 36, layers, /* heads */ 6, /* kvHeads */ 2,
                 /* headSize */ 10, /* intermediate */ 52, /* vocabulary */ 71, /* context */ 200, 1e-5f, 10_000,
                 /* tied */ false);
