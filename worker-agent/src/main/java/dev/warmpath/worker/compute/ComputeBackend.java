@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
  * below it may be a processor or a GPU.
  *
  * <p><b>Queue.</b> Operations are <em>enqueued</em> and take effect in the order of the calls; a backend may run them
- * at once, later, or replay them as a captured graph. {@link #submit} ends a step, {@link #await} waits for it and
+ * at once, later, or replay them as a captured graph, where {@link #repeat} says that they come again.
+ * {@link #submit} ends a step, {@link #await} waits for it and
  * brings the drawn tokens back, and nothing else. Several steps may be outstanding, each with {@link SampledTokens} of
  * its own; they are awaited in the order in which they were submitted. A step may take tokens that the one before it
  * drew without waiting for them ({@link #feedTokens}).
@@ -193,6 +194,17 @@ public interface ComputeBackend extends AutoCloseable {
     void copyBlocks(KvCache cache, BlockMapping mapping, CopyDirection direction);
 
     // ---- steps
+
+    /**
+     * Enqueues operations that come again in other steps, each over all rows of the batch. Whenever the recording is the
+     * same, so are they, in their order, with the same tensors, specs and widths of block tables; only the number of
+     * rows and what lies in the tensors differ. So a backend need not be told twice: it may enqueue what it has kept, or
+     * replay it as a graph, without running {@code operations}.
+     * @param batch in which they attend, if they do; of a cache with several groups, the first
+     */
+    default void repeat(Recording recording, PagedBatch batch, Runnable operations) {
+        operations.run();
+    }
 
     /**
      * Step sizes of which each is prepared for when it first comes, and kept: a warm-up lets all of them come. Empty

@@ -4,8 +4,11 @@ import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Recording;
 import dev.warmpath.worker.compute.Tensor;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * A decoder as a list of operations over its {@link LayerSpec}s. Only the rows that are sampled see the final norm and
@@ -28,6 +31,8 @@ final class Decoder {
     private final Tensor sampledDelta;
     private final Tensor sampledNormed;
     private final Tensor logits;
+    /** Of steps in which every row is sampled, by the width of their block tables, of which there are few. */
+    private final Map<Integer, Recording> recordings = new HashMap<>();
 
     Decoder(DecoderSpec spec, ComputeBackend backend, int maxTokens, int maxSequences) {
         this.spec = spec;
@@ -56,6 +61,16 @@ final class Decoder {
      * @param batches the same tokens in each group of the cache
      */
     void enqueue(StepInputs inputs, List<PagedBatch> batches, KvCache cache, int sampledCount) {
+        PagedBatch batch = batches.getFirst();
+        if (batch.tokenCount() == sampledCount) {
+            var recording = recordings.computeIfAbsent(batch.blockTableStride(), _ -> new Recording());
+            backend.repeat(recording, batch, () -> enqueueAll(inputs, batches, cache, sampledCount));
+        } else {
+            enqueueAll(inputs, batches, cache, sampledCount);
+        }
+    }
+
+    private void enqueueAll(StepInputs inputs, List<PagedBatch> batches, KvCache cache, int sampledCount) {
         int rows = batches.getFirst().tokenCount();
         float epsilon = spec.normEpsilon();
         backend.embed(inputs.tokens, spec.embedding(), residual, rows);

@@ -14,6 +14,7 @@ import dev.warmpath.worker.compute.DeviceLostException;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Recording;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.Shapes;
@@ -238,6 +239,16 @@ public final class CudaBackend implements ComputeBackend {
                 handles.floats(inputs.temperatures(), rowCount), handles.ints(inputs.topKs(), rowCount),
                 handles.floats(inputs.topPs(), rowCount), handles.ints(inputs.logprobs(), rowCount),
                 handles.ints(output.tokens(), rowCount), handles.floats(output.logprobs(), rowCount)));
+    }
+
+    @Override
+    public void repeat(Recording recording, PagedBatch batch, Runnable operations) {
+        device.enter();
+        endingStep(() -> {
+            runner.repeat(recording, batch, handles.ints(batch.queryStarts(), 0),
+                    handles.ints(batch.contextLengths(), 0), operations);
+            return recording;
+        });
     }
 
     /** @param operation checks what it is given */

@@ -1,16 +1,16 @@
 package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.ComputeException;
+import dev.warmpath.worker.compute.Recording;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Decode steps as graphs: a step of some hundred kernels costs one launch instead of a millisecond or two of them. The
- * same operations with the same number of rows and the same grids of attention are captured once and replayed. Steps of
+ * same recording with the same number of rows and the same grids of attention are captured once and replayed. Steps of
  * other sizes share a graph: row counts are rounded up to a bucket, and the kernels read from the device how many rows
  * live; so are the grids of attention, to three that {@link AttentionPlan} knows.
  */
@@ -34,12 +34,7 @@ final class StepGraphs {
     private long steps;
     private long refusals;
 
-    private record Key(List<Operation> operations, int rows, Launcher.Reach reach) {
-
-        /** With a list of its own. */
-        Key lasting() {
-            return new Key(List.copyOf(operations), rows, reach);
-        }
+    private record Key(Recording recording, int rows, Launcher.Reach reach) {
     }
 
     StepGraphs(CudaStream stream) {
@@ -57,12 +52,12 @@ final class StepGraphs {
 
     /**
      * Runs operations: replays them, or, if they were not seen before, launches and captures them for the next time.
-     * @param operations looked at during the call only
-     * @param launches   enqueues their kernels with {@code rows} rows, their attention as {@code reach} says
+     * @param recording whose operations they are
+     * @param launches  enqueues their kernels with {@code rows} rows, their attention as {@code reach} says
      */
-    void launch(List<Operation> operations, int rows, Launcher.Reach reach, Runnable launches) {
+    void launch(Recording recording, int rows, Launcher.Reach reach, Runnable launches) {
         steps++;
-        var key = new Key(operations, rows, reach);
+        var key = new Key(recording, rows, reach);
         CudaGraph graph = graphs.get(key);
         if (graph != null) {
             replay(key, graph);
@@ -71,7 +66,7 @@ final class StepGraphs {
         launches.run();
         refused.values().removeIf(until -> steps >= until);
         if (refused.size() < MOST_REFUSALS && !refused.containsKey(key)) {
-            remember(key.lasting(), launches);
+            remember(key, launches);
         }
     }
 
@@ -81,7 +76,7 @@ final class StepGraphs {
             graph.launch(stream);
         } catch (ComputeException e) {
             graphs.remove(key);
-            refuse(key.lasting(), e);
+            refuse(key, e);
             stream.synchronize();                                   // an earlier replay may be running still
             graph.close();
             throw e;

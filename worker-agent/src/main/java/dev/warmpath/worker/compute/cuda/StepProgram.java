@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Recording;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -13,6 +14,12 @@ final class StepProgram {
     private int[] rowCounts = new int[256];
     private @Nullable PagedBatch batch;
     private int kvHeads;
+    private int group;
+    private @Nullable Recording recording;
+    private int bodyStart;
+    private int bodyEnd;
+    private int bodyRowCount;
+    private long clears;
 
     /** @param rowCount 1 and above */
     void add(Operation operation, int rowCount) {
@@ -26,6 +33,16 @@ final class StepProgram {
     void clear() {
         operations.clear();
         batch = null;
+        recording = null;
+        bodyStart = 0;
+        bodyEnd = 0;
+        bodyRowCount = 0;
+        clears++;
+    }
+
+    /** How often it was cleared: a caller that adds in between sees whether what it has added is there still. */
+    long clears() {
+        return clears;
     }
 
     boolean isEmpty() {
@@ -42,42 +59,50 @@ final class StepProgram {
     }
 
     /**
-     * Index of the first operation of the body: what is left without tokens fed at the start and tokens drawn at the
-     * end. Those are kept in another place from step to step, where several are in flight; the body is the same.
+     * Makes what was added from {@code start} on the body: the part of a step that comes again. Tokens are fed before and
+     * drawn behind it, which happens in another place from step to step, where several are in flight.
      */
+    void closeBody(Recording recording, int start, int rowCount) {
+        this.recording = recording;
+        bodyStart = start;
+        bodyEnd = operations.size();
+        bodyRowCount = rowCount;
+    }
+
+    /** What the body is a recording of; null if there is no body. */
+    @Nullable Recording recording() {
+        return recording;
+    }
+
     int bodyStart() {
-        int start = 0;
-        while (start < operations.size() && operations.get(start) instanceof Operation.FeedTokens) {
-            start++;
-        }
-        return start;
+        return bodyStart;
     }
 
     /** Index behind the last operation of the body. */
     int bodyEnd() {
-        int end = operations.size();
-        while (end > bodyStart() && operations.get(end - 1) instanceof Operation.Sample) {
-            end--;
-        }
-        return end;
+        return bodyEnd;
     }
 
-    /** The rows of every operation of the body if they all have the same number; otherwise, or without any, 0. */
+    /** Rows of every operation of the body; 0 without one. */
     int bodyRowCount() {
-        int start = bodyStart();
-        int end = bodyEnd();
-        for (int i = start + 1; i < end; i++) {
-            if (rowCounts[i] != rowCounts[start]) {
+        return bodyRowCount;
+    }
+
+    /** The rows of every operation if they all have the same number; otherwise, or without any, 0. */
+    int commonRowCount() {
+        for (int i = 1; i < operations.size(); i++) {
+            if (rowCounts[i] != rowCounts[0]) {
                 return 0;
             }
         }
-        return start == end ? 0 : rowCounts[start];
+        return operations.isEmpty() ? 0 : rowCounts[0];
     }
 
     /** All attention of a program is of the same queries and contexts, because it has one plan. */
-    void attendIn(PagedBatch batch, int kvHeads) {
+    void attendIn(PagedBatch batch, int kvHeads, int group) {
         this.batch = batch;
         this.kvHeads = kvHeads;
+        this.group = group;
     }
 
     /** Whether one plan serves both batches, which may be of two groups of the cache. */
@@ -93,5 +118,10 @@ final class StepProgram {
     /** Of the cache that is attended to. */
     int kvHeads() {
         return kvHeads;
+    }
+
+    /** Query heads of a KV head. */
+    int group() {
+        return group;
     }
 }

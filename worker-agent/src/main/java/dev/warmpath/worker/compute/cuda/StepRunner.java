@@ -1,9 +1,12 @@
 package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Recording;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.LinkedHashMap;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,11 +15,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class StepRunner {
 
+    /** A model has one for each width of its block tables, about ten. */
+    private static final int MOST_RECORDINGS = 64;
+
     private final Staging staging;
     private final Launcher launcher;
     private final StepGraphs graphs;
     private final AttentionPlan plan;
     private final StepProgram program = new StepProgram();
+    /** The one used longest ago goes first. */
+    private final LinkedHashMap<Recording, Recorded> recorded =
+            new LinkedHashMap<>(MOST_RECORDINGS, 0.75f, /* accessOrder */ true);
     /** What replayed steps read from one place, whatever step it is: the plan, and how many rows live. */
     private final DevicePointer replayedPlan;
     private final DevicePointer liveRows;
@@ -36,6 +45,58 @@ final class StepRunner {
     /** @param rowCount 1 and above */
     void record(Operation operation, int rowCount) {
         program.add(operation, rowCount);
+    }
+
+    /** What a recording came to when it was last told. @param checkedRows for which its tensors are known to be large enough */
+    private record Recorded(List<Operation> operations, int checkedRows, boolean attends, int kvHeads, int group) {
+    }
+
+    /**
+     * Records a step's body: from what is known of the recording, or else by running the operations.
+     * @param queryStarts    the batch's, as last written
+     * @param contextLengths likewise
+     * @param operations     record themselves here
+     * @throws IllegalStateException if the recording was of other operations before
+     */
+    void repeat(Recording recording, PagedBatch batch, CudaTensor queryStarts, CudaTensor contextLengths,
+                Runnable operations) {
+        if (program.recording() != null) {
+            run(false);                                             // one body a program
+        }
+        int rows = batch.tokenCount();
+        Recorded known = recorded.get(recording);
+        if (known == null || rows > known.checkedRows()) {
+            tell(recording, rows, known, operations);
+            return;
+        }
+        if (known.attends()) {
+            attendIn(batch, known.kvHeads(), known.group(), queryStarts, contextLengths);
+        }
+        int start = program.operations().size();
+        for (Operation operation : known.operations()) {
+            program.add(operation, rows);
+        }
+        program.closeBody(recording, start, rows);
+    }
+
+    private void tell(Recording recording, int rows, @Nullable Recorded known, Runnable operations) {
+        int start = program.operations().size();
+        long clears = program.clears();
+        operations.run();
+        if (program.clears() != clears) {
+            return;                                                 // they did not stay one program
+        }
+        List<Operation> told = program.operations();
+        told = List.copyOf(told.subList(start, told.size()));
+        if (known != null && !told.equals(known.operations())) {
+            throw new IllegalStateException("a recording of %d operations is enqueued with others, %d of them"
+                    .formatted(known.operations().size(), told.size()));
+        }
+        if (recorded.size() == MOST_RECORDINGS && known == null) {
+            recorded.pollFirstEntry();
+        }
+        recorded.put(recording, new Recorded(told, rows, program.attends(), program.kvHeads(), program.group()));
+        program.closeBody(recording, start, rows);
     }
 
     boolean hasRecorded() {
@@ -61,7 +122,7 @@ final class StepRunner {
             run(false);
         }
         plan.arrange(queryStarts.written(), contextLengths.written(), batch.sequenceCount(), kvHeads, group);
-        program.attendIn(batch, kvHeads);
+        program.attendIn(batch, kvHeads, group);
     }
 
     // ---- running
@@ -86,10 +147,11 @@ final class StepRunner {
         }
         try {
             Pass pass = prepare(mayReplay);
-            if (pass.rows() == Pass.EXACT) {
+            Recording recording = program.recording();
+            if (pass.rows() == Pass.EXACT || recording == null) {
                 launch(pass, 0, program.operations().size());
             } else {
-                replay(pass, program.bodyStart(), program.bodyEnd());
+                replay(recording, pass, program.bodyStart(), program.bodyEnd());
             }
         } finally {
             program.clear();
@@ -101,6 +163,7 @@ final class StepRunner {
     CudaGraph capture(Runnable operations) {
         run(false);
         operations.run();
+        program.closeBody(new Recording(), 0, program.commonRowCount());
         try {
             Pass pass = prepare(true);
             return graphs.launchAndCapture(() -> launch(pass, 0, program.operations().size()));
@@ -141,9 +204,9 @@ final class StepRunner {
     }
 
     /** Feeding and drawing tokens stay out of the graph, which then serves every step, wherever those are kept. */
-    private void replay(Pass pass, int bodyStart, int bodyEnd) {
+    private void replay(Recording recording, Pass pass, int bodyStart, int bodyEnd) {
         launch(pass, 0, bodyStart);
-        graphs.launch(program.operations().subList(bodyStart, bodyEnd), pass.rows(), pass.reach(),
+        graphs.launch(recording, pass.rows(), pass.reach(),
                 () -> launch(pass, bodyStart, bodyEnd));
         launch(pass, bodyEnd, program.operations().size());
     }

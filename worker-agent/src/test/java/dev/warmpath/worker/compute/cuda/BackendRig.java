@@ -8,6 +8,7 @@ import dev.warmpath.worker.compute.Completion;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Recording;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.StepOutput;
@@ -115,6 +116,7 @@ final class BackendRig implements AutoCloseable {
         final Tensor hidden;
         final Tensor logits;
         final SamplingInputs greedy;
+        private final Recording recording = new Recording();
 
         Successor(int rows) {
             tokens = backend.allocate(DataType.I32, rows, 1);
@@ -134,8 +136,10 @@ final class BackendRig implements AutoCloseable {
 
         /** Enqueues all but the writes. */
         void compute(SampledTokens drawn, int rows) {
-            backend.embed(tokens, table, hidden, rows);
-            backend.matmul(hidden, head, logits, rows);
+            backend.repeat(recording, new PagedBatch(tokens, tokens, tokens, tokens, tokens, rows, rows, 1), () -> {
+                backend.embed(tokens, table, hidden, rows);
+                backend.matmul(hidden, head, logits, rows);
+            });
             backend.sample(logits, greedy, drawn, rows);
         }
 

@@ -13,6 +13,7 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.DeviceLostException;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.Recording;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.ValueLayout;
@@ -305,14 +306,17 @@ class CudaStepTest {
         var batch = new PagedBatch(decoding.batch.positions(), decoding.batch.slotMapping(),
                 decoding.batch.blockTables(), decoding.batch.queryStarts(), decoding.batch.contextLengths(),
                 lengths.length, lengths.length, decoding.batch.blockTableStride());
-        backend.rotateAndStoreKv(decoding.qkv, decoding.rotary, batch, decoding.cache, 1);
-        backend.pagedAttention(decoding.qkv, AttentionSpec.plain(32), null, batch, decoding.cache, 1, decoding.output);
+        backend.repeat(decoding.recording, batch, () -> {
+            backend.rotateAndStoreKv(decoding.qkv, decoding.rotary, batch, decoding.cache, 1);
+            backend.pagedAttention(
+                    decoding.qkv, AttentionSpec.plain(32), null, batch, decoding.cache, 1, decoding.output);
+        });
         rig.await(backend.submit(decoding.drawn, 0), 0);
         return rig.readFloats(decoding.output);
     }
 
     private record Decoding(dev.warmpath.worker.compute.KvCache cache, PagedBatch batch, Tensor qkv, Tensor rotary,
-                            Tensor output, SampledTokens drawn) {
+                            Tensor output, SampledTokens drawn, Recording recording) {
     }
 
     @Test
@@ -326,7 +330,7 @@ class CudaStepTest {
         var batch = new PagedBatch(rig.ints(0, 0, 0, 0), rig.ints(-1, -1, -1, -1), rig.ints(tables),
                 rig.ints(0, 1, 2, 3, 4), rig.ints(1, 1, 1, 1), 4, 4, 128);
         var decoding = new Decoding(cache, batch, rig.activations(4, 96, 1), rig.floats(1, 32, new float[32]),
-                backend.allocate(DataType.BF16, 4, 32), rig.sampled(1));
+                backend.allocate(DataType.BF16, 4, 32), rig.sampled(1), new Recording());
         float[] rows = decode(decoding, 2048, 16, 1024, 1040);
         assertThat(new float[] {rows[0], rows[32], rows[64]}).containsExactly(4, 2, 2);
         assertThat(rows[96]).isEqualTo(2.0625f);                               // (64 · 2 + 6) / 65, rounded
@@ -348,7 +352,7 @@ class CudaStepTest {
         var batch = new PagedBatch(rig.ints(0, 0), rig.ints(-1, -1), rig.ints(tables), rig.ints(0, 1, 2),
                 rig.ints(1, 1), 2, 2, 65);
         var decoding = new Decoding(cache, batch, rig.activations(2, 96, 1), rig.floats(1, 32, new float[32]),
-                backend.allocate(DataType.BF16, 2, 32), rig.sampled(1));
+                backend.allocate(DataType.BF16, 2, 32), rig.sampled(1), new Recording());
         for (int step = 0; step < 3; step++) {
             assertThat(decode(decoding, 64, 33)).containsOnly(2);
         }
@@ -362,6 +366,65 @@ class CudaStepTest {
     }
 
     @Test
+    void operations_of_a_recording_are_told_once_and_again_for_more_rows() {
+        Tensor source = rig.activations(4, 8, 1);
+        Tensor rows = rig.ints(3, 2, 1, 0);
+        Tensor target = backend.allocate(DataType.BF16, 4, 8);
+        Tensor small = backend.allocate(DataType.BF16, 2, 8);
+        var recording = new Recording();
+        int[] told = {0};
+        for (int count : new int[] {2, 1, 2, 4, 3, 4}) {
+            backend.repeat(recording, rowsOnly(rows, count), () -> {
+                told[0]++;
+                backend.gatherRows(source, rows, target, count);
+            });
+            rig.await(backend.submit(rig.sampled(1), 0), 0);
+        }
+        assertThat(told[0]).as("of 2 rows and of 4").isEqualTo(2);
+        assertThat(rig.readFloats(target)).containsOnly(1);
+
+        var other = new Recording();
+        backend.repeat(other, rowsOnly(rows, 2), () -> backend.gatherRows(source, rows, small, 2));
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.repeat(other, rowsOnly(rows, 3),
+                () -> backend.gatherRows(source, rows, small, 3))).withMessageContaining("3 rows asked of a tensor of 2");
+        assertThatIllegalStateException().isThrownBy(() -> backend.repeat(other, rowsOnly(rows, 3),
+                        () -> backend.gatherRows(source, rows, target, 3)))
+                .withMessage("a recording of 1 operations is enqueued with others, 1 of them");
+        rig.await(backend.submit(rig.sampled(1), 0), 0);
+        assertThat(rig.readFloats(small)).containsOnly(1);
+    }
+
+    private static PagedBatch rowsOnly(Tensor any, int rows) {
+        return new PagedBatch(any, any, any, any, any, rows, rows, 1);
+    }
+
+    @Test
+    void two_groups_of_the_cache_attend_by_one_plan_in_one_graph() {
+        var cache = rig.cache(8, 0);
+        rig.fill(cache, 1, 2);
+        rig.fill(cache, 2, 5);
+        Tensor query = rig.activations(1, 96, 1);
+        Tensor one = backend.allocate(DataType.BF16, 1, 32);
+        Tensor two = backend.allocate(DataType.BF16, 1, 32);
+        var first = new PagedBatch(rig.ints(15), rig.ints(-1), rig.ints(1), rig.ints(0, 1), rig.ints(16), 1, 1, 1);
+        var second = new PagedBatch(first.positions(), rig.ints(-1), rig.ints(2), first.queryStarts(),
+                first.contextLengths(), 1, 1, 1);
+        var recording = new Recording();
+        for (int step = 0; step < 3; step++) {
+            rig.write(first.contextLengths(), 16);
+            backend.repeat(recording, first, () -> {
+                backend.pagedAttention(query, AttentionSpec.plain(32), null, first, cache, 0, one);
+                backend.pagedAttention(query, AttentionSpec.plain(32), null, second, cache, 0, two);
+            });
+            rig.await(backend.submit(rig.sampled(1), 0), 0);
+        }
+        assertThat(rig.readFloats(one)).containsOnly(2);
+        assertThat(rig.readFloats(two)).containsOnly(5);
+        assertThat(fake.calls("cuStreamBeginCapture_v2")).isEqualTo(1);
+        assertThat(fake.calls("cuGraphLaunch")).isEqualTo(2);
+    }
+
+    @Test
     void rows_past_a_replayed_step_store_no_keys_and_values() {
         var cache = rig.cache(4, 0);
         Tensor qkv = rig.activations(4, 96, 3);
@@ -370,13 +433,15 @@ class CudaStepTest {
         Tensor positions = rig.ints(0, 0, 0, 0);
         Tensor starts = rig.ints(0, 1, 2, 3, 4);
         Tensor lengths = rig.ints(1, 1, 1, 1);
+        Tensor tables = rig.ints(1, 2, 3, 3);
+        var recording = new Recording();
         SampledTokens drawn = rig.sampled(1);
         for (int tokens = 4; tokens >= 3; tokens--) {
             if (tokens == 3) {
                 rig.fill(cache, 3, 7);
             }
-            backend.rotateAndStoreKv(qkv, rotary, new PagedBatch(positions, slots, rig.ints(1, 2, 3, 3), starts,
-                    lengths, tokens, tokens, 1), cache, 1);
+            var batch = new PagedBatch(positions, slots, tables, starts, lengths, tokens, tokens, 1);
+            backend.repeat(recording, batch, () -> backend.rotateAndStoreKv(qkv, rotary, batch, cache, 1));
             rig.await(backend.submit(drawn, 0), 0);
         }
         assertThat(fake.calls("cuStreamBeginCapture_v2")).isEqualTo(1);
