@@ -3,6 +3,7 @@ package dev.warmpath.benchmarks.gpu;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.Arena;
 import java.util.SplittableRandom;
 
@@ -28,7 +29,7 @@ final class Matrices {
             var values = RandomBf16.WEIGHT.matrix(arena, Math.min(outputs, ROWS_AT_ONCE), depth, random);
             for (int first = 0; first < outputs; first += ROWS_AT_ONCE) {
                 int count = Math.min(outputs - first, ROWS_AT_ONCE);
-                backend.upload(weight, first, count, DataType.BF16,
+                backend.upload(weight, first, count, WeightFormat.BF16,
                         values.asSlice(0, (long) count * depth * RandomBf16.BYTES));
             }
         }

@@ -61,11 +61,12 @@ public interface ComputeBackend extends AutoCloseable {
     Tensor allocateWeight(int rows, int columns);
 
     /**
-     * Fills rows of a weight matrix; consecutive rows may come from different sources, as in fused projections.
-     * @param type   of the values, F32 or BF16
+     * Fills rows of a weight matrix, or of a tensor of the activations' type such as a norm's; consecutive rows may come
+     * from different sources, as in fused projections.
+     * @param format of the values
      * @param values [rowCount, columns], row-major, any alignment
      */
-    void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values);
+    void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values);
 
     /**
      * A zeroed paged cache. Blocks of its host tier are undefined until they are copied to.

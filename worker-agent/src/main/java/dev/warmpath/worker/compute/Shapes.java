@@ -32,11 +32,10 @@ public final class Shapes {
         }
     }
 
-    public static void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
-        require(type == DataType.F32 || type == DataType.BF16, "weights are F32 or BF16, not " + type);
+    public static void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
         require(firstRow >= 0 && rowCount >= 0 && firstRow + rowCount <= weight.rows(),
                 "upload of rows past the weight's end");
-        require(values.byteSize() == (long) rowCount * weight.columns() * type.bytes(), "upload of another size");
+        require(values.byteSize() == format.bytes((long) rowCount * weight.columns()), "upload of another size");
     }
 
     public static void write(Tensor target, MemorySegment values) {

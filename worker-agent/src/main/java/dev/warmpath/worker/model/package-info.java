@@ -1,6 +1,16 @@
 /**
- * A model over the compute seam: what its configuration says, which weights it has, the batch of tokens of one step,
- * and the decoder that turns the batch into operations. {@link dev.warmpath.worker.model.ModelRunner} is the front.
+ * A model over the compute seam. In the order of the data's way:
+ * <ul>
+ *   <li>{@code ConfigFile} and {@code WeightFiles}: what the model's directory says and holds, read strictly;
+ *   <li>{@link dev.warmpath.worker.model.ModelFamily}: which family that is; a family is one file, such as
+ *       {@code Llama}, that reads a {@link dev.warmpath.worker.model.ModelConfig} and composes a {@code DecoderSpec} of
+ *       {@code LayerSpec}s, with weights that {@code WeightLoader} has put on the device;
+ *   <li>{@link dev.warmpath.worker.model.InputBatch}: the tokens of one step on the host's side, with block tables for
+ *       each group of the cache; {@code StepInputs} is the device's side of it;
+ *   <li>{@code Decoder}: turns a batch into operations, whatever the layers;
+ *   <li>{@link dev.warmpath.worker.model.LoadedModel} and {@link dev.warmpath.worker.model.ModelRunner}: the front, before
+ *       and after the cache is allocated.
+ * </ul>
  * <p>Uses {@code compute} (never one of its bodies) and {@code model.weights}. Used by {@code engine}.
  */
 @NullMarked

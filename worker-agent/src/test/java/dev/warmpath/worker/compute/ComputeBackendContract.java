@@ -121,11 +121,22 @@ public abstract class ComputeBackendContract {
         Tensor weight = backend.allocateWeight(3, columns);
         MemorySegment bf16 = data.bf16(DeviceData.padded(2, columns, 1, 2, 3, 4));
         MemorySegment unaligned = data.arena().allocate(bf16.byteSize() + 1).asSlice(1).copyFrom(bf16);
-        backend.upload(weight, 0, 2, DataType.BF16, unaligned);
-        backend.upload(weight, 2, 1, DataType.F32, data.segment(DeviceData.padded(1, columns, 5, 6.5f)));
+        backend.upload(weight, 0, 2, WeightFormat.BF16, unaligned);
+        backend.upload(weight, 2, 1, WeightFormat.F32, data.segment(DeviceData.padded(1, columns, 5, 6.5f)));
         Tensor rows = data.activations(3, columns);
         backend.embed(data.ints(2, 0, 1), weight, rows, 3);
         assertThat(data.readLeading(rows, 2)).containsExactly(5, 6.5f, 1, 2, 3, 4);
+    }
+
+    @Test
+    void uploads_into_activations_take_their_type_row_by_row() {
+        int columns = data.width(2);
+        Tensor rows = data.activations(3, columns);
+        backend.upload(rows, 1, 1, WeightFormat.BF16, data.bf16(DeviceData.padded(1, columns, 3, 4.5f)));
+        backend.upload(rows, 2, 1, WeightFormat.F32, data.segment(DeviceData.padded(1, columns, 5, 6.5f)));
+        assertThat(data.readLeading(rows, 2)).containsExactly(0, 0, 3, 4.5f, 5, 6.5f);
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.upload(data.ints(1, 2), 0, 1, WeightFormat.F32,
+                data.segment(new float[1])));
     }
 
     @ParameterizedTest
@@ -220,7 +231,7 @@ public abstract class ComputeBackendContract {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> backend.write(two, data.segment(new float[2 * columns + 1])));
         assertThatIllegalArgumentException().isThrownBy(
-                () -> backend.upload(weight, 2, 2, DataType.F32, data.segment(new float[2 * columns])));
+                () -> backend.upload(weight, 2, 2, WeightFormat.F32, data.segment(new float[2 * columns])));
     }
 
     @ParameterizedTest

@@ -127,7 +127,7 @@ public record DeviceData(ComputeBackend backend, Arena arena) implements AutoClo
 
     public Tensor weight(int rows, int columns, float... values) {
         Tensor weight = backend.allocateWeight(rows, columns);
-        backend.upload(weight, 0, rows, DataType.F32, segment(values));
+        backend.upload(weight, 0, rows, WeightFormat.F32, segment(values));
         return weight;
     }
 

@@ -1,7 +1,7 @@
 package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.AttentionSpec;
-import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -75,11 +75,11 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
     }
 
     public void write(Path directory) throws IOException {
-        write(directory, DataType.BF16);
+        write(directory, WeightFormat.BF16);
     }
 
-    /** @param type of the stored weights, BF16 or F32; both hold the values exactly */
-    void write(Path directory, DataType type) throws IOException {
+    /** @param format of the stored weights, BF16 or F32; both hold the values exactly */
+    void write(Path directory, WeightFormat format) throws IOException {
         Files.writeString(directory.resolve("config.json"), """
                 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 36,
                  "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10,
@@ -89,9 +89,9 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
         var header = new StringBuilder("{\"__metadata__\":{\"format\":\"pt\"}");
         int bytes = 0;
         for (var weight : weights.entrySet()) {
-            int size = weight.getValue().length * type.bytes();
+            int size = (int) format.bytes(weight.getValue().length);
             header.append(",\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%d,%d]}".formatted(weight.getKey(),
-                    type, shape(weight.getKey(), weight.getValue().length), bytes, bytes + size));
+                    format, shape(weight.getKey(), weight.getValue().length), bytes, bytes + size));
             bytes += size;
         }
         byte[] json = header.append('}').toString().getBytes(StandardCharsets.UTF_8);
@@ -99,7 +99,7 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
         file.putLong(json.length).put(json);
         for (float[] values : weights.values()) {
             for (float value : values) {
-                if (type == DataType.F32) {
+                if (format == WeightFormat.F32) {
                     file.putFloat(value);
                 } else {
                     file.putShort((short) (Float.floatToIntBits(value) >>> 16));

@@ -17,6 +17,7 @@ import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
@@ -59,9 +60,15 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
-    public final void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
-        Shapes.upload(weight, firstRow, rowCount, type, values);
-        Handles.weight(weight).upload(firstRow, rowCount, type, values);
+    public final void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format,
+            MemorySegment values) {
+        Shapes.upload(weight, firstRow, rowCount, format, values);
+        if (weight instanceof CpuWeight matrix) {
+            matrix.upload(firstRow, rowCount, format, values);
+        } else {
+            Shapes.typed(weight, activationType(), rowCount);
+            Handles.tensor(weight).upload(firstRow, rowCount, format, values);
+        }
     }
 
     @Override

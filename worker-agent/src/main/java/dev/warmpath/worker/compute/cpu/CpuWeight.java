@@ -2,9 +2,8 @@ package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.nio.ByteOrder;
 
 /**
  * A weight matrix W [rows, columns], cut into panels of {@code panelWidth} rows and transposed inside each, the last
@@ -16,9 +15,6 @@ import java.nio.ByteOrder;
  * </pre>
  */
 final class CpuWeight implements Tensor {
-
-    private static final ValueLayout.OfFloat F32 = ValueLayout.JAVA_FLOAT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
-    private static final ValueLayout.OfShort BF16 = ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     final float[] panels;
     final int panelWidth;
@@ -38,18 +34,15 @@ final class CpuWeight implements Tensor {
         return row / panelWidth * panelWidth * columns + row % panelWidth;
     }
 
-    void upload(int firstRow, int rowCount, DataType type, MemorySegment values) {
+    void upload(int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
+        float[] widened = new float[columns];
         for (int row = 0; row < rowCount; row++) {
+            format.widen(values, (long) row * columns, columns, widened);
             int start = rowStart(firstRow + row);
             for (int column = 0; column < columns; column++) {
-                panels[start + column * panelWidth] = element(type, values, (long) row * columns + column);
+                panels[start + column * panelWidth] = widened[column];
             }
         }
-    }
-
-    private static float element(DataType type, MemorySegment values, long index) {
-        return type == DataType.F32 ? values.getAtIndex(F32, index)
-                : Float.intBitsToFloat(values.getAtIndex(BF16, index) << 16);
     }
 
     /** Values as this processor keeps them. */

@@ -20,6 +20,7 @@ import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -55,6 +56,8 @@ public final class CudaBackend implements ComputeBackend {
      * estimate with room to spare, for nothing says beforehand what they will take.
      */
     private static final long RESERVE_BYTES = 256L << 20;
+    /** Elements of a weight. */
+    private static final int NARROWED_AT_ONCE = 4_096;
 
     private final CudaDevice device;
     private final CacheType cacheType;
@@ -314,21 +317,26 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public void upload(Tensor weight, int firstRow, int rowCount, DataType type, MemorySegment values) {
+    public void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
         device.enter();
-        Shapes.upload(weight, firstRow, rowCount, type, values);
-        DevicePointer target = handles.weight(weight).rows(firstRow, rowCount);
+        Shapes.upload(weight, firstRow, rowCount, format, values);
+        DevicePointer target = weight instanceof CudaWeight ? handles.weight(weight).rows(firstRow, rowCount)
+                : handles.activations(weight, rowCount).rows(firstRow, rowCount);
         runner.run(false);
-        staging.writeThrough(target, target.bytes(), type == DataType.BF16
+        staging.writeThrough(target, target.bytes(), format == WeightFormat.BF16
                 ? (offset, part) -> MemorySegment.copy(values, offset, part, 0, part.byteSize())
-                : (offset, part) -> narrow(values, offset / DataType.BF16.bytes(), part));
+                : (offset, part) -> narrow(format, values, offset / DataType.BF16.bytes(), part));
     }
 
-    private static void narrow(MemorySegment floats, long first, MemorySegment target) {
+    private static void narrow(WeightFormat format, MemorySegment values, long first, MemorySegment target) {
         long count = target.byteSize() / DataType.BF16.bytes();
-        for (long i = 0; i < count; i++) {
-            float value = floats.get(ValueLayout.JAVA_FLOAT_UNALIGNED, (first + i) * Float.BYTES);
-            target.setAtIndex(ValueLayout.JAVA_SHORT, i, Bf16.of(value));
+        float[] widened = new float[NARROWED_AT_ONCE];
+        for (long done = 0; done < count; done += NARROWED_AT_ONCE) {
+            int portion = (int) Math.min(NARROWED_AT_ONCE, count - done);
+            format.widen(values, first + done, portion, widened);
+            for (int i = 0; i < portion; i++) {
+                target.setAtIndex(ValueLayout.JAVA_SHORT, done + i, Bf16.of(widened[i]));
+            }
         }
     }
 

@@ -61,7 +61,12 @@ final class CudaTensor implements Tensor {
 
     /** Memory of the leading rows. */
     DevicePointer leading(int rowCount) {
-        return memory.plus(0, (long) rowCount * columns * type.bytes());
+        return rows(0, rowCount);
+    }
+
+    DevicePointer rows(int firstRow, int rowCount) {
+        long rowBytes = (long) columns * type.bytes();
+        return memory.plus(firstRow * rowBytes, rowCount * rowBytes);
     }
 
     @Override

@@ -59,7 +59,7 @@ public final class SafetensorsFile implements AutoCloseable {
         var mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, fileSize, arena);
         for (var entry : entries) {
             MemorySegment values = mapped.asSlice(entry.start(), entry.end() - entry.start());
-            tensors.put(entry.name(), new WeightTensor(entry.name(), entry.type(), entry.shape(), values));
+            tensors.put(entry.name(), new WeightTensor(entry.name(), entry.format(), entry.shape(), values));
         }
     }
 

@@ -2,7 +2,7 @@ package dev.warmpath.worker.model.weights;
 
 import static dev.warmpath.worker.model.weights.WeightFileException.NO_TENSOR;
 
-import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -20,7 +20,7 @@ import tools.jackson.databind.json.JsonMapper;
 final class SafetensorsHeader {
 
     /** Where one tensor lies; bounds in the file, the end exclusive. */
-    record Entry(String name, DataType type, List<Integer> shape, long start, long end) {
+    record Entry(String name, WeightFormat format, List<Integer> shape, long start, long end) {
     }
 
     private static final String METADATA = "__metadata__";
@@ -80,23 +80,24 @@ final class SafetensorsHeader {
             throw refused(name, dataStart + Math.min(begin, fileSize),
                     "data_offsets [%d, %d] leave the data of %d bytes".formatted(begin, end, fileSize - dataStart));
         }
-        DataType type = type(name, dataStart + begin, node.path("dtype"));
+        WeightFormat format = format(name, dataStart + begin, node.path("dtype"));
         List<Integer> shape = shape(name, dataStart + begin, node.path("shape"));
-        long bytes = type.bytes();
+        long elements = 1;
         for (int dimension : shape) {
-            bytes = dimension == 0 ? 0 : multiply(bytes, dimension);
+            elements = dimension == 0 ? 0 : multiply(elements, dimension);
         }
+        long bytes = format.bytes(elements);
         if (bytes != end - begin) {
             throw refused(name, dataStart + begin, "shape %s of %s takes %d bytes, has %d"
-                    .formatted(shape, type, bytes, end - begin));
+                    .formatted(shape, format, bytes, end - begin));
         }
-        return new Entry(name, type, shape, dataStart + begin, dataStart + end);
+        return new Entry(name, format, shape, dataStart + begin, dataStart + end);
     }
 
-    private DataType type(String name, long offset, JsonNode dtype) {
+    private WeightFormat format(String name, long offset, JsonNode dtype) {
         return switch (dtype.isString() ? dtype.stringValue() : dtype.toString()) {
-            case "F32" -> DataType.F32;
-            case "BF16" -> DataType.BF16;
+            case "F32" -> WeightFormat.F32;
+            case "BF16" -> WeightFormat.BF16;
             case String other -> throw refused(name, offset, "dtype %s, takes F32 and BF16".formatted(other));
         };
     }
@@ -134,8 +135,8 @@ final class SafetensorsHeader {
     }
 
     /** Saturates, so that a product past 64 bits fits no file. */
-    private static long multiply(long bytes, int dimension) {
-        return bytes > Long.MAX_VALUE / dimension ? Long.MAX_VALUE : bytes * dimension;
+    private static long multiply(long elements, int dimension) {
+        return elements > Long.MAX_VALUE / dimension ? Long.MAX_VALUE : elements * dimension;
     }
 
     private WeightFileException refused(String tensor, long offset, String problem) {

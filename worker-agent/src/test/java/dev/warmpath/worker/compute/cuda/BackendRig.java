@@ -13,6 +13,7 @@ import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -128,8 +129,8 @@ final class BackendRig implements AutoCloseable {
                 successors[token * VOCABULARY + (token + STRIDE) % VOCABULARY] = 1;
                 unit[token * VOCABULARY + token] = 1;
             }
-            backend.upload(table, 0, VOCABULARY, DataType.F32, arena.allocateFrom(ValueLayout.JAVA_FLOAT, successors));
-            backend.upload(head, 0, VOCABULARY, DataType.F32, arena.allocateFrom(ValueLayout.JAVA_FLOAT, unit));
+            backend.upload(table, 0, VOCABULARY, WeightFormat.F32, arena.allocateFrom(ValueLayout.JAVA_FLOAT, successors));
+            backend.upload(head, 0, VOCABULARY, WeightFormat.F32, arena.allocateFrom(ValueLayout.JAVA_FLOAT, unit));
             greedy = new SamplingInputs(longs(new long[rows]), ints(new int[rows]), floats(rows, 1, new float[rows]),
                     ints(new int[rows]), floats(rows, 1, new float[rows]), ints(new int[rows]));
         }

@@ -3,7 +3,7 @@ package dev.warmpath.worker.model.weights;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -51,7 +51,7 @@ class SafetensorsFileTest {
         try (var file = SafetensorsFile.open(write(TWO_TENSORS, 12))) {
             assertThat(file.names()).containsExactly("a", "b");
             var b = Objects.requireNonNull(file.find("b"));
-            assertThat(b.type()).isEqualTo(DataType.BF16);
+            assertThat(b.format()).isEqualTo(WeightFormat.BF16);
             assertThat(b.shape()).isEqualTo(List.of(2));
             assertThat(b.values().toArray(ValueLayout.JAVA_BYTE)).containsExactly(8, 9, 10, 11);
             assertThat(Objects.requireNonNull(file.find("a")).shape()).isEqualTo(List.of(2, 1));
