@@ -15,6 +15,7 @@ import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelFamily;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -32,18 +33,20 @@ class BackendChoiceTest {
     private static final Path NOWHERE = Path.of("/nowhere/libcuda.so.1");
 
     private static BackendChoice choice(Backend backend, CacheDtype cacheDtype) {
-        return choice(backend, NOWHERE, cacheDtype, 16, /* headSize */ 32);
+        return choice(backend, NOWHERE, cacheDtype, 16, /* headSize */ 32, AttentionSpec.plain(32));
     }
 
     private static BackendChoice choice(Backend backend, Path driver, CacheDtype cacheDtype, int blockSize,
-            int headSize) {
+            int headSize, AttentionSpec lastLayer) {
+        List<AttentionSpec> layers = new ArrayList<>(Collections.nCopies(5, AttentionSpec.plain(headSize)));
+        layers.add(lastLayer);
         return new BackendChoice(
                 new ComputeProperties(backend, new Cuda("0", driver, driver), 1, 0, Duration.ZERO,
                         Duration.ofSeconds(30)),
                 new KvProperties(null, null, null, blockSize, cacheDtype, DataSize.ofBytes(0), "0", true, true,
                         FreeOrder.UNKEYED_FIRST, 0),
-                new ModelConfig(ModelFamily.LLAMA, 6 * headSize, Collections.nCopies(6, AttentionSpec.plain(headSize)), 6,
-                        2, headSize, 512, 2048, 2048, 1e-5f, 10_000, true));
+                new ModelConfig(ModelFamily.LLAMA, 6 * headSize, layers, 6, 2, headSize, 512, 2048, 2048, 1e-5f,
+                        10_000, true));
     }
 
     private static List<String> choices(CapturedOutput log) {
@@ -65,7 +68,7 @@ class BackendChoiceTest {
     @OnEmulatedDevice
     void a_machine_that_has_no_gpu_is_no_reason_to_warn(CapturedOutput log) {
         Path driver = CudaBackends.emulatedDriver(/* devices */ 0, 1 << 30);
-        try (var backend = choice(Backend.AUTO, driver, CacheDtype.AUTO, 16, 32).open()) {
+        try (var backend = choice(Backend.AUTO, driver, CacheDtype.AUTO, 16, 32, AttentionSpec.plain(32)).open()) {
             assertThat(backend.name()).isEqualTo("vector");
             assertThat(choices(log)).singleElement().asString().contains(" INFO ")
                     .endsWith("this machine has no CUDA device, or hides it (CUDA_VISIBLE_DEVICES)");
@@ -76,21 +79,25 @@ class BackendChoiceTest {
     @OnEmulatedDevice
     @WithCompiledKernels
     @CsvSource(delimiter = ';', value = {
-        "16; 48; the model's heads have 48 elements, kernels take 32, 64 or 128",
-        "8; 32; warmpath.kv.block-size is 8, but the kernels of this device take blocks of 16 tokens",
+        "16; 48; 0; 0; false; the model's heads have 48 elements, kernels take 32, 64 or 128",
+        "16; 32; 4096; 0; false; the model's attention has a window of 4096 tokens, kernels take none",
+        "16; 32; 0; 50; false; the model's attention caps scores at 50.0, kernels take no cap",
+        "16; 32; 0; 0; true; the model's attention has sinks, kernels take none",
+        "8; 32; 0; 0; false; warmpath.kv.block-size is 8, but the kernels of this device take blocks of 16 tokens",
     })
     void a_gpu_without_kernels_for_model_or_blocks_is_left_unused_with_a_warning_unless_it_is_demanded(int blockSize,
-            int headSize, String lack, CapturedOutput log) {
+            int headSize, int window, double softCap, boolean sinks, String lack, CapturedOutput log) {
+        var last = new AttentionSpec(0.5, window, softCap, sinks);
         Path driver = CudaBackends.emulatedDriver(/* devices */ 1, 1 << 30);
-        try (var backend = choice(Backend.AUTO, driver, CacheDtype.AUTO, blockSize, headSize).open()) {
+        try (var backend = choice(Backend.AUTO, driver, CacheDtype.AUTO, blockSize, headSize, last).open()) {
             assertThat(backend.name()).isEqualTo("vector");
             assertThat(choices(log)).singleElement().asString().contains(" WARN ")
                     .endsWith("computing on processors (vector, 1 threads): " + lack);
         }
-        assertThatThrownBy(() -> choice(Backend.CUDA, driver, CacheDtype.AUTO, blockSize, headSize).open())
+        assertThatThrownBy(() -> choice(Backend.CUDA, driver, CacheDtype.AUTO, blockSize, headSize, last).open())
                 .isInstanceOf(SettingsException.class).hasMessageStartingWith(lack + ". ")
                 .hasMessageEndingWith("on processors by warmpath.compute.backend=vector");
-        assertThatThrownBy(() -> choice(Backend.AUTO, driver, CacheDtype.FP8, blockSize, headSize).open())
+        assertThatThrownBy(() -> choice(Backend.AUTO, driver, CacheDtype.FP8, blockSize, headSize, last).open())
                 .hasMessageContaining("which keep keys and values as float32: " + lack);
     }
 
