@@ -1,7 +1,7 @@
 package dev.warmpath.router;
 
 import dev.warmpath.process.ServiceProcess;
-import dev.warmpath.router.fleetlink.IndexCommand;
+import dev.warmpath.router.audit.IndexCommand;
 import java.util.Arrays;
 import java.util.List;
 import org.springframework.boot.autoconfigure.SpringBootApplication;

@@ -55,7 +55,10 @@ class ArchitectureTest {
             // a worker that goes takes its index entries along; a served model has its tokenizer
             Map.entry("fleet", List.of("prefix", "tokenization")),
             // beside the way of requests: what comes in from workers, counted
+            Map.entry("management", List.of("fleetlink", "fleet", "prefix")),
             Map.entry("fleetlink", List.of("fleet", "prefix", "tokenization", "metrics", "handshake")),
+            // a command of its own, no router around it: what a router reads in Redis, looked at
+            Map.entry("audit", List.of("fleetlink", "prefix")),
             // under every connection to a worker, whoever opens it
             Map.entry("handshake", List.of()),
             Map.entry("metrics", List.of()));
@@ -85,6 +88,17 @@ class ArchitectureTest {
             .because("news travels as return values or sealed events");
 
     @ArchTest
+    static final ArchRule the_two_roads_to_a_worker_do_not_know_each_other = slices()
+            .matching(ROOT + ".fleetlink.(*)..").should().notDependOnEachOther()
+            .because("the link chooses between them");
+
+    @ArchTest
+    static final ArchRule a_road_does_not_know_who_takes_it = noClasses()
+            .that().resideInAnyPackage(inside("fleetlink.log"), inside("fleetlink.stream"))
+            .should().dependOnClassesThat().resideInAPackage(ROOT + ".fleetlink")
+            .because("the link chooses between them");
+
+    @ArchTest
     static final ArchRule decisions_index_and_text_are_plain_java = noClasses()
             .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"), inside("answer"))
                     .and(not(simpleNameEndingWith("Configuration"))))
@@ -96,7 +110,7 @@ class ArchitectureTest {
             // the entry: who guards the server's event loops has its builder in hand
             .that().resideOutsideOfPackages(ROOT,
                     inside("openai"), inside("http"), inside("connections"), inside("completion"), inside("dispatch"),
-                    inside("fleetlink"))
+                    inside("fleetlink"), inside("management"))
             .should().dependOnClassesThat().resideInAPackage("reactor..")
             .because("Mono and Flux live in controllers, the streaming client and the spine, nowhere deeper");
 

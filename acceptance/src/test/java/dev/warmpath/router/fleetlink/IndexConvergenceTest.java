@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import dev.warmpath.router.fleetlink.IndexWorld.Event;
 import dev.warmpath.router.fleetlink.IndexWorld.Reached;
+import dev.warmpath.router.fleetlink.log.LogInbox;
 import java.util.Map;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;

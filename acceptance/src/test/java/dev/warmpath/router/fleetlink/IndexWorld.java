@@ -19,6 +19,10 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationCheck;
 import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.fleetlink.log.EventLog;
+import dev.warmpath.router.fleetlink.log.LogInbox;
+import dev.warmpath.router.fleetlink.log.LogState;
+import dev.warmpath.router.fleetlink.stream.StreamSignal;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
@@ -266,7 +270,7 @@ final class IndexWorld {
         private final List<byte[]> frames = new ArrayList<>();
         private boolean streams;
         private boolean broken;
-        private LogStream.State redis = LogStream.State.FRESH;
+        private LogState redis = LogState.FRESH;
         private FleetWorker joined;
         private WorkerCopy copy;
         private LogInbox inbox;
@@ -366,7 +370,7 @@ final class IndexWorld {
         }
 
         void loseRedis() throws InterruptedException {
-            redis = LogStream.State.LOST;
+            redis = LogState.LOST;
             turn();
         }
 
@@ -377,7 +381,7 @@ final class IndexWorld {
                 unread.clear();
                 unread.addAll(log.subList(logAtCheckpoint, log.size()));
             }
-            redis = LogStream.State.FRESH;
+            redis = LogState.FRESH;
             turn();
         }
 
@@ -400,7 +404,7 @@ final class IndexWorld {
 
         /** So much of what is on its way arrives, by either way, and the link's thread runs. */
         void deliver(int count) throws InterruptedException {
-            for (int i = 0; i < count && !unread.isEmpty() && redis != LogStream.State.LOST; i++) {
+            for (int i = 0; i < count && !unread.isEmpty() && redis != LogState.LOST; i++) {
                 handOut(KvEventCodec.decode(unread.removeFirst()));
             }
             follow(count);
@@ -465,10 +469,11 @@ final class IndexWorld {
                     }
                     case LinkAction.ReadStream _ -> {
                         if (broken) {
-                            yield new LinkEvent.StreamEnded(StreamEnd.BROKEN, "connection reset");
+                            yield new LinkEvent.StreamRead(
+                                    new StreamSignal.Ended(StreamSignal.Reason.BROKEN, "connection reset"));
                         }
                         yield left-- > 0 && !frames.isEmpty()
-                                ? new LinkEvent.Frame(KvEventCodec.decode(frames.removeFirst())) : null;
+                                ? frame(KvEventCodec.decode(frames.removeFirst())) : null;
                     }
                     case LinkAction.Pause _ -> now < pausedUntil ? null : new LinkEvent.Paused();
                     case LinkAction.OpenStream _ -> {
@@ -487,6 +492,10 @@ final class IndexWorld {
             }
         }
 
+        private static LinkEvent frame(@Nullable KvEventBatch batch) {
+            return new LinkEvent.StreamRead(new StreamSignal.Frame(batch));
+        }
+
         /** What is waited for does not come in time; a stream that is silent gives a sign of life. */
         void turn() throws InterruptedException {
             follow(0);
@@ -494,7 +503,7 @@ final class IndexWorld {
                 case LinkAction.ReadLog _ -> tell(new LinkEvent.LogTurn(null));
                 case LinkAction.ReadStream _ -> {
                     if (frames.isEmpty()) {
-                        tell(new LinkEvent.Frame(null));
+                        tell(frame(null));
                     }
                 }
                 case LinkAction.Pause _, LinkAction.OpenStream _, LinkAction.Apply _ -> { }

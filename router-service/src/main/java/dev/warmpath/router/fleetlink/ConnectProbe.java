@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.router.fleet.WorkerProbe;
+import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;

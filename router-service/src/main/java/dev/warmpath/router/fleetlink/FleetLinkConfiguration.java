@@ -10,6 +10,9 @@ import dev.warmpath.router.fleet.HealthProperties;
 import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.fleet.RegistrationCheck;
+import dev.warmpath.router.fleetlink.log.EventLog;
+import dev.warmpath.router.fleetlink.log.RedisHealth;
+import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
@@ -21,21 +24,12 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.env.Environment;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Puts fleet, index and links together. The routes are wired by {@link FleetRoutes}, for the management port. */
+/** Puts fleet, index and links together. */
 @Configuration(proxyBeanMethods = false)
-@EnableConfigurationProperties({RedisProperties.class, ManagementProperties.class})
+@EnableConfigurationProperties(RedisProperties.class)
 class FleetLinkConfiguration {
-
-    @Bean
-    FleetToken fleetToken(FleetProperties properties, ManagementProperties management, Environment environment) {
-        FleetToken token = FleetToken.of(properties.token());
-        FleetExposure.checkManagement(FleetToken.of(management.token()), environment);
-        FleetExposure.check(token, environment);
-        return token;
-    }
 
     @Bean
     PrefixIndex prefixIndex(RouterMetrics metrics) {
@@ -63,11 +57,6 @@ class FleetLinkConfiguration {
             metrics.watch(RouterMeter.WORKERS, () -> fleet.ofHealth(state), "health", state.text());
         }
         return fleet;
-    }
-
-    @Bean
-    PrefixIndexEndpoint prefixIndexEndpoint(Fleet fleet, PrefixIndex index) {
-        return new PrefixIndexEndpoint(fleet, index, System::nanoTime);
     }
 
     @Bean(destroyMethod = "close")

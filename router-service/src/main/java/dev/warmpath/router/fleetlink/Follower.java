@@ -7,6 +7,9 @@ import dev.warmpath.router.fleet.EventSource;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.LinkAction.News;
 import dev.warmpath.router.fleetlink.LinkAction.Step;
+import dev.warmpath.router.fleetlink.log.LogInbox;
+import dev.warmpath.router.fleetlink.log.LogState;
+import dev.warmpath.router.fleetlink.stream.StreamSignal;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.Standing;
@@ -60,7 +63,7 @@ final class Follower {
     private final LogInbox inbox;
     private final Backoff backoff;
     private final List<News> news = new ArrayList<>();
-    private LogStream.State log = LogStream.State.LOST;
+    private LogState log = LogState.LOST;
     private long now;
     private Road road = Road.LOG;
     private @Nullable EventSource told;
@@ -111,7 +114,7 @@ final class Follower {
      * @param log      how the log is read at present
      * @param nowNanos on the fleet's monotonic clock
      */
-    Step next(LinkEvent event, LogStream.State log, long nowNanos) {
+    Step next(LinkEvent event, LogState log, long nowNanos) {
         this.log = log;
         this.now = nowNanos;
         news.clear();
@@ -124,8 +127,8 @@ final class Follower {
                 askedNanos = now;
                 yield READ_STREAM;
             }
-            case LinkEvent.Frame(var batch) -> frame(batch);
-            case LinkEvent.StreamEnded(var end, var why) -> streamEnded(end, why);
+            case LinkEvent.StreamRead(StreamSignal.Frame(var batch)) -> frame(batch);
+            case LinkEvent.StreamRead(StreamSignal.Ended(var reason, var why)) -> streamEnded(reason, why);
             case LinkEvent.Applied() -> road == Road.LOG ? afterTurn() : afterFrame();
         };
         return new Step(List.copyOf(news), action);
@@ -144,7 +147,7 @@ final class Follower {
     }
 
     private LinkAction logTurn(@Nullable KvEventBatch batch) {
-        if (batch != null || log == LogStream.State.FRESH) {
+        if (batch != null || log == LogState.FRESH) {
             tellRoad(EventSource.LOG, null);                       // not while it is only hoped for
         }
         return batch != null && isOfUse(batch) ? new LinkAction.Apply(batch, road.source) : afterTurn();
@@ -155,11 +158,11 @@ final class Follower {
         if (copy == Copy.SOUND) {
             forgive();                                             // the stream is not needed while the log goes on
         }
-        if (copy == Copy.UNSOUND && log == LogStream.State.FRESH) {
+        if (copy == Copy.UNSOUND && log == LogState.FRESH) {
             road = Road.HEAL;
             return openStream();
         }
-        if (copy == Copy.LATE && log == LogStream.State.FRESH) {
+        if (copy == Copy.LATE && log == LogState.FRESH) {
             inbox.distrust();
             return takeStream("its batches do not come through Redis");
         }
@@ -185,7 +188,7 @@ final class Follower {
     }
 
     private boolean logIsRead() {
-        return log != LogStream.State.LOST;
+        return log != LogState.LOST;
     }
 
     // ---- by the worker's own stream
@@ -214,7 +217,7 @@ final class Follower {
     private LinkAction afterFrame() {
         Copy copy = copy();
         if (copy != Copy.SOUND) {
-            return streamEnded(StreamEnd.BROKEN, "the copy is " + copy);
+            return streamEnded(StreamSignal.Reason.BROKEN, "the copy is " + copy);
         }
         if (road == Road.STREAM && !logTakesOver()) {
             return READ_STREAM;
@@ -223,8 +226,8 @@ final class Follower {
         return road == Road.HEAL ? endTurn() : takeLog();
     }
 
-    private LinkAction streamEnded(StreamEnd end, String why) {
-        switch (end) {
+    private LinkAction streamEnded(StreamSignal.Reason reason, String why) {
+        switch (reason) {
             case GONE -> news.add(new News.Gone(why));
             case UNREADABLE -> news.add(new News.Unreadable("its events cannot be read: " + why));
             case BROKEN -> countBroken(why);
@@ -256,7 +259,7 @@ final class Follower {
     }
 
     private boolean logTakesOver() {
-        if (log != LogStream.State.FRESH) {
+        if (log != LogState.FRESH) {
             return false;
         }
         return isEmpty() ? inbox.offersCheckpoint() : inbox.continues(sequence(), recentSequence());

@@ -20,7 +20,7 @@ sealed interface LinkAction {
     /** Asks the worker for its own stream, after a pause: {@link LinkEvent.StreamOpened}. Leaves the one before. */
     record OpenStream(Duration pause) implements LinkAction {}
 
-    /** Waits for the next frame: {@link LinkEvent.Frame} or {@link LinkEvent.StreamEnded}. */
+    /** Waits for what comes next of it: {@link LinkEvent.StreamRead}. */
     record ReadStream() implements LinkAction {}
 
     /** Applies the batch to the copy: {@link LinkEvent.Applied}. @param source where it comes from */

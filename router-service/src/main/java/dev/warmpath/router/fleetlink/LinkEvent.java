@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleetlink;
 
 import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.router.fleetlink.stream.StreamSignal;
 import org.jspecify.annotations.Nullable;
 
 /** What has happened on a worker's link, to be told to its {@link Follower}. */
@@ -15,14 +16,11 @@ sealed interface LinkEvent {
     /** A pause is over. */
     record Paused() implements LinkEvent {}
 
-    /** The worker has been asked for its own stream; frames follow, or its end. */
+    /** The worker has been asked for its own stream; signals follow. */
     record StreamOpened() implements LinkEvent {}
 
-    /** A frame of the worker's own stream: a batch, or null for a sign of life. */
-    record Frame(@Nullable KvEventBatch batch) implements LinkEvent {}
-
-    /** No more frames come of the worker's own stream. */
-    record StreamEnded(StreamEnd end, String why) implements LinkEvent {}
+    /** What came of the worker's own stream. */
+    record StreamRead(StreamSignal signal) implements LinkEvent {}
 
     /** A batch was applied to the copy, or refused by it; fleet and meters know. */
     record Applied() implements LinkEvent {}

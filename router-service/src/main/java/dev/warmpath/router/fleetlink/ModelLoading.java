@@ -5,6 +5,7 @@ import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import dev.warmpath.router.tokenization.ModelFiles;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.io.IOException;

@@ -8,6 +8,7 @@ import java.net.Proxy;
 import java.net.URI;
 import java.net.URL;
 import java.time.Duration;
+import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -23,15 +24,18 @@ final class ReachabilityProbe implements WorkerLinks.Task {
 
     private final FleetWorker worker;
     private final Duration patience;
+    private final LongSupplier nanoTime;
     private final RandomGenerator random;
 
     /**
-     * @param bound  a worker that cannot be reached is known as such after that time
-     * @param random staggers the probes of many workers
+     * @param bound    a worker that cannot be reached is known as such after that time
+     * @param nanoTime a monotonic clock, in step with the bound
+     * @param random   staggers the probes of many workers
      */
-    ReachabilityProbe(FleetWorker worker, Duration bound, RandomGenerator random) {
+    ReachabilityProbe(FleetWorker worker, Duration bound, LongSupplier nanoTime, RandomGenerator random) {
         this.worker = worker;
         this.patience = Duration.ofNanos((long) (bound.toNanos() * SHARE_OF_BOUND));
+        this.nanoTime = nanoTime;
         this.random = random;
     }
 
@@ -40,7 +44,7 @@ final class ReachabilityProbe implements WorkerLinks.Task {
         URL url = url(worker.baseUrl());
         Thread.sleep(Duration.ofNanos(random.nextLong(patience.toNanos())));
         while (!worker.isGone()) {
-            long start = System.nanoTime();
+            long start = nanoTime.getAsLong();
             String trouble = ask(url);
             if (Thread.interrupted()) {
                 throw new InterruptedException("closed while probing");
@@ -50,7 +54,7 @@ final class ReachabilityProbe implements WorkerLinks.Task {
             } else {
                 worker.health().probeUnanswered(trouble);
             }
-            Thread.sleep(Duration.ofNanos(Math.max(0, patience.toNanos() - (System.nanoTime() - start))));
+            Thread.sleep(Duration.ofNanos(Math.max(0, patience.toNanos() - (nanoTime.getAsLong() - start))));
         }
     }
 

@@ -3,6 +3,8 @@ package dev.warmpath.router.fleetlink;
 import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.LinkAction.Step;
+import dev.warmpath.router.fleetlink.log.LogInbox;
+import dev.warmpath.router.fleetlink.stream.WorkerStream;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * {@link Follower} says: the log's inbox or the worker's own stream. One thread, the only one that applies to this
  * worker's copy; the batches are the same on both roads.
  */
-final class WorkerLink implements WorkerLinks.Task {
+final class WorkerLink {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerLink.class);
 
@@ -34,8 +36,7 @@ final class WorkerLink implements WorkerLinks.Task {
         this.nanoTime = nanoTime;
     }
 
-    @Override
-    public void run() throws InterruptedException {
+    void run() throws InterruptedException {
         while (!worker.isGone()) {
             try (stream) {
                 follow();
@@ -50,7 +51,7 @@ final class WorkerLink implements WorkerLinks.Task {
     private void follow() throws InterruptedException {
         LinkEvent event = new LinkEvent.Begun();
         while (!worker.isGone()) {
-            Step step = follower.next(event, inbox.stream().state(), nanoTime.getAsLong());
+            Step step = follower.next(event, inbox.state(), nanoTime.getAsLong());
             step.news().forEach(copy::tell);
             if (!worker.isGone()) {
                 event = perform(step.action());
@@ -74,7 +75,7 @@ final class WorkerLink implements WorkerLinks.Task {
                 stream.open();
                 yield new LinkEvent.StreamOpened();
             }
-            case LinkAction.ReadStream() -> stream.read();
+            case LinkAction.ReadStream() -> new LinkEvent.StreamRead(stream.read());
             case LinkAction.Apply(var batch, var source) -> {
                 copy.apply(batch, source, nanoTime.getAsLong());
                 yield new LinkEvent.Applied();

@@ -7,10 +7,14 @@ import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.HealthProperties;
+import dev.warmpath.router.fleetlink.log.EventLog;
+import dev.warmpath.router.fleetlink.log.LogInbox;
+import dev.warmpath.router.fleetlink.log.LogReader;
+import dev.warmpath.router.fleetlink.stream.WorkerHttp;
+import dev.warmpath.router.fleetlink.stream.WorkerStream;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
 import java.time.Duration;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -27,7 +31,7 @@ import tools.jackson.databind.json.JsonMapper;
  * Redis if there is one, a prober per worker, and those that look after leases, health and swept-out index entries when
  * nobody asks. All virtual; all end when the router does. One platform thread builds their tokenizers.
  */
-final class WorkerLinks implements AutoCloseable {
+public final class WorkerLinks implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerLinks.class);
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
@@ -65,12 +69,9 @@ final class WorkerLinks implements AutoCloseable {
 
     /** Begins to read the log in Redis, whenever it can be reached. */
     void readLog(RedisLink redis, FleetToken token, JsonMapper json) {
-        var leaseHolders = new LeaseHolders(fleet, this, events, metrics, token, json);
-        List<List<LogStream>> shares =
-                redis.isCluster() ? events.streams().stream().map(List::of).toList() : List.of(events.streams());
-        for (List<LogStream> share : shares) {
-            start("redis-log-" + share.getFirst().index(), new LogReader(redis, events, share, leaseHolders, metrics,
-                    nanoTime, RandomGenerator.getDefault()));
+        for (LogReader reader : events.readers(
+                redis, fleet, this::follow, token, json, metrics, nanoTime, RandomGenerator.getDefault())) {
+            start(reader.name(), reader::run);
         }
     }
 
@@ -81,7 +82,7 @@ final class WorkerLinks implements AutoCloseable {
     }
 
     /** Begins to learn what a new worker holds and, if nobody does yet, to load its model. */
-    void follow(FleetWorker worker) {
+    public void follow(FleetWorker worker) {
         var random = RandomGenerator.getDefault();
         LogInbox inbox = events.open(worker);                      // before any snapshot: no batch may fall between
         var link = new WorkerLink(worker, new Follower(worker, inbox, Backoff.ofLink(random)),
@@ -95,7 +96,8 @@ final class WorkerLinks implements AutoCloseable {
         });
         HealthProperties watched = health;
         if (watched != null) {
-            start("fleet-reach-" + worker.id(), new ReachabilityProbe(worker, watched.unreachableAfter(), random));
+            start("fleet-reach-" + worker.id(), new ReachabilityProbe(
+                    worker, watched.unreachableAfter(), nanoTime, random));
         }
         if (fleet.claimLoading(worker.revision())) {
             start("fleet-model-" + worker.revision(),

@@ -33,34 +33,34 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A worker's HTTP side with a real model's text files, whose event stream does what a test tells it to. */
-final class FakeWorker implements AutoCloseable {
+public final class FakeWorker implements AutoCloseable {
 
-    static final byte[] END_OF_STREAM = new byte[0];
+    public static final byte[] END_OF_STREAM = new byte[0];
     private static final byte[] TOKENIZER = TestWorkers.resource("byte-level.json");
     private static final byte[] TOKENIZER_CONFIG = TestWorkers.resource("tokenizer_config.json");
 
     private static final RevisionParts PARTS = new RevisionParts("a".repeat(64), "", sha256(TOKENIZER),
             sha256(TOKENIZER_CONFIG), "", "sha256_cbor", "0", 16, 2_048);
     /** All fake workers serve the same files. */
-    static final String REVISION = PARTS.revision();
+    public static final String REVISION = PARTS.revision();
 
-    final KeySet announced = new KeySet();
-    final BlockingQueue<byte[]> frames = new LinkedBlockingQueue<>();
-    final AtomicInteger streams = new AtomicInteger();
-    volatile boolean corruptsFiles;
-    volatile boolean tricklesFiles;
-    volatile String eventProblem = "";
-    volatile int eventStatus = 200;
-    volatile boolean sendsGarbage;
-    volatile boolean endsAtOnce;
-    volatile int hostBlocks;
-    volatile int eventStreams;
+    public final KeySet announced = new KeySet();
+    public final BlockingQueue<byte[]> frames = new LinkedBlockingQueue<>();
+    public final AtomicInteger streams = new AtomicInteger();
+    public volatile boolean corruptsFiles;
+    public volatile boolean tricklesFiles;
+    public volatile String eventProblem = "";
+    public volatile int eventStatus = 200;
+    public volatile boolean sendsGarbage;
+    public volatile boolean endsAtOnce;
+    public volatile int hostBlocks;
+    public volatile int eventStreams;
     private final String id;
     private final long epoch;
     private final HttpServer server;
     private long sequence;
 
-    FakeWorker(String id, long epoch) throws IOException {
+    public FakeWorker(String id, long epoch) throws IOException {
         this.id = id;
         this.epoch = epoch;
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
@@ -71,7 +71,7 @@ final class FakeWorker implements AutoCloseable {
         server.start();
     }
 
-    Registration registration() {
+    public Registration registration() {
         return new Registration(Protocol.VERSION, id, epoch,
                 URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
                 new ModelDescription("tiny", REVISION, PARTS, 1_000, 512), 1_000, 8, true, hostBlocks,
@@ -79,17 +79,17 @@ final class FakeWorker implements AutoCloseable {
     }
 
     /** Of the log that it writes to. */
-    int streamCount() {
+    public int streamCount() {
         return eventStreams == 0 ? RedisLayout.DEFAULT_STREAM_COUNT : eventStreams;
     }
 
     /** The next batch, not sent. */
-    byte[] store(long... keys) {
+    public byte[] store(long... keys) {
         return EventFrames.encode(next(keys));
     }
 
     /** The next batch, told to nobody. */
-    synchronized KvEventBatch next(long... keys) {
+    public synchronized KvEventBatch next(long... keys) {
         BlockChange change = new BlockChange.Stored(Medium.DEVICE, keys);
         announced.apply(change);
         sequence++;
@@ -97,19 +97,19 @@ final class FakeWorker implements AutoCloseable {
     }
 
     /** What the worker would say about itself now. */
-    synchronized Heartbeat heartbeat() {
+    public synchronized Heartbeat heartbeat() {
         return new Heartbeat(id, epoch, 0, 0, 1_000, 0, sequence, announced.size(), announced.digest());
     }
 
-    synchronized long sequence() {
+    public synchronized long sequence() {
         return sequence;
     }
 
-    synchronized long digest() {
+    public synchronized long digest() {
         return announced.digest();
     }
 
-    synchronized KvEventBatch snapshot() {
+    public synchronized KvEventBatch snapshot() {
         return new KvEventBatch(id, epoch, sequence, true,
                 List.of(new BlockChange.Stored(Medium.DEVICE, announced.toArray())), announced.size(),
                 announced.digest());

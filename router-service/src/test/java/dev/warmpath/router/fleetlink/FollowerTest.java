@@ -18,7 +18,10 @@ import dev.warmpath.router.fleetlink.LinkAction.OpenStream;
 import dev.warmpath.router.fleetlink.LinkAction.Pause;
 import dev.warmpath.router.fleetlink.LinkAction.ReadLog;
 import dev.warmpath.router.fleetlink.LinkAction.ReadStream;
-import dev.warmpath.router.fleetlink.LogStream.State;
+import dev.warmpath.router.fleetlink.log.EventLog;
+import dev.warmpath.router.fleetlink.log.LogInbox;
+import dev.warmpath.router.fleetlink.log.LogState;
+import dev.warmpath.router.fleetlink.stream.StreamSignal;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.PrefixIndex;
 import java.time.Duration;
@@ -26,6 +29,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** One worker "w" of epoch 1; times in milliseconds. What all of it leads to: {@code IndexConvergenceTest}. */
@@ -34,11 +38,11 @@ class FollowerTest {
     private final Fleet fleet =
             new Fleet(new PrefixIndex(), TestWorkers.CHECK, Duration.ofDays(1), 10, this::nanos, _ -> false);
     private final FleetWorker worker = ((Accepted) fleet.register(TestWorkers.registration("w", 1))).worker();
-    private final LogInbox inbox = new LogInbox(new LogStream(0, /* awaited */ true, this::nanos));
+    private final LogInbox inbox = new EventLog(/* awaited */ true, 8, this::nanos).open(worker);
     private final Follower follower = new Follower(worker, inbox, Backoff.ofLink(new Random(1)));
     private final KeySet announced = new KeySet();
     private final List<News> news = new ArrayList<>();
-    private State log = State.FRESH;
+    private LogState log = LogState.FRESH;
     private long millis;
 
     @Test
@@ -59,7 +63,7 @@ class FollowerTest {
     void a_log_that_is_lost_is_looked_at_twice_and_left_and_taken_again_where_it_goes_on() {
         next(new LinkEvent.Begun());
         turn(batch(0));
-        log = State.LOST;
+        log = LogState.LOST;
         assertThat(next(new LinkEvent.LogTurn(null))).isEqualTo(new Pause(Duration.ofMillis(250)));
         news.clear();
         assertThat(next(new LinkEvent.Paused())).isEqualTo(new OpenStream(Duration.ZERO));
@@ -67,10 +71,10 @@ class FollowerTest {
         next(new LinkEvent.StreamOpened());
         assertThat(frame(snapshot(0), ReloadSource.STREAM)).isEqualTo(new ReadStream());
 
-        log = State.FRESH;
-        assertThat(next(new LinkEvent.Frame(null))).as("nothing of it stands there").isEqualTo(new ReadStream());
+        log = LogState.FRESH;
+        assertThat(next(signOfLife())).as("nothing of it stands there").isEqualTo(new ReadStream());
         inbox.put(batch(1));
-        assertThat(next(new LinkEvent.Frame(null))).isEqualTo(new ReadLog(Duration.ofMillis(250)));
+        assertThat(next(signOfLife())).isEqualTo(new ReadLog(Duration.ofMillis(250)));
     }
 
     @Test
@@ -89,13 +93,13 @@ class FollowerTest {
 
     @Test
     void streams_that_break_are_opened_after_pauses_and_told_from_the_third_on_until_one_lasts_for_five_seconds() {
-        log = State.LOST;
+        log = LogState.LOST;
         assertThat(next(new LinkEvent.Begun())).isEqualTo(new OpenStream(Duration.ZERO));
         for (int attempt = 1; attempt <= 3; attempt++) {
             next(new LinkEvent.StreamOpened());
             news.clear();
             long longest = 50L << attempt;
-            assertThat(next(new LinkEvent.StreamEnded(StreamEnd.BROKEN, "reset"))).isInstanceOfSatisfying(
+            assertThat(next(broken("reset"))).isInstanceOfSatisfying(
                     OpenStream.class, open -> assertThat(open.pause().toMillis()).isBetween(longest / 2, longest));
             var told = new News.StreamProblem("its event stream does not last: reset");
             assertThat(news.contains(told)).as("told after attempt %d", attempt).isEqualTo(attempt == 3);
@@ -104,10 +108,10 @@ class FollowerTest {
         frame(batch(0), ReloadSource.STREAM);
         news.clear();
         millis = 4_999;
-        next(new LinkEvent.Frame(null));
+        next(signOfLife());
         assertThat(news).isEmpty();
         millis = 5_000;
-        next(new LinkEvent.Frame(null));
+        next(signOfLife());
         assertThat(news).containsExactly(new News.StreamProblem(null));
     }
 
@@ -133,12 +137,24 @@ class FollowerTest {
         return step.action();
     }
 
+    private static LinkEvent frame(@Nullable KvEventBatch batch) {
+        return new LinkEvent.StreamRead(new StreamSignal.Frame(batch));
+    }
+
+    private static LinkEvent signOfLife() {
+        return frame(null);
+    }
+
+    private static LinkEvent broken(String why) {
+        return new LinkEvent.StreamRead(new StreamSignal.Ended(StreamSignal.Reason.BROKEN, why));
+    }
+
     private LinkAction turn(KvEventBatch batch) {
         return applied(next(new LinkEvent.LogTurn(batch)), batch, ReloadSource.CHECKPOINT);
     }
 
     private LinkAction frame(KvEventBatch batch, ReloadSource source) {
-        return applied(next(new LinkEvent.Frame(batch)), batch, source);
+        return applied(next(frame(batch)), batch, source);
     }
 
     private LinkAction applied(LinkAction action, KvEventBatch batch, ReloadSource source) {

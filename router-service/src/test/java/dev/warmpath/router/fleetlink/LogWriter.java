@@ -14,7 +14,7 @@ import java.util.Map;
 import tools.jackson.databind.json.JsonMapper;
 
 /** Writes to Redis what a test wants a worker to have written there. */
-final class LogWriter {
+public final class LogWriter {
 
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
@@ -23,47 +23,47 @@ final class LogWriter {
     private final FleetToken token;
     private String lastId = StreamId.ZERO.toString();
 
-    LogWriter(TestRedis redis, FakeWorker worker, FleetToken token) {
+    public LogWriter(TestRedis redis, FakeWorker worker, FleetToken token) {
         this.redis = redis;
         this.worker = worker;
         this.token = token;
     }
 
     /** Lease, entry among the workers, checkpoint. */
-    LogWriter introduce() {
+    public LogWriter introduce() {
         Registration registration = worker.registration();
         lease(registration.epoch(), token.seal(JSON.writeValueAsString(registration)));
         redis.commands().hset(RedisLayout.WORKERS, id(), bytes(Long.toString(registration.epoch())));
         return checkpoint();
     }
 
-    void lease(long epoch, String value) {
+    public void lease(long epoch, String value) {
         redis.commands().set(RedisLayout.lease(id(), epoch), bytes(value));
     }
 
-    LogWriter checkpoint() {
+    public LogWriter checkpoint() {
         redis.commands().set(RedisLayout.checkpoint(id()), new Checkpoint(lastId, worker.snapshot()).encode());
         return this;
     }
 
     /** The worker's next batch, in the log. */
-    void announce(long... keys) {
+    public void announce(long... keys) {
         append(worker.next(keys));
     }
 
-    void append(KvEventBatch batch) {
+    public void append(KvEventBatch batch) {
         lastId = redis.commands().xadd(stream(), body(KvEventCodec.encode(batch)));
     }
 
-    void append(KvEventBatch batch, String id) {
+    public void append(KvEventBatch batch, String id) {
         lastId = redis.commands().xadd(stream(), new XAddArgs().id(id), body(KvEventCodec.encode(batch)));
     }
 
-    void appendBytes(byte... value) {
+    public void appendBytes(byte... value) {
         redis.commands().xadd(stream(), body(value));
     }
 
-    String stream() {
+    public String stream() {
         return RedisLayout.stream(RedisLayout.streamOf(id(), worker.streamCount()));
     }
 
@@ -75,7 +75,7 @@ final class LogWriter {
         return Map.of(RedisLayout.BATCH_FIELD, batch);
     }
 
-    static byte[] bytes(String text) {
+    public static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.UTF_8);
     }
 }

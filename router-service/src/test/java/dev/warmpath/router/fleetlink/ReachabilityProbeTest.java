@@ -59,7 +59,7 @@ class ReachabilityProbeTest {
     /** Alone, so that every connection is a probe's. */
     private void probe() {
         try {
-            new ReachabilityProbe(worker, BOUND, new Random(3)).run();
+            new ReachabilityProbe(worker, BOUND, System::nanoTime, new Random(3)).run();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }

@@ -18,6 +18,8 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.fleet.WorkerView;
+import dev.warmpath.router.fleetlink.log.EventLog;
+import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -32,7 +32,8 @@ class RedisWiringTest {
 
     private static final TestRedis REDIS = TestRedis.absent();
 
-    @SpringBootApplication
+    @SpringBootApplication(scanBasePackages = {
+        "dev.warmpath.router.fleetlink", "dev.warmpath.router.management"})
     @EnableConfigurationProperties({FleetProperties.class, HealthProperties.class})
     @Import(RouterMetrics.class)
     static class FleetOnly {}

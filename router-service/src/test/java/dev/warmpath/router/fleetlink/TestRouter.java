@@ -10,6 +10,9 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.fleet.TestWorkers;
+import dev.warmpath.router.fleetlink.log.EventLog;
+import dev.warmpath.router.fleetlink.log.RedisHealth;
+import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
 import io.micrometer.core.instrument.Counter;
@@ -22,10 +25,11 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 /** What a router knows and does about its fleet, with Redis and a real clock; leases are long enough for a test. */
-final class TestRouter implements AutoCloseable {
+public final class TestRouter implements AutoCloseable {
 
     /** As operators are told to confine a router, a line of redis.conf; {@code index} needs {@code +xrange} as well. */
-    static final String USER = "user router on >hush ~warmpath:* +@connection +get +strlen +hgetall +hlen +xread +xrevrange";
+    public static final String USER =
+            "user router on >hush ~warmpath:* +@connection +get +strlen +hgetall +hlen +xread +xrevrange";
 
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final PrefixIndex index = new PrefixIndex();
@@ -80,7 +84,7 @@ final class TestRouter implements AutoCloseable {
     }
 
     /** Of a Redis with {@link #USER}. */
-    static String uri(TestRedis redis) {
+    public static String uri(TestRedis redis) {
         return "redis://router:hush@127.0.0.1:" + redis.port();
     }
 
