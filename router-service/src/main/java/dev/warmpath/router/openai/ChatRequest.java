@@ -5,7 +5,6 @@ import static dev.warmpath.router.fields.FieldReader.wrongType;
 
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
-import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.fields.FieldReader;
@@ -18,30 +17,21 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/**
- * The body of {@code POST /v1/chat/completions}.
- *
- * @param prompt messages as the template gets them
- * @param limit  absent: as much as the context holds
- */
-record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit limit) {
+/** The body of {@code POST /v1/chat/completions}. */
+final class ChatRequest {
 
-    static final String ENDPOINT = "chat";
+    private static final String ENDPOINT = "chat";
     /** Those that need tools are refused with them. */
     private static final Set<String> ROLES = Set.of("system", "developer", "user", "assistant");
 
-    static ChatRequest read(JsonNode json, RandomGenerator seeds) {
+    private ChatRequest() {}
+
+    static GenerationRequest read(JsonNode json, String requestId, RandomGenerator seeds) {
         FieldReader body = FieldReader.ofBody(json, OpenAiFields.CHAT);
-        var request = new ChatRequest(GenerationFields.read(body, seeds), readPrompt(body), readLimit(body));
-        body.refuseOthers();
-        return request;
+        return GenerationRequest.read(body, requestId, ENDPOINT, readPrompt(body), readLimit(body), seeds);
     }
 
-    CompletionRequest toCompletion(String requestId) {
-        return new CompletionRequest(requestId, ENDPOINT, generation.model(), prompt, generation.sampling(), limit,
-                generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos(), generation.stream());
-    }
-
+    /** Messages as the template gets them. */
     static Prompt.Chat readPrompt(FieldReader body) {
         List<ChatMessage> messages = new ArrayList<>();
         for (FieldReader message : body.objects(OpenAiFields.MESSAGES)) {
@@ -92,7 +82,7 @@ record ChatRequest(GenerationFields generation, Prompt.Chat prompt, OutputLimit 
         return String.join("\n", texts);
     }
 
-    /** {@code max_completion_tokens} is the newer name and wins. */
+    /** Without a number of the client, as much as the context holds. */
     private static OutputLimit readLimit(FieldReader body) {
         @Nullable Integer newer = body.integer(OpenAiFields.MAX_COMPLETION_TOKENS);
         @Nullable Integer older = body.integer(OpenAiFields.MAX_TOKENS);

@@ -2,7 +2,6 @@ package dev.warmpath.router.openai;
 
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
-import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.http.RequestBodyReader;
 import dev.warmpath.router.http.RequestIdFilter;
 import dev.warmpath.router.http.ResponseWriter;
@@ -36,18 +35,14 @@ final class CompletionsController {
 
     @PostMapping("/v1/chat/completions")
     Mono<Void> chat(ServerWebExchange exchange) {
-        return bodies.read(exchange, (json, permit) -> {
-            var request = ChatRequest.read(json, seeds);
-            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, CHAT);
-        });
+        return bodies.read(exchange, (json, permit) ->
+                answer(exchange, ChatRequest.read(json, id(exchange), seeds), permit, CHAT));
     }
 
     @PostMapping("/v1/completions")
     Mono<Void> text(ServerWebExchange exchange) {
-        return bodies.read(exchange, (json, permit) -> {
-            var request = TextRequest.read(json, seeds);
-            return answer(exchange, request.generation(), request.toCompletion(id(exchange)), permit, TEXT);
-        });
+        return bodies.read(exchange, (json, permit) ->
+                answer(exchange, TextRequest.read(json, id(exchange), seeds), permit, TEXT));
     }
 
     /** Takes the body of either of the others; messages make it a chat. */
@@ -55,18 +50,18 @@ final class CompletionsController {
     Mono<Void> route(ServerWebExchange exchange) {
         return bodies.read(exchange, (json, permit) -> {
             var request = json.hasNonNull("messages")
-                    ? ChatRequest.read(json, seeds).toCompletion(id(exchange))
-                    : TextRequest.read(json, seeds).toCompletion(id(exchange));
-            return flow.explain(request, permit)
+                    ? ChatRequest.read(json, id(exchange), seeds)
+                    : TextRequest.read(json, id(exchange), seeds);
+            return flow.explain(request.completion(), permit)
                     .flatMap(explanation -> responses.write(exchange, permit, RouteAnswer.of(explanation)));
         });
     }
 
-    private Mono<Void> answer(ServerWebExchange exchange, GenerationFields generation, CompletionRequest request,
-            Permit permit, AnswerFormat format) {
-        return generation.stream()
-                ? answers.writeStream(exchange, request, permit, format, generation.includeUsage())
-                : answers.writeWhole(exchange, request, permit, format);
+    private Mono<Void> answer(
+            ServerWebExchange exchange, GenerationRequest request, Permit permit, AnswerFormat format) {
+        return request.completion().streamed()
+                ? answers.writeStream(exchange, request.completion(), permit, format, request.includeUsage())
+                : answers.writeWhole(exchange, request.completion(), permit, format);
     }
 
     private static String id(ServerWebExchange exchange) {

@@ -6,7 +6,6 @@ import static dev.warmpath.router.fields.FieldReader.wrongType;
 
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
-import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.fields.FieldReader;
@@ -14,28 +13,20 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
-/**
- * The body of {@code POST /v1/completions}.
- *
- * @param prompt one text or one list of token ids
- * @param limit  absent: {@link OpenAiFields#DEFAULT_MAX_TOKENS_OF_TEXT}
- */
-record TextRequest(GenerationFields generation, Prompt prompt, OutputLimit limit) {
+/** The body of {@code POST /v1/completions}. */
+final class TextRequest {
 
-    static final String ENDPOINT = "completions";
+    private static final String ENDPOINT = "completions";
 
-    static TextRequest read(JsonNode json, RandomGenerator seeds) {
+    private TextRequest() {}
+
+    static GenerationRequest read(JsonNode json, String requestId, RandomGenerator seeds) {
         FieldReader body = FieldReader.ofBody(json, OpenAiFields.TEXT);
-        var request = new TextRequest(GenerationFields.read(body, seeds), readPrompt(body, true), readLimit(body));
-        body.refuseOthers();
-        return request;
+        Prompt prompt = readPrompt(body, /* addSpecialTokens */ true);
+        return GenerationRequest.read(body, requestId, ENDPOINT, prompt, readLimit(body), seeds);
     }
 
-    CompletionRequest toCompletion(String requestId) {
-        return new CompletionRequest(requestId, ENDPOINT, generation.model(), prompt, generation.sampling(), limit,
-                generation.stopStrings(), generation.stopTokenIds(), generation.ignoreEos(), generation.stream());
-    }
-
+    /** One text, or one list of token ids. */
     static Prompt readPrompt(FieldReader body, boolean addSpecialTokens) {
         @Nullable JsonNode prompt = body.value(OpenAiFields.PROMPT);
         if (prompt == null) {

@@ -3,38 +3,37 @@ package dev.warmpath.router.openai;
 import static dev.warmpath.router.fields.FieldReader.invalid;
 
 import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.router.completion.CompletionRequest;
+import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
+import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.completion.SamplingOverrides;
 import dev.warmpath.router.fields.FieldReader;
-import java.util.List;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The fields that chats and text completions share.
+ * A chat or a text completion, as its body asks for it.
  *
- * @param model        as written
- * @param stream       true: server-sent events
  * @param includeUsage true: a stream ends with a chunk of usage
- * @param sampling     without a seed one is drawn, so that two equal requests differ as they do at OpenAI
- * @param stopStrings  text that ends the answer
- * @param stopTokenIds vLLM's extra
- * @param ignoreEos    vLLM's extra
  */
-record GenerationFields(
-        String model,
-        boolean stream,
-        boolean includeUsage,
-        SamplingOverrides sampling,
-        List<String> stopStrings,
-        int[] stopTokenIds,
-        boolean ignoreEos) {
+record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
 
-    static GenerationFields read(FieldReader body, RandomGenerator seeds) {
-        String model = body.requiredText(OpenAiFields.MODEL);
+    /**
+     * Reads what chats and text completions have in common, and refuses what is left.
+     *
+     * @param prompt read from the body before
+     * @param limit  likewise
+     * @param seeds  for a request without a seed, so that two equal ones differ as they do at OpenAI
+     */
+    static GenerationRequest read(FieldReader body, String requestId, String endpoint, Prompt prompt, OutputLimit limit,
+            RandomGenerator seeds) {
         boolean stream = body.flag(OpenAiFields.STREAM);
-        return new GenerationFields(model, stream, readIncludeUsage(body, stream), readSampling(body, seeds),
-                body.texts(OpenAiFields.STOP), body.ids(OpenAiFields.STOP_TOKEN_IDS),
-                body.flag(OpenAiFields.IGNORE_EOS));
+        var completion = new CompletionRequest(requestId, endpoint, body.requiredText(OpenAiFields.MODEL), prompt,
+                readSampling(body, seeds), limit, body.texts(OpenAiFields.STOP),
+                body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS), stream);
+        var request = new GenerationRequest(completion, readIncludeUsage(body, stream));
+        body.refuseOthers();
+        return request;
     }
 
     private static SamplingOverrides readSampling(FieldReader body, RandomGenerator seeds) {
