@@ -31,32 +31,37 @@ class ArchitectureTest {
     private static final Map<String, List<String>> ARROWS = Map.ofEntries(
             // the edge: JSON to requests, events to JSON; shows models and decisions
             Map.entry("openai", List.of(
-                    "http", "fields", "completion", "admission", "fleet", "tokenization", "routing", "decisions")),
+                    "http", "fields", "completion", "admission", "fleet", "models", "tokenization", "routing",
+                    "decisions")),
             // a bad field is a bad request
             Map.entry("fields", List.of("completion")),
             // under every dialect: bodies admitted and read, answers written, each error its status
-            Map.entry("http", List.of("completion", "admission", "fleet", "tokenization", "routing", "dispatch")),
+            Map.entry("http", List.of(
+                    "completion", "admission", "fleet", "models", "tokenization", "routing", "dispatch")),
             // beneath both: deadlines of connections; what comes too late gets an error of the public API
             Map.entry("connections", List.of("http")),
             // the spine
             Map.entry("completion", List.of(
-                    "admission", "fleet", "tokenization", "routing", "dispatch", "answer", "metrics")),
+                    "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "metrics")),
             // one choice's tokens, to text
             Map.entry("answer", List.of("tokenization")),
             // readiness asks whether a model is served, a line whether workers have room; refusals are counted
-            Map.entry("admission", List.of("fleet", "routing", "metrics")),
+            Map.entry("admission", List.of("fleet", "models", "routing", "metrics")),
             Map.entry("tokenization", List.of()),
             // choices of routing in, broken connections to the fleet and what came of each choice out
-            Map.entry("dispatch", List.of("routing", "fleet", "decisions", "metrics", "handshake")),
+            Map.entry("dispatch", List.of("routing", "fleet", "health", "decisions", "metrics", "handshake")),
             // a choice and its end, written down
-            Map.entry("decisions", List.of("routing", "fleet", "metrics")),
-            Map.entry("routing", List.of("fleet", "prefix")),
+            Map.entry("decisions", List.of("routing", "fleet", "health", "metrics")),
+            Map.entry("routing", List.of("fleet", "models", "health", "prefix")),
             Map.entry("prefix", List.of()),
-            // a worker that goes takes its index entries along; a served model has its tokenizer
-            Map.entry("fleet", List.of("prefix", "tokenization")),
+            // a worker that goes takes its index entries along
+            Map.entry("fleet", List.of("prefix", "models", "health", "tokenization")),
+            // a served model has its tokenizer
+            Map.entry("models", List.of("tokenization")),
+            Map.entry("health", List.of()),
             // beside the way of requests: what comes in from workers, counted
             Map.entry("management", List.of("fleetlink", "fleet", "prefix")),
-            Map.entry("fleetlink", List.of("fleet", "prefix", "tokenization", "metrics", "handshake")),
+            Map.entry("fleetlink", List.of("fleet", "health", "prefix", "tokenization", "metrics", "handshake")),
             // a command of its own, no router around it: what a router reads in Redis, looked at
             Map.entry("audit", List.of("fleetlink", "prefix")),
             // under every connection to a worker, whoever opens it
@@ -100,7 +105,8 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule decisions_index_and_text_are_plain_java = noClasses()
-            .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"), inside("answer"))
+            .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"), inside("answer"),
+                    inside("models"))
                     .and(not(simpleNameEndingWith("Configuration"))))
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.netty..")
             .because("they must be runnable, testable and measurable from a plain main; only their wiring is Spring's");

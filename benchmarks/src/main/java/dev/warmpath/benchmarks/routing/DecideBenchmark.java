@@ -15,7 +15,7 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationCheck;
 import dev.warmpath.router.fleet.RegistrationOutcome;
-import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.RequestRouter;

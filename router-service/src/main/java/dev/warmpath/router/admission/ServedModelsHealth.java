@@ -1,7 +1,7 @@
 package dev.warmpath.router.admission;
 
 import dev.warmpath.router.fleet.Fleet;
-import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.models.ServedModel;
 import java.util.List;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;

@@ -1,10 +1,10 @@
 package dev.warmpath.router.admission;
 
 import dev.warmpath.protocol.process.ProcessEnd;
-import dev.warmpath.router.fleet.ServedModel;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Limit;
+import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.routing.RequestRouter;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,7 +3,7 @@
  * is the door: a bound on requests in flight and on the memory of their bodies. {@code WaitingRoom} is where those wait
  * whose price is known while the workers are full, unless that would take too long. And the readiness that load
  * balancers read.
- * <p>Uses {@code fleet}, for its capacity and readiness, {@code routing}, which knows what workers have, and
+ * <p>Uses {@code fleet} and {@code models}, for capacity and readiness, {@code routing}, which knows what workers have, and
  * {@code metrics}. Used by {@code http}, before a body is read, and by {@code completion}, whose computations keep
  * the permit and whose requests wait.
  */

@@ -8,7 +8,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
-import dev.warmpath.router.fleet.WorkerHealth;
+import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;

@@ -7,6 +7,14 @@ import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.fleet.WorkerView.State;
+import dev.warmpath.router.health.HealthComparison;
+import dev.warmpath.router.health.HealthState;
+import dev.warmpath.router.health.WorkerHealth;
+import dev.warmpath.router.models.Revision;
+import dev.warmpath.router.models.RevisionShares;
+import dev.warmpath.router.models.RevisionWishes;
+import dev.warmpath.router.models.Revisions;
+import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.WorkerKeys;
@@ -40,8 +48,6 @@ import org.slf4j.LoggerFactory;
 public final class Fleet {
 
     private static final Logger log = LoggerFactory.getLogger(Fleet.class);
-    /** Revisions without workers that stay loaded, so that a restarted worker is ready at once. */
-    private static final int MAX_IDLE_REVISIONS = 8;
     /** Of a revision's capacity, while it is only tried out. */
     private static final double TRIAL_SHARE = 0.01;
 
@@ -54,7 +60,7 @@ public final class Fleet {
     private final int maxWorkers;
     private final ChangeLog changeLog = new ChangeLog();
     private final Map<String, FleetWorker> workers = new LinkedHashMap<>();
-    private final Map<String, Revision> revisions = new LinkedHashMap<>();
+    private final Revisions revisions;
     private final RevisionWishes wishes;
     /** Epoch by id of workers that operators drain: another life of the worker is not meant. */
     private final Map<String, Long> drainedLives = new LinkedHashMap<>();
@@ -80,6 +86,7 @@ public final class Fleet {
         this.probe = probe;
         this.leaseNanos = leaseDuration.toNanos();
         this.maxWorkers = maxWorkers;
+        this.revisions = new Revisions(wishes);
         this.wishes = wishes;
         this.nextLeaseEndNanos = leaseEnd();
     }
@@ -265,7 +272,7 @@ public final class Fleet {
         Roster now = roster();
         List<Revision> known;
         synchronized (this) {
-            known = List.copyOf(revisions.values());
+            known = List.copyOf(revisions.all());
         }
         List<RevisionView> views = new ArrayList<>();
         for (Revision revision : known) {
@@ -317,22 +324,17 @@ public final class Fleet {
      * @return false if the revision is not known here, or too many have been spoken of
      */
     public synchronized boolean weighRevision(String revision, double weight) {
-        return revisions.containsKey(revision) && wishes.setWeight(revision, weight);
+        return revisions.weigh(revision, weight);
     }
 
     /** Gives all new requests of its model to this revision, even if nobody serves it. @return as the weight's */
     public synchronized boolean pinRevision(String revision) {
-        Revision known = revisions.get(revision);
-        return known != null && wishes.pin(known.description().name(), revision);
+        return revisions.pin(revision);
     }
 
     /** @return false if the revision is not known here */
     public synchronized boolean unpinRevision(String revision) {
-        Revision known = revisions.get(revision);
-        if (known != null) {
-            wishes.unpin(known.description().name(), revision);
-        }
-        return known != null;
+        return revisions.unpin(revision);
     }
 
     // ---- what links to workers need
@@ -459,8 +461,7 @@ public final class Fleet {
 
     /** True for the one caller who is to load the model of this worker's revision, and then says how it went. */
     public synchronized boolean claimLoading(String revision) {
-        Revision known = revisions.get(revision);
-        return known != null && known.claimLoading();
+        return revisions.claimLoading(revision);
     }
 
     /** Whom to ask for the files of a revision. */
@@ -478,13 +479,11 @@ public final class Fleet {
         if (known == null) {
             return;
         }
-        String contradiction = known.contradiction(tokenizer);
+        String contradiction = known.load(tokenizer);
         if (contradiction != null) {
             stick(known, contradiction);
-            known.giveUpLoading();
             return;
         }
-        known.loaded(tokenizer);
         rosterIsStale = true;
         changeLog.add(() -> log.info("model {} revision {} is loaded", known.description().name(), revision));
     }
@@ -505,10 +504,7 @@ public final class Fleet {
 
     /** Nobody tries any more; the next worker of the revision begins anew. */
     public synchronized void loadingFailed(String revision) {
-        Revision known = revisions.get(revision);
-        if (known != null) {
-            known.giveUpLoading();
-        }
+        revisions.giveUpLoading(revision);
     }
 
     /** Ends the loading if the revision's workers have left; decided at once, so that no newcomer relies on it. */
@@ -565,8 +561,8 @@ public final class Fleet {
     /** However much one step has changed, it costs one roster. */
     private void publish() {
         if (rosterIsStale) {
-            forgetIdleRevisions();
-            roster = Roster.of(workers.values(), revisions.values());
+            revisions.forgetIdle(workers.values().stream().map(FleetWorker::revision).collect(Collectors.toSet()));
+            roster = Roster.of(workers.values(), revisions.all());
             rosterIsStale = false;
             leaving.forEach(FleetWorker::markGone);                // whoever sees it gone finds no trace of it
             leaving.clear();
@@ -607,7 +603,7 @@ public final class Fleet {
         var worker = new FleetWorker(registration, keys, events, health, leaseEnd());
         workers.put(worker.id(), worker);
         worker.setDrainedByOperator(Objects.equals(drainedLives.get(worker.id()), worker.epoch()));
-        revisions.computeIfAbsent(worker.revision(), revision -> new Revision(registration.model()));
+        revisions.add(registration.model());
         rosterIsStale = true;
         changeLog.add(() -> log.info("worker {} joins with model {} revision {}", worker, worker.model().name(),
                 worker.revision()));
@@ -660,14 +656,6 @@ public final class Fleet {
     private static String olderEpoch(String workerId, long epoch, FleetWorker newer) {
         return "worker " + workerId + " is registered and alive with the later epoch " + newer.epoch() + " at "
                 + newer.baseUrl() + "; epoch " + epoch + " is fenced off";
-    }
-
-    private void forgetIdleRevisions() {
-        if (revisions.size() > MAX_IDLE_REVISIONS) {
-            Set<String> used = workers.values().stream().map(FleetWorker::revision).collect(Collectors.toSet());
-            List<String> idle = revisions.keySet().stream().filter(revision -> !used.contains(revision)).toList();
-            idle.stream().limit(Math.max(0, idle.size() - MAX_IDLE_REVISIONS)).forEach(revisions::remove);
-        }
     }
 
     private long leaseEnd() {

@@ -3,6 +3,7 @@ package dev.warmpath.router.fleet;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.Standing;
 import dev.warmpath.router.prefix.WorkerKeys;

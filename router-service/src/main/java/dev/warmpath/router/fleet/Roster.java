@@ -1,5 +1,7 @@
 package dev.warmpath.router.fleet;
 
+import dev.warmpath.router.models.Revision;
+import dev.warmpath.router.models.ServedModel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

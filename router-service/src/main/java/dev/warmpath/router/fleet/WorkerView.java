@@ -1,6 +1,7 @@
 package dev.warmpath.router.fleet;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import dev.warmpath.router.health.HealthState;
 import org.jspecify.annotations.Nullable;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Who serves what: the registry of workers with their leases and loads, and the models that they bring.
+ * Who serves what: the registry of workers with their leases and loads.
  * {@link dev.warmpath.router.fleet.Fleet} is the one owner of that state; its time and its network are passed in.
- * <p>Uses {@code prefix}, {@code tokenization} and {@code protocol.fleet}. Written by {@code fleetlink} and
+ * <p>Uses {@code prefix}, {@code models}, {@code health} and {@code protocol.fleet}. Written by {@code fleetlink} and
  * {@code management}; read by {@code routing}, {@code completion} and {@code dispatch}.
  */
 @NullMarked

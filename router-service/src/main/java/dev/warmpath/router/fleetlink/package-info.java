@@ -4,8 +4,8 @@
  * {@code fleetlink.log} and {@code fleetlink.stream}, which know nothing of the link. Beside it, for each worker, a
  * probe ({@code ReachabilityProbe}), and for each revision the loading of its files ({@code ModelLoading}). Virtual
  * threads with straight-line blocking code, all of them started in {@code WorkerLinks}.
- * <p>Uses {@code fleet}, {@code prefix}, {@code tokenization}, {@code metrics} and {@code protocol}. Told of new
- * workers by {@code management}; {@code fleet} and {@code prefix} hold what it learns.
+ * <p>Uses {@code fleet}, {@code health}, {@code prefix}, {@code tokenization}, {@code metrics} and {@code protocol}.
+ * Told of new workers by {@code management}; {@code fleet} and {@code prefix} hold what it learns.
  */
 @NullMarked
 package dev.warmpath.router.fleetlink;

@@ -4,7 +4,7 @@ import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.fleet.Fleet;
-import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.models.ServedModel;
 import java.io.InputStream;
 import org.springframework.stereotype.Component;
 import tools.jackson.core.JacksonException;

@@ -3,7 +3,7 @@
  * within limits and parsed ({@code RequestBodyReader}), answers written whole or as server-sent events
  * ({@code ResponseWriter}, {@code SseEvents}), and every error gets its status and OpenAI's error object
  * ({@code ApiError}).
- * <p>Uses {@code admission} before a body is read, {@code fleet} and {@code tokenization} for how long one may be,
+ * <p>Uses {@code admission} before a body is read, {@code fleet} and {@code models} for how long one may be,
  * {@code completion}'s pool, drain and events, the exceptions of {@code dispatch}, {@code routing}'s decision for
  * headers. Used by {@code openai}, and by {@code connections}.
  */

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.fleet.Fleet;
-import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.models.ServedModel;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;

@@ -1,7 +1,7 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.health.HealthState;
 
 /**
  * One worker as the policy sees it when a request is to be placed.

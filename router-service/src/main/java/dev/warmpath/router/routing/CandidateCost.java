@@ -1,6 +1,6 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.fleet.HealthState;
+import dev.warmpath.router.health.HealthState;
 import java.util.List;
 
 /**

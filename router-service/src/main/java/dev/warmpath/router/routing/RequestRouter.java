@@ -2,10 +2,10 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
-import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
-import dev.warmpath.router.fleet.ServedModel;
-import dev.warmpath.router.fleet.WorkerHealth;
+import dev.warmpath.router.health.HealthState;
+import dev.warmpath.router.health.WorkerHealth;
+import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.PrefixMatch;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;

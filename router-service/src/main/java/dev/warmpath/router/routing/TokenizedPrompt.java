@@ -2,7 +2,7 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
-import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.models.ServedModel;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 

@@ -4,8 +4,8 @@
  * {@link dev.warmpath.router.routing.RequestRouter} puts the candidates together from the fleet, the index and the
  * requests that this router has in flight, and reserves the winner's place. What is placed is a
  * {@link dev.warmpath.router.routing.TokenizedPrompt}, the one form of a prompt from the tokenizer to the worker.
- * <p>Uses {@code fleet}, {@code prefix} and {@code protocol}. Used by {@code completion}, {@code dispatch},
- * {@code admission}, {@code decisions}, {@code http} and {@code openai}.
+ * <p>Uses {@code fleet}, {@code models}, {@code health}, {@code prefix} and {@code protocol}. Used by
+ * {@code completion}, {@code dispatch}, {@code admission}, {@code decisions}, {@code http} and {@code openai}.
  */
 @NullMarked
 package dev.warmpath.router.routing;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.warmpath.router.decisions.Decision.Subject;
-import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.Candidate;
 import dev.warmpath.router.routing.Choice;
 import dev.warmpath.router.routing.ExpectedFirstToken;

@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.RegistrationOutcome;
-import dev.warmpath.router.fleet.ServedModel;
-import dev.warmpath.router.fleet.WorkerHealth;
+import dev.warmpath.router.health.WorkerHealth;
+import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.RequestRouter;

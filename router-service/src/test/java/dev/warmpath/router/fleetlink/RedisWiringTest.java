@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.redislink.TestRedis;
 import dev.warmpath.router.fleet.FleetProperties;
-import dev.warmpath.router.fleet.HealthProperties;
+import dev.warmpath.router.health.HealthProperties;
 import dev.warmpath.router.metrics.RouterMetrics;
 import java.io.IOException;
 import java.net.URI;

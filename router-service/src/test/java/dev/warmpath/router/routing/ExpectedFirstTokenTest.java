@@ -2,8 +2,8 @@ package dev.warmpath.router.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.router.fleet.HealthState;
 import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -17,7 +17,7 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
-import dev.warmpath.router.fleet.ServedModel;
+import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.ApplyOutcome;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.RouteResult.Placed;

@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.models;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -6,9 +6,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What operators want of revisions: weights, drained ones have weight 0, and of a model the one that is pinned. In this
- * router's memory only; it begins with the settings. Changed under {@link Fleet}'s lock, read without it.
+ * router's memory only; it begins with the settings. Changed by one thread at a time, read by any.
  */
-final class RevisionWishes {
+public final class RevisionWishes {
 
     /** Weights and pins together. */
     private static final int MOST = 256;
@@ -21,12 +21,12 @@ final class RevisionWishes {
      * @param weights by revision
      * @param pins    revision by model name
      */
-    RevisionWishes(Map<String, Double> weights, Map<String, String> pins) {
+    public RevisionWishes(Map<String, Double> weights, Map<String, String> pins) {
         this.weights = new ConcurrentHashMap<>(weights);
         this.pins = new ConcurrentHashMap<>(pins);
     }
 
-    double weight(String revision) {
+    public double weight(String revision) {
         return weights.getOrDefault(revision, USUAL_WEIGHT);
     }
 
@@ -57,12 +57,12 @@ final class RevisionWishes {
         pins.remove(model, revision);
     }
 
-    boolean isPinned(String model, String revision) {
+    public boolean isPinned(String model, String revision) {
         return revision.equals(pins.get(model));
     }
 
     /** Whether new requests may go there at all. */
-    boolean allows(String model, String revision) {
+    public boolean allows(String model, String revision) {
         @Nullable String pinned = pins.get(model);
         return weight(revision) > 0 && (pinned == null || pinned.equals(revision));
     }

@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.models;
 
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Source: Thaler, Ravishankar, "A name-based mapping scheme for rendezvous", 1996; weights by the logarithmic method
  * of Schindelhauer, Schomaker, "Weighted distributed hash tables", 2005: weight / -ln(uniform).
  */
-final class RevisionShares {
+public final class RevisionShares {
 
     private RevisionShares() {}
 
@@ -21,7 +21,7 @@ final class RevisionShares {
      * @param beginning of the conversation; equal ones go together
      * @return null if there is none
      */
-    static @Nullable ServedModel choose(Map<ServedModel, Double> weights, long beginning) {
+    public static @Nullable ServedModel choose(Map<ServedModel, Double> weights, long beginning) {
         ServedModel best = null;
         double bestScore = -1;
         for (var each : weights.entrySet()) {

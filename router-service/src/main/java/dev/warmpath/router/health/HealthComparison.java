@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.health;
 
 import java.util.Collection;
 import java.util.Comparator;
@@ -13,7 +13,7 @@ import java.util.function.ToLongFunction;
  * <p>How much may fail is measured by the best of those that requests can go to instead, of whichever revision; so one
  * that is broken as a whole is left out as a broken worker is. While nobody is known to be better, nobody goes.
  */
-final class HealthComparison {
+public final class HealthComparison {
 
     private static final int FEWEST_WORKERS = 3;
     private static final int LARGEST_SHARE = 4;
@@ -32,7 +32,7 @@ final class HealthComparison {
      * @param open       those that new requests may go to
      * @param slowFactor how many times the median is slow, above 1
      */
-    static void of(Collection<List<WorkerHealth>> revisions, Collection<WorkerHealth> open, double slowFactor,
+    public static void of(Collection<List<WorkerHealth>> revisions, Collection<WorkerHealth> open, double slowFactor,
             long nowNanos) {
         double leastFaultShare = open.stream().filter(each -> each.isMeasure(nowNanos))
                 .mapToDouble(each -> each.faultShare(nowNanos)).min().orElse(NOBODY_IS_BETTER);

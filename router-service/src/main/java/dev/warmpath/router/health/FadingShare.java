@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.health;
 
 /** A share of outcomes, the recent ones counting most, that fades to 0 with time. Guarded by its owner's lock. */
 final class FadingShare {

@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.models;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

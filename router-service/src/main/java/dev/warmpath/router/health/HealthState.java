@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.health;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.Locale;

@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.models;
 
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.fleet.ModelDescription;
@@ -6,8 +6,8 @@ import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import org.jspecify.annotations.Nullable;
 
-/** What the fleet knows about one model revision. Guarded by {@link Fleet}'s lock, but for what never changes. */
-final class Revision {
+/** What is known about one revision of a model. Its owner sees to it that one thread at a time is in it. */
+public final class Revision {
 
     private final ModelDescription description;
     private @Nullable ServedModel model;
@@ -18,16 +18,16 @@ final class Revision {
         this.description = description;
     }
 
-    ModelDescription description() {
+    public ModelDescription description() {
         return description;
     }
 
-    @Nullable ServedModel model() {
+    public @Nullable ServedModel model() {
         return model;
     }
 
     /** Why it is not served, or null. */
-    @Nullable String problem() {
+    public @Nullable String problem() {
         return problem;
     }
 
@@ -38,8 +38,24 @@ final class Revision {
         return claimed;
     }
 
-    /** In what the model's files contradict its workers, with both values, or null. */
-    @Nullable String contradiction(ModelTokenizer tokenizer) {
+    /**
+     * From now on it can be served, unless its files contradict its workers; either way the loading is over.
+     *
+     * @return in what they do, with both values, or null
+     */
+    public @Nullable String load(ModelTokenizer tokenizer) {
+        loading = false;
+        String contradiction = contradiction(tokenizer);
+        if (contradiction == null) {
+            RevisionParts parts = description.parts();
+            model = new ServedModel(description,
+                    new HashSettings(parts.hashAlgorithm(), parts.hashSeed(), parts.blockSize()), tokenizer);
+            problem = null;
+        }
+        return contradiction;
+    }
+
+    private @Nullable String contradiction(ModelTokenizer tokenizer) {
         if (tokenizer.vocabularySize() > description.vocabularySize()) {
             return "its tokenizer has " + tokenizer.vocabularySize() + " token ids, its workers take "
                     + description.vocabularySize();
@@ -51,15 +67,7 @@ final class Revision {
         return null;
     }
 
-    void loaded(ModelTokenizer tokenizer) {
-        RevisionParts parts = description.parts();
-        model = new ServedModel(description,
-                new HashSettings(parts.hashAlgorithm(), parts.hashSeed(), parts.blockSize()), tokenizer);
-        problem = null;
-        loading = false;
-    }
-
-    void stuck(String reason) {
+    public void stuck(String reason) {
         problem = reason;
     }
 

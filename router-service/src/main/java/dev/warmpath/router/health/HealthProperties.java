@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.health;
 
 import jakarta.validation.constraints.DecimalMin;
 import java.time.Duration;

@@ -1,4 +1,4 @@
-package dev.warmpath.router.fleet;
+package dev.warmpath.router.health;
 
 import dev.warmpath.protocol.fleet.Backoff;
 import java.time.Duration;
@@ -99,7 +99,7 @@ public final class WorkerHealth {
     private long trialNanos;
 
     /** @param random jitters the pauses, so that routers do not try in step */
-    WorkerHealth(String workerId, long nowNanos, RandomGenerator random) {
+    public WorkerHealth(String workerId, long nowNanos, RandomGenerator random) {
         this.workerId = workerId;
         this.pauses = new Backoff(SHORTEST_PAUSE, LONGEST_PAUSE, random);
         this.healthySinceNanos = nowNanos;
