@@ -15,6 +15,8 @@ import java.util.Arrays;
  */
 final class BlockHolding {
 
+    private static final int ALL = Integer.MAX_VALUE;
+
     private final int blockSize;
     /** [groups]; of one until the cache is asked. */
     private BlockTable[] tables;
@@ -22,6 +24,8 @@ final class BlockHolding {
     private int settledTokens;
     /** Leading blocks of each table that carry their key, unless they are the null block. */
     private int keyedBlocks;
+    /** Blocks that may get keys: what comes later was computed over blocks that have been evicted from the cache. */
+    private int keyableBlocks = ALL;
     /** The last of the computed tokens that are still on their way from elsewhere. */
     private int awaitedTokens;
     private boolean admittedBefore;
@@ -63,6 +67,11 @@ final class BlockHolding {
         return keyedBlocks;
     }
 
+    /** Leading blocks that may carry a key. */
+    int keyableBlocks() {
+        return keyableBlocks;
+    }
+
     /** True while tokens are on their way from elsewhere. */
     boolean isLoading() {
         return awaitedTokens > 0;
@@ -90,9 +99,11 @@ final class BlockHolding {
     /**
      * The tables begin with tokens that were found, the full blocks among them with their keys.
      *
-     * @param presentTokens with those that need not be computed either, but depend on the step being made
+     * @param presentTokens with those that need not be computed either, but depend on the step being made; some may lie
+     *                      in swap space still
      */
     void begin(int foundTokens, int foundKeys, int presentTokens) {
+        keyableBlocks = swappedTokens > foundTokens ? Math.max(keyableBlocks, foundKeys) : ALL;
         settledTokens = foundTokens;
         keyedBlocks = foundKeys;
         computedTokens = presentTokens;
@@ -114,6 +125,12 @@ final class BlockHolding {
 
     void key(int blockCount) {
         keyedBlocks = blockCount;
+    }
+
+    /** From this block on there is no key, and will be none until the sequence begins anew. */
+    void endKeys(int blockCount) {
+        keyableBlocks = Math.min(keyableBlocks, blockCount);
+        keyedBlocks = Math.min(keyedBlocks, blockCount);
     }
 
     /** @throws IllegalArgumentException if a settled token would be unsettled, or one settled that is not computed */

@@ -4,7 +4,9 @@ import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -36,8 +38,8 @@ final class BlockKeys {
     /** Where in its chain a keyed block stands, or {@link #UNKEYED}. */
     private final int[] chainIndex;
     private final byte[] groups;
-    /** Of keyed blocks: the key of their chain's first block. */
-    private final long[] firstKeys;
+    /** Of keyed blocks that are not the first of their chain: the key of the block before. */
+    private final long[] parentKeys;
     /** [blockCount, WORDS], of keyed blocks. Package-private so that a test can forge a collision. */
     final long[] hashes;
     /** [blockCount, blockSize], of keyed blocks; empty without verification. */
@@ -65,7 +67,7 @@ final class BlockKeys {
         younger = new int[blockCount];
         elder = new int[blockCount];
         groups = new byte[blockCount];
-        firstKeys = new long[blockCount];
+        parentKeys = new long[blockCount];
         unsettled = new BitSet(blockCount);
         chainIndex = new int[settings.blockCount()];
         Arrays.fill(chainIndex, UNKEYED);
@@ -144,7 +146,7 @@ final class BlockKeys {
         }
         chainIndex[block] = index;
         groups[block] = (byte) group;
-        firstKeys[block] = chain.key(0);
+        parentKeys[block] = index == 0 ? 0 : chain.key(index - 1);
         keyedCount++;
         boolean only = joinRing(block);
         keyCounts[group] += only ? 1 : 0;
@@ -160,14 +162,34 @@ final class BlockKeys {
         return only;
     }
 
-    /** The blocks whose chain begins with this key, the deepest first; a new array. */
-    int[] chainsFrom(long firstKey) {
-        return IntStream.range(0, firstKeys.length)
-                .filter(block -> isKeyed(block) && firstKeys[block] == firstKey)
+    /**
+     * All that carries one of these keys, in any group, and all that was built on it, key by key: so what lies behind a
+     * key that nobody carries any more is not found. Looks at every block.
+     *
+     * @param keys      gets the keys of what is found
+     * @param orphansToo whether blocks count as found, too, whose parent's key nobody carries: only windows leave such
+     * @return the blocks, the deepest first; a new array
+     */
+    int[] builtOn(Set<Long> keys, boolean orphansToo) {
+        int[] byDepth = IntStream.range(0, parentKeys.length)
+                .filter(this::isKeyed)
                 .boxed()
-                .sorted(Comparator.comparingInt((Integer block) -> chainIndex[block]).reversed())
+                .sorted(Comparator.comparingInt(block -> chainIndex[block]))
                 .mapToInt(Integer::intValue)
                 .toArray();
+        Set<Long> carried = new HashSet<>();
+        int[] found = new int[byDepth.length];
+        int count = 0;
+        for (int block : byDepth) {                                 // parents come before their children
+            boolean inside = chainIndex[block] > 0;
+            if (keys.contains(key(block)) || inside && keys.contains(parentKeys[block])
+                    || inside && orphansToo && !carried.contains(parentKeys[block])) {
+                keys.add(key(block));
+                found[found.length - ++count] = block;
+            }
+            carried.add(key(block));
+        }
+        return Arrays.copyOfRange(found, found.length - count, found.length);
     }
 
     void clear() {

@@ -2,6 +2,7 @@ package dev.warmpath.worker.kvcache;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Objects;
+import java.util.Set;
 
 /**
  * The blocks: who is held how often, who is free in which order, who carries which key.
@@ -206,13 +207,23 @@ final class BlockPool {
     }
 
     /**
-     * Takes the keys of all blocks away, held or not and in every group, whose chains begin with the block of this key:
-     * the deepest first. Looks at every block.
+     * Takes keys away, wherever a block carries them, held or not and in every group, and with them those of everything
+     * that was built on them: the deepest first. See {@link BlockKeys#builtOn}.
+     *
+     * @param gone gets all keys that were taken away
+     * @return how many blocks lost their key
      */
-    void unkeyChains(long firstKey) {
-        for (int block : keys.chainsFrom(firstKey)) {
+    int unkeyBuiltOn(Set<Long> gone, boolean orphansToo) {
+        int[] found = keys.builtOn(gone, orphansToo);
+        for (int block : found) {
             unkey(block);
         }
+        return found.length;
+    }
+
+    /** The 64-bit key of a keyed block. */
+    long key(int block) {
+        return keys.key(block);
     }
 
     /** Notes whether what a keyed block holds is there for good, or may be lost with a step that fails. */

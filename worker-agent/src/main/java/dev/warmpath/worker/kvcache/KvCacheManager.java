@@ -2,7 +2,10 @@ package dev.warmpath.worker.kvcache;
 
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KeySetDigest;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
 
 /**
  * Gives sequences their blocks and lets later ones share what earlier ones left.
@@ -31,7 +34,8 @@ import java.util.List;
  * load computes in no step, so it is refused a hit that is not settled. A hit prefers settled copies, so that settled x
  * is held with settled y and outlives a failure. A fork shares a table from its first block on, and swapping out is a
  * release. An invalidation takes all keys behind the same first block, and gives those of them that are held by others
- * back to all of these at once. A reset forgets what lies in swap space too, or it would be announced again. Hence at
+ * back to all of these at once. An eviction of given blocks takes all keys that were built on theirs, whoever carries
+ * them, and who holds such a block gives none from there on. A reset forgets what lies in swap space too, or it would be announced again. Hence at
  * every moment the set of keys is closed under "parent of": descendants go first, leaf up.
  *
  * <p>A block costs tens of nanoseconds to match, take or release. Errors of use throw and change nothing; "no" (false)
@@ -201,6 +205,56 @@ public final class KvCacheManager {
     }
 
     /**
+     * Takes blocks out of the cache: their keys are taken away, those of other copies of the same, and those of all that
+     * was built on them, descendants first. Blocks that are held stay held and go on being read. Who holds them computes
+     * on as before, but gives no key any more from there on, not even after a swap; a sequence that is released and
+     * admitted again begins anew. As vLLM's {@code evict_blocks}, which leaves descendants behind.
+     *
+     * @param blocks  blocks of the cache; those without a key are passed over
+     * @param holders every sequence that holds blocks
+     * @return how many blocks lost their key
+     * @throws IndexOutOfBoundsException if there is no such block; nothing is evicted then
+     */
+    public int evict(int[] blocks, Iterable<TokenSequence> holders) {
+        Set<Long> gone = new HashSet<>();
+        for (int block : blocks) {
+            Objects.checkIndex(block, settings.blockCount());
+            if (pool.isKeyed(block)) {
+                gone.add(pool.key(block));
+            }
+        }
+        if (gone.isEmpty()) {
+            return 0;
+        }
+        int evicted = pool.unkeyBuiltOn(gone, /* orphansToo */ false);
+        for (TokenSequence holder : holders) {
+            endKeys(holder, holder.holding().keyedBlocks(), gone);
+        }
+        swap.owners().forEach(owner -> endKeys(owner, owner.swappedTokens() / blockSize, gone));
+        version++;
+        return evicted;
+    }
+
+    private static void endKeys(TokenSequence sequence, int count, Set<Long> gone) {
+        int left = blocksBefore(gone, sequence, count);
+        if (left < count) {
+            sequence.holding().endKeys(left);
+        }
+    }
+
+    /** How many of so many leading blocks stand before the first whose key is gone. */
+    private static int blocksBefore(Set<Long> gone, TokenSequence sequence, int count) {
+        if (count > 0) {
+            sequence.hash();                                        // a child that found its blocks may not have been
+        }
+        int left = 0;
+        while (left < count && !gone.contains(sequence.chain().key(left))) {
+            left++;
+        }
+        return left;
+    }
+
+    /**
      * What a sequence holds is not to be trusted, and no one can tell from which block on: takes the keys of all its
      * blocks away, and with them those of everything that begins with the same block, the deepest first. From here to
      * {@link #resumeKeys} no block gets a key, and nobody is admitted or extended; the sequence is released by then.
@@ -211,12 +265,11 @@ public final class KvCacheManager {
         checks.requireHolder(sequence);
         BlockHolding holding = sequence.holding();
         if (holding.keyedBlocks() > 0) {
-            long firstKey = firstKey(sequence);
-            pool.unkeyChains(firstKey);
+            sequence.hash();
+            Set<Long> gone = new HashSet<>(Set.of(sequence.chain().key(0)));
+            pool.unkeyBuiltOn(gone, /* orphansToo */ tables.windowed());
             for (TokenSequence holder : holders) {
-                if (holder.holding().keyedBlocks() > 0 && firstKey(holder) == firstKey) {
-                    holder.holding().key(0);
-                }
+                holder.holding().key(blocksBefore(gone, holder, holder.holding().keyedBlocks()));
             }
         }
         holding.key(0);
@@ -235,12 +288,6 @@ public final class KvCacheManager {
         keysSuspended = false;
         holders.forEach(this::keyFullBlocks);
         version++;
-    }
-
-    /** A child that found its blocks with their keys may not have been hashed itself. */
-    private static long firstKey(TokenSequence sequence) {
-        sequence.hash();
-        return sequence.chain().key(0);
     }
 
     /**
@@ -280,6 +327,9 @@ public final class KvCacheManager {
         swap.drop(child);
         tables.share(parent, child, shared);
         child.holding().begin(shared, Math.min(shared / blockSize, parent.holding().keyedBlocks()), shared);
+        if (parent.holding().keyableBlocks() < Math.ceilDiv(shared, blockSize)) {
+            child.holding().endKeys(parent.holding().keyableBlocks());
+        }
         tables.grow(child, blocks);
         holderCount++;
         counters.countAdmission(child, shared);
@@ -462,6 +512,7 @@ public final class KvCacheManager {
     private void keyFullBlocks(TokenSequence sequence) {
         BlockHolding holding = sequence.holding();
         int full = Math.min(holding.computedTokens(), sequence.tokenCount()) / blockSize;
+        full = Math.min(full, holding.keyableBlocks());
         if (full > holding.keyedBlocks() && !holding.isLoading() && !keysSuspended && settings.prefixCaching()) {
             tables.key(sequence, full);
         }

@@ -98,6 +98,11 @@ final class SwapSpace {
         }
     }
 
+    /** Whose blocks are here. */
+    Iterable<TokenSequence> owners() {
+        return owners;
+    }
+
     /** Forgets everything. */
     void clear() {
         owners.forEach(this::free);

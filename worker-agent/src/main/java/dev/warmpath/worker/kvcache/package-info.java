@@ -47,8 +47,8 @@
  * <tr><td>{@code get_cached_block}</td><td>{@code BlockPool.find}</td></tr>
  * <tr><td>{@code cache_full_blocks}</td><td>{@code GroupTables.key} and {@code BlockPool.key}</td></tr>
  * <tr><td>{@code touch}, {@code free_blocks}</td><td>{@code BlockPool.touch}, {@code release}</td></tr>
- * <tr><td>{@code evict_blocks}</td><td>{@code BlockPool.unkey}; with all that is built on them,
- *     {@link KvCacheManager#invalidate}</td></tr>
+ * <tr><td>{@code evict_blocks}</td><td>{@link KvCacheManager#evict}, descendants first; of a sequence that
+ *     cannot be trusted, {@link KvCacheManager#invalidate}</td></tr>
  * <tr><td>{@code get_num_free_blocks}</td><td>{@link KvCacheManager#freeBlocks}</td></tr>
  * <tr><td>{@code KVCacheBlock}</td><td>an index into arrays; {@code null_block} is block 0</td></tr>
  * <tr><td>{@code FreeKVCacheBlockQueue}, {@code BlockHashToBlockMap}</td><td>{@code FreeQueue}, {@code BlockKeys}</td></tr>

@@ -103,6 +103,8 @@ final class CacheWorld {
     private final ArrayDeque<Step> inFlight = new ArrayDeque<>();
     private final List<int[]> said = new ArrayList<>();
     private Step step = new Step();
+    /** Keys were taken back while steps are in flight: what is announced before would name them. */
+    private boolean withheld;
 
     private final Map<Long, Integer> copiesByEntry = new HashMap<>();
     private long countedEvents;
@@ -113,6 +115,8 @@ final class CacheWorld {
     long copiesOnWrite;
     long forks;
     long loads;
+    long evictions;
+    long invalidations;
 
     CacheWorld(long seed) {
         random = new SplittableRandom(seed);
@@ -153,10 +157,14 @@ final class CacheWorld {
             end();
         } else if (dice < 77) {
             loaded();
-        } else if (dice < 90) {
+        } else if (dice < 89) {
             submit();
-        } else if (dice < 96) {
+        } else if (dice < 94) {
             settle();
+        } else if (dice < 95) {
+            evict();
+        } else if (dice < 96) {
+            invalidate();
         } else if (dice < 97) {
             fail();
         } else if (dice < 98) {
@@ -184,12 +192,8 @@ final class CacheWorld {
         }
         require(model.stats().equals(cache.stats()), "statistics: " + model.stats() + ", " + cache.stats());
         requireEqual("free host blocks", model.freeHostBlocks(), cache.freeHostBlocks());
-        var holders = new ArrayList<TokenSequence>(live.size());
-        for (Live each : live) {
-            checkLive(each);
-            holders.add(each.sequence);
-        }
-        cache.checkIntegrity(holders);
+        live.forEach(this::checkLive);
+        cache.checkIntegrity(holders());
         countEvents();
         checkReachable();
     }
@@ -464,7 +468,9 @@ final class CacheWorld {
                 release(each);
             }
         }
-        replica.apply(cache.drainChanges(settled.eventCount));
+        if (!withheld) {
+            replica.apply(cache.drainChanges(settled.eventCount));
+        }
     }
 
     /** Everything in flight fails, and with it the step that builds on it. */
@@ -495,6 +501,44 @@ final class CacheWorld {
         model.withdraw(each.holder, device.rightPositions(each.sequence, each.contents, each.holder.computed),
                 (group, index) -> device.isRightBlock(each.sequence, each.contents, group, index));
         cache.withdraw(each.sequence);
+    }
+
+    private void evict() {
+        var blocks = new HashSet<Integer>();
+        for (int i = random.nextInt(4); i >= 0; i--) {
+            blocks.add(random.nextInt(settings.blockCount()));
+        }
+        int evicted = cache.evict(ints(List.copyOf(blocks)), holders());
+        requireEqual("evicted", model.evict(blocks, live.stream().map(each -> each.holder).toList()), evicted);
+        evictions += evicted;
+    }
+
+    /** What one holds turns out to be unusable: it ends when nothing is in flight any more, and the others go on. */
+    private void invalidate() {
+        copy();
+        submit();
+        Live each = any(live);
+        if (each == null || each.holder.awaited > 0) {
+            return;
+        }
+        cache.invalidate(each.sequence, holders());
+        model.invalidate(each.holder, live.stream().map(other -> other.holder).toList());
+        withheld = true;
+        check();
+        while (!inFlight.isEmpty()) {
+            settle();
+        }
+        if (live.contains(each)) {
+            release(each);
+        }
+        cache.resumeKeys(holders());
+        model.resumeKeys(live.stream().map(other -> other.holder).toList());
+        withheld = false;
+        invalidations++;
+    }
+
+    private List<TokenSequence> holders() {
+        return live.stream().map(each -> each.sequence).toList();
     }
 
     private void reset() {

@@ -37,6 +37,8 @@ class KvCacheModelTest {
         long copiesOnWrite = 0;
         long forks = 0;
         long loads = 0;
+        long evictions = 0;
+        long invalidations = 0;
         for (long seed = firstSeed; seed < firstSeed + worlds; seed++) {
             CacheWorld world = run(seed);
             hits += world.hits;
@@ -45,6 +47,8 @@ class KvCacheModelTest {
             copiesOnWrite += world.copiesOnWrite;
             forks += world.forks;
             loads += world.loads;
+            evictions += world.evictions;
+            invalidations += world.invalidations;
         }
         // what is hard to reach was reached often
         assertThat(hits).as("blocks hit").isGreaterThan(100L * worlds);
@@ -53,6 +57,8 @@ class KvCacheModelTest {
         assertThat(copiesOnWrite).as("copies on write").isGreaterThan(20L * worlds);
         assertThat(forks).as("forks").isGreaterThan(20L * worlds);
         assertThat(loads).as("delayed loads").isGreaterThan(10L * worlds);
+        assertThat(evictions).as("blocks evicted by name").isGreaterThan(50L * worlds);
+        assertThat(invalidations).as("invalidated sequences").isGreaterThan(10L * worlds);
     }
 
     private static CacheWorld run(long seed) {

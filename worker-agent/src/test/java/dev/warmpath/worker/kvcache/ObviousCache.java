@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -31,6 +32,8 @@ final class ObviousCache {
         int keyed;
         int awaited;
         int swapped;
+        /** Leading blocks that may get keys. */
+        int keyable = Integer.MAX_VALUE;
         boolean skipsCacheRead;
         boolean admittedBefore;
         int cachedTokens;
@@ -59,6 +62,10 @@ final class ObviousCache {
     final int[] references;
     final long[] textOf;
     final Map<Long, List<Integer>> blocksByText = new HashMap<>();
+    /** Of texts in a group, the same texts in none; of those, what stands before them. */
+    private final Map<Long, Long> unmixed = new HashMap<>();
+    private final Map<Long, Long> parents = new HashMap<>();
+    private boolean keysSuspended;
     private final List<Integer> freeHost = new ArrayList<>();
     private final List<Holder> swappedOut = new ArrayList<>();
     private long requests;
@@ -145,6 +152,7 @@ final class ObviousCache {
         }
         holder.settled = hit.blockCount() * blockSize;
         holder.keyed = hit.blockCount();
+        holder.keyable = holder.swapped > holder.settled ? Math.max(holder.keyable, holder.keyed) : Integer.MAX_VALUE;
         holder.awaited = admission.delayKeys() ? admission.externalTokens() : 0;
         dropSwapped(holder);
         count(holder, holder.settled);
@@ -200,6 +208,7 @@ final class ObviousCache {
         dropSwapped(child);
         child.settled = shared;
         child.keyed = Math.min(parent.keyed, shared / blockSize);
+        child.keyable = parent.keyable < blocks(shared) ? parent.keyable : Integer.MAX_VALUE;
         own(child, blocks, written);
         count(child, shared);
         compute(child, computed);
@@ -230,6 +239,74 @@ final class ObviousCache {
         holder.keyed = Math.min(holder.keyed, right / blockSize);
         holder.computed = right;
         holder.awaited = 0;
+    }
+
+    /** Blocks lose their keys, and so does all that was built on them; who holds such a block gives no key any more. */
+    int evict(Set<Integer> blocks, List<Holder> holders) {
+        var gone = new HashSet<Long>();
+        for (int block : blocks) {
+            if (textOf[block] != NO_TEXT) {
+                gone.add(unmixed.get(textOf[block]));
+            }
+        }
+        int evicted = forgetBuiltOn(gone);
+        var all = new ArrayList<>(holders);
+        all.addAll(swappedOut);
+        for (Holder holder : all) {
+            int count = holder.swapped > 0 ? holder.swapped / blockSize : holder.keyed;
+            int left = blocksBefore(gone, holder, count);
+            if (left < count) {
+                holder.keyable = Math.min(holder.keyable, left);
+                holder.keyed = Math.min(holder.keyed, left);
+            }
+        }
+        return evicted;
+    }
+
+    /** The keys of all that begins as this one does go, and of what stands behind nothing; none are given from here on. */
+    void invalidate(Holder invalid, List<Holder> holders) {
+        if (invalid.keyed > 0) {
+            var carried = new HashSet<Long>();
+            blocksByText.keySet().forEach(text -> carried.add(unmixed.get(text)));
+            var gone = new HashSet<>(Set.of(invalid.texts[0]));
+            carried.stream().filter(text -> parents.get(text) != NO_TEXT && !carried.contains(parents.get(text)))
+                    .forEach(gone::add);
+            forgetBuiltOn(gone);
+            holders.forEach(holder -> holder.keyed = blocksBefore(gone, holder, holder.keyed));
+        }
+        invalid.keyed = 0;
+        keysSuspended = true;
+    }
+
+    void resumeKeys(List<Holder> holders) {
+        keysSuspended = false;
+        holders.forEach(holder -> compute(holder, holder.computed));
+    }
+
+    /** @param gone grows by everything that has a key and stands behind what is gone */
+    private int forgetBuiltOn(Set<Long> gone) {
+        int before = -1;
+        while (gone.size() > before) {
+            before = gone.size();
+            blocksByText.keySet().stream().map(unmixed::get).filter(text -> gone.contains(parents.get(text)))
+                    .forEach(gone::add);
+        }
+        int forgotten = 0;
+        for (int block = 0; block < textOf.length; block++) {
+            if (textOf[block] != NO_TEXT && gone.contains(unmixed.get(textOf[block]))) {
+                forget(block);
+                forgotten++;
+            }
+        }
+        return forgotten;
+    }
+
+    private static int blocksBefore(Set<Long> gone, Holder holder, int count) {
+        int left = 0;
+        while (left < count && !gone.contains(holder.texts[left])) {
+            left++;
+        }
+        return left;
     }
 
     boolean swapOut(Holder holder) {
@@ -430,15 +507,17 @@ final class ObviousCache {
 
     private void compute(Holder holder, int computed) {
         holder.computed = computed;
-        int full = Math.min(computed, holder.known) / blockSize;
-        if (!settings.prefixCaching() || holder.awaited > 0 || full <= holder.keyed) {
+        int full = Math.min(Math.min(computed, holder.known) / blockSize, holder.keyable);
+        if (!settings.prefixCaching() || holder.awaited > 0 || full <= holder.keyed || keysSuspended) {
             return;
         }
         for (int group = 0; group < groupCount; group++) {
             for (int index = holder.keyed; index < full; index++) {
                 int block = holder.tables.get(group).get(index);
-                if (block != NULL_BLOCK) {
+                if (block != NULL_BLOCK && textOf[block] == NO_TEXT) {
                     textOf[block] = inGroup(holder.texts[index], group);
+                    unmixed.put(textOf[block], holder.texts[index]);
+                    parents.put(holder.texts[index], index == 0 ? NO_TEXT : holder.texts[index - 1]);
                     blocksByText.computeIfAbsent(textOf[block], text -> new ArrayList<>()).add(block);
                 }
             }
