@@ -1,6 +1,7 @@
 package dev.warmpath.redislink;
 
 import dev.warmpath.protocol.fleet.Backoff;
+import dev.warmpath.protocol.process.ForeignText;
 import dev.warmpath.protocol.process.ProcessEnd;
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
@@ -68,7 +69,6 @@ public final class RedisLink implements AutoCloseable {
     private static final int LIBRARY_THREADS = 2;
     /** Beyond the command timeout, for threads that only have to be scheduled. */
     private static final Duration LIBRARY_FAREWELL = Duration.ofSeconds(1);
-    private static final Pattern LINE_BREAKS = Pattern.compile("[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}]+");
     private static final Pattern SYSTEM_CALL = Pattern.compile("^\\w+\\(\\.\\.\\) failed( with error\\(-?\\d+\\))?: ");
 
     private final RedisProperties properties;
@@ -357,8 +357,7 @@ public final class RedisLink implements AutoCloseable {
         // room for what is left out, so that half a password does not stay at the end
         boolean isLong = message.length() > 2 * MAX_DETAIL_CHARS;
         String safe = properties.withoutSecrets(isLong ? message.substring(0, 2 * MAX_DETAIL_CHARS) : message);
-        String line = LINE_BREAKS.matcher(SYSTEM_CALL.matcher(safe).replaceFirst("")).replaceAll(" ");
-        return line.length() <= MAX_DETAIL_CHARS ? line : line.substring(0, MAX_DETAIL_CHARS) + "…";
+        return ForeignText.oneLine(SYSTEM_CALL.matcher(safe).replaceFirst(""), MAX_DETAIL_CHARS);
     }
 
     private RedisClient serverClient() {

@@ -1,6 +1,7 @@
 package dev.warmpath.router.dispatch;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.process.ForeignText;
 import java.time.Duration;
 import java.util.Locale;
 
@@ -18,12 +19,6 @@ public sealed interface DispatchFailure {
 
     /** What a worker says is shown and logged up to here. */
     int MAX_DETAIL_CHARS = 200;
-
-    /** A worker's words as they may stand in a log: one line, not long. */
-    private static String oneLine(String text) {
-        String cut = text.length() > MAX_DETAIL_CHARS ? text.substring(0, MAX_DETAIL_CHARS) + "…" : text;
-        return cut.replaceAll("[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}]+", " ");
-    }
 
     /** No worker was there to be asked. */
     record NoWorker() implements DispatchFailure {
@@ -65,7 +60,7 @@ public sealed interface DispatchFailure {
     record WorkerLost(String workerId, String detail) implements DispatchFailure {
 
         public WorkerLost {
-            detail = oneLine(detail);
+            detail = ForeignText.oneLine(detail, MAX_DETAIL_CHARS);
         }
 
         @Override
@@ -106,7 +101,7 @@ public sealed interface DispatchFailure {
     record InvalidAnswer(String workerId, String detail) implements DispatchFailure {
 
         public InvalidAnswer {
-            detail = oneLine(detail);
+            detail = ForeignText.oneLine(detail, MAX_DETAIL_CHARS);
         }
 
         @Override
@@ -133,7 +128,7 @@ public sealed interface DispatchFailure {
     record Refused(String workerId, FailureReason reason, String detail) implements DispatchFailure {
 
         public Refused {
-            detail = oneLine(detail);
+            detail = ForeignText.oneLine(detail, MAX_DETAIL_CHARS);
         }
 
         /** Only what is about the request itself is passed on. */

@@ -3,6 +3,7 @@ package dev.warmpath.router.fleetlink.stream;
 import dev.warmpath.protocol.event.EventFrames;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.process.ForeignText;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.WorkerHandshake;
 import io.netty.channel.ChannelOption;
@@ -18,7 +19,6 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.publisher.Flux;
@@ -44,7 +44,6 @@ public final class WorkerHttp implements AutoCloseable {
     private static final int MAX_PROBLEM_BYTES = 4096;
     /** Of a worker's words in a message. */
     private static final int MAX_DETAIL_CHARS = 200;
-    private static final Pattern LINE_BREAKS = Pattern.compile("[\\p{Cntrl}\\p{Cf}\\p{Zl}\\p{Zp}]+");
 
     private final FleetToken token;
     private final Duration longestFile;
@@ -97,18 +96,12 @@ public final class WorkerHttp implements AutoCloseable {
         private final int status;
 
         WorkerAnswerException(int status, String body) {
-            super("worker answered " + status + (body.isEmpty() ? "" : ": " + oneLine(body)));
+            super("worker answered " + status + (body.isEmpty() ? "" : ": " + ForeignText.oneLine(body, MAX_DETAIL_CHARS)));
             this.status = status;
         }
 
         int status() {
             return status;
-        }
-
-        /** It goes into logs and views. */
-        private static String oneLine(String text) {
-            String line = LINE_BREAKS.matcher(text).replaceAll(" ");
-            return line.length() <= MAX_DETAIL_CHARS ? line : line.substring(0, MAX_DETAIL_CHARS) + "…";
         }
     }
 
