@@ -26,6 +26,6 @@ class ConnectionConfiguration {
 
     static HttpServer guarded(HttpServer server, ConnectionProperties limits, OpenConnections connections) {
         return server.doOnChannelInit((_, channel, _) -> channel.pipeline().addAfter(
-                NettyPipeline.HttpCodec, GUARD, new ConnectionGuard(limits, connections)));
+                NettyPipeline.HttpCodec, GUARD, new ConnectionGuard(limits, connections, System::nanoTime)));
     }
 }

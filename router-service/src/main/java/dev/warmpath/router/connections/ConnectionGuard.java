@@ -21,6 +21,7 @@ import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,11 +48,12 @@ final class ConnectionGuard extends ChannelDuplexHandler {
 
     private final ConnectionProperties limits;
     private final OpenConnections connections;
+    private final LongSupplier nanoTime;
     private @Nullable ChannelHandlerContext context;
     private @Nullable ScheduledFuture<?> checks;
 
     private Phase phase = Phase.IDLE;
-    private long phaseNanos = System.nanoTime();
+    private long phaseNanos;
     private boolean isNew = true;
     private boolean isInactive;
     private boolean readAMessage;
@@ -76,12 +78,16 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     /** Of answers, handed to the network. */
     private long handedOver;
     /** Since when there is always something left to be taken, and what had been taken by then. */
-    private long behindNanos = System.nanoTime();
+    private long behindNanos;
     private long takenBefore;
 
-    ConnectionGuard(ConnectionProperties limits, OpenConnections connections) {
+    /** @param nanoTime a monotonic clock, in step with the event loop's */
+    ConnectionGuard(ConnectionProperties limits, OpenConnections connections, LongSupplier nanoTime) {
         this.limits = limits;
         this.connections = connections;
+        this.nanoTime = nanoTime;
+        this.phaseNanos = nanoTime.getAsLong();
+        this.behindNanos = phaseNanos;
     }
 
     @Override
@@ -139,7 +145,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
             }
         }
         if (message instanceof HttpContent content) {
-            bodyNanos = System.nanoTime();
+            bodyNanos = nanoTime.getAsLong();
             bodyBytes += content.content().readableBytes();
             if (answersDue() == 0 && bodyBytes > RequestBodyReader.LONGEST_PASSED_OVER) {
                 content.release();
@@ -248,11 +254,11 @@ final class ConnectionGuard extends ChannelDuplexHandler {
 
     private void enter(Phase next) {
         phase = next;
-        phaseNanos = System.nanoTime();
+        phaseNanos = nanoTime.getAsLong();
     }
 
     private void check(ChannelHandlerContext ctx) {
-        long now = System.nanoTime();
+        long now = nanoTime.getAsLong();
         if (phase == Phase.CLOSING || standsStill(ctx, now)) {
             ctx.close();
             return;

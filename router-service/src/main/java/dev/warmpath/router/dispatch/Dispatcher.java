@@ -22,8 +22,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.SynchronousSink;
@@ -50,15 +52,24 @@ public final class Dispatcher {
     private final RouterMetrics metrics;
     private final DispatchProperties properties;
     private final RetryBudget retries;
+    private final LongSupplier nanoTime;
 
+    @Autowired
     Dispatcher(WorkerClient client, Fleet fleet, DecisionLog decisions, RouterMetrics metrics,
             DispatchProperties properties) {
+        this(client, fleet, decisions, metrics, properties, System::nanoTime);
+    }
+
+    /** @param nanoTime the fleet's monotonic clock: retries are counted by it, and health is told by it */
+    Dispatcher(WorkerClient client, Fleet fleet, DecisionLog decisions, RouterMetrics metrics,
+            DispatchProperties properties, LongSupplier nanoTime) {
         this.client = client;
         this.fleet = fleet;
         this.decisions = decisions;
         this.metrics = metrics;
         this.properties = properties;
         this.retries = new RetryBudget(properties.retryShare(), properties.leastRetries());
+        this.nanoTime = nanoTime;
     }
 
     /** What the reader of an answer has made of it so far. Asked on the threads that bring the events. */
@@ -103,7 +114,7 @@ public final class Dispatcher {
             return Flux.defer(() -> {
                 if (!begun) {
                     begun = true;
-                    retries.request(System.nanoTime());
+                    retries.request(nanoTime.getAsLong());
                 }
                 return new Attempts(this, request, route, reader, hasElsewhere)
                         .next(new DispatchException(new NoWorker()));
@@ -137,7 +148,7 @@ public final class Dispatcher {
 
     /** Takes one more try of a request from what this router may spend on them; false if that is used up. */
     public boolean takeRetry(DispatchFailure failure) {
-        boolean taken = retries.take(System.nanoTime());
+        boolean taken = retries.take(nanoTime.getAsLong());
         if (!taken) {
             metrics.retryRefused(failure.cause());
         }
@@ -175,7 +186,7 @@ public final class Dispatcher {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
             var attempt = new Attempt(placed, request, reader, deadline(placed));
-            var watch = new AttemptWatch(placed, record(placed), System::nanoTime);
+            var watch = new AttemptWatch(placed, record(placed), nanoTime);
             tries.add(watch);
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
                     .doOnNext(tries::see)

@@ -216,7 +216,7 @@ class ConnectionGuardTest extends RunningRouter {
     void whoever_was_idle_longest_makes_room() {
         var connections = new OpenConnections(/* max */ 3);
         List<ConnectionGuard> guards =
-                Stream.generate(() -> new ConnectionGuard(limits, connections)).limit(6).toList();
+                Stream.generate(() -> new ConnectionGuard(limits, connections, System::nanoTime)).limit(6).toList();
         for (ConnectionGuard guard : guards.subList(0, 3)) {
             assertThat(connections.opened(guard)).isNull();
         }
