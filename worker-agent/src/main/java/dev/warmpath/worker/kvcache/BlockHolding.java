@@ -10,22 +10,22 @@ import java.util.Arrays;
  *   tables    | block 0 | block 1 | block 2 | block 3 | lookahead
  *   computed  | ............................. |                    by steps that are scheduled, or in flight, or over
  *   settled   | .................. |                               by steps that succeeded, or found in the cache
- *   keyed     | ................. |                                full blocks whose tokens are known
+ *   keyed     | ................. |                                full blocks up to there have their keys
  * </pre>
  */
 final class BlockHolding {
 
     private static final int ALL = Integer.MAX_VALUE;
 
-    private final int blockSize;
     /** [groups]; of one until the cache is asked. */
+    private int[] blockSizes;
     private BlockTable[] tables;
     private int computedTokens;
     private int settledTokens;
-    /** Leading blocks of each table that carry their key, unless they are the null block. */
-    private int keyedBlocks;
-    /** Blocks that may get keys: what comes later was computed over blocks that have been evicted from the cache. */
-    private int keyableBlocks = ALL;
+    /** Full blocks of each table that end within these tokens carry their key, unless they are the null block. */
+    private int keyedTokens;
+    /** Tokens whose blocks may get keys: what comes later was computed over blocks that have been evicted. */
+    private int keyableTokens = ALL;
     /** The last of the computed tokens that are still on their way from elsewhere. */
     private int awaitedTokens;
     private boolean admittedBefore;
@@ -36,8 +36,8 @@ final class BlockHolding {
     private BlockTable[] swapped = {};
 
     BlockHolding(int blockSize) {
-        this.blockSize = blockSize;
-        tables = newTables(1);
+        blockSizes = new int[] {blockSize};
+        tables = newTables();
     }
 
     BlockTable table(int group) {
@@ -63,13 +63,13 @@ final class BlockHolding {
         return settledTokens;
     }
 
-    int keyedBlocks() {
-        return keyedBlocks;
+    int keyedTokens() {
+        return keyedTokens;
     }
 
-    /** Leading blocks that may carry a key. */
-    int keyableBlocks() {
-        return keyableBlocks;
+    /** Leading tokens whose full blocks may carry a key. */
+    int keyableTokens() {
+        return keyableTokens;
     }
 
     /** True while tokens are on their way from elsewhere. */
@@ -89,23 +89,24 @@ final class BlockHolding {
         return swapped[group];
     }
 
-    /** Makes as many tables as the cache has groups. */
-    void useGroups(int count) {
-        if (tables.length != count) {
-            tables = newTables(count);
+    /** Makes the tables of a cache's groups, before the first of them is begun. */
+    void useGroups(int[] sizes) {
+        if (!Arrays.equals(sizes, blockSizes)) {
+            blockSizes = sizes;
+            tables = newTables();
         }
     }
 
     /**
-     * The tables begin with tokens that were found, the full blocks among them with their keys.
+     * The tables begin with tokens that were found, and full blocks of so many of them with their keys.
      *
      * @param presentTokens with those that need not be computed either, but depend on the step being made; some may lie
      *                      in swap space still
      */
-    void begin(int foundTokens, int foundKeys, int presentTokens) {
-        keyableBlocks = swappedTokens > foundTokens ? Math.max(keyableBlocks, foundKeys) : ALL;
+    void begin(int foundTokens, int keyed, int presentTokens) {
+        keyableTokens = swappedTokens > foundTokens ? Math.max(keyableTokens, keyed) : ALL;
         settledTokens = foundTokens;
-        keyedBlocks = foundKeys;
+        keyedTokens = keyed;
         computedTokens = presentTokens;
     }
 
@@ -123,14 +124,14 @@ final class BlockHolding {
         computedTokens = tokenCount;
     }
 
-    void key(int blockCount) {
-        keyedBlocks = blockCount;
+    void key(int tokenCount) {
+        keyedTokens = tokenCount;
     }
 
-    /** From this block on there is no key, and will be none until the sequence begins anew. */
-    void endKeys(int blockCount) {
-        keyableBlocks = Math.min(keyableBlocks, blockCount);
-        keyedBlocks = Math.min(keyedBlocks, blockCount);
+    /** Behind so many tokens there is no key, and will be none until the sequence begins anew. */
+    void endKeys(int tokenCount) {
+        keyableTokens = Math.min(keyableTokens, tokenCount);
+        keyedTokens = Math.min(keyedTokens, tokenCount);
     }
 
     /** @throws IllegalArgumentException if a settled token would be unsettled, or one settled that is not computed */
@@ -170,13 +171,13 @@ final class BlockHolding {
 
     /** The tables are empty. */
     void end() {
-        computedTokens = settledTokens = keyedBlocks = awaitedTokens = 0;
+        computedTokens = settledTokens = keyedTokens = awaitedTokens = 0;
     }
 
     /** Makes the tables of host blocks ready. */
     void swapOut(int tokenCount) {
         if (swapped.length != tables.length) {
-            swapped = newTables(tables.length);
+            swapped = newTables();
         }
         swappedTokens = tokenCount;
     }
@@ -186,9 +187,9 @@ final class BlockHolding {
         swappedTokens = 0;
     }
 
-    private BlockTable[] newTables(int count) {
-        var made = new BlockTable[count];
-        Arrays.setAll(made, group -> new BlockTable(blockSize));
+    private BlockTable[] newTables() {
+        var made = new BlockTable[blockSizes.length];
+        Arrays.setAll(made, group -> new BlockTable(blockSizes[group]));
         return made;
     }
 }

@@ -27,7 +27,8 @@ final class BlockKeys {
     /** What every virtual machine gives. */
     private static final int MAX_ARRAY_LENGTH = Integer.MAX_VALUE - 8;
 
-    private final int blockSize;
+    /** Of the group with the largest blocks. */
+    private final int mostTokens;
     private final boolean verifyTokens;
 
     /** The eldest block under each key. */
@@ -42,7 +43,7 @@ final class BlockKeys {
     private final long[] parentKeys;
     /** [blockCount, WORDS], of keyed blocks. Package-private so that a test can forge a collision. */
     final long[] hashes;
-    /** [blockCount, blockSize], of keyed blocks; empty without verification. */
+    /** [blockCount, mostTokens], of keyed blocks; empty without verification. */
     private final int[] tokens;
 
     /** Of keyed blocks: those whose content a step in flight computes. */
@@ -54,15 +55,15 @@ final class BlockKeys {
 
     /** @throws IllegalArgumentException if the settings ask for arrays longer than there can be */
     BlockKeys(KvCacheSettings settings) {
-        blockSize = settings.blockSize();
+        mostTokens = settings.largestBlockSize();
         verifyTokens = settings.verifyTokens();
         int blockCount = settings.prefixCaching() ? settings.blockCount() : 0;
         requireIndexable(blockCount, WORDS, "words of hash");
         hashes = new long[blockCount * WORDS];
         if (verifyTokens) {
-            requireIndexable(blockCount, blockSize, "tokens to verify");
+            requireIndexable(blockCount, mostTokens, "tokens to verify");
         }
-        tokens = new int[verifyTokens ? blockCount * blockSize : 0];
+        tokens = new int[verifyTokens ? blockCount * mostTokens : 0];
         eldest = new KeyTable(blockCount);
         younger = new int[blockCount];
         elder = new int[blockCount];
@@ -108,6 +109,7 @@ final class BlockKeys {
      * The eldest block that carries a block of a chain for a group: equal in all 32 bytes of its hash and, if so set,
      * in its tokens. A settled one goes before one whose content may be lost with a step that fails.
      *
+     * @param chain       in blocks of the group's size
      * @param chainTokens the chain's tokens from its first on
      * @return {@link BlockPool#NO_BLOCK} if none does
      */
@@ -142,7 +144,8 @@ final class BlockKeys {
         Objects.checkIndex(group, MAX_GROUPS);
         chain.copyHash(index, hashes, block * WORDS);
         if (verifyTokens) {
-            System.arraycopy(chainTokens, index * blockSize, tokens, block * blockSize, blockSize);
+            int count = chain.blockSize();
+            System.arraycopy(chainTokens, index * count, tokens, block * mostTokens, count);
         }
         chainIndex[block] = index;
         groups[block] = (byte) group;
@@ -255,9 +258,10 @@ final class BlockKeys {
     }
 
     private boolean holds(int block, BlockHashChain chain, int index, int[] chainTokens) {
+        int count = chain.blockSize();
         return chain.hashEquals(index, hashes, block * WORDS) && (!verifyTokens || Arrays.equals(
-                tokens, block * blockSize, (block + 1) * blockSize,
-                chainTokens, index * blockSize, (index + 1) * blockSize));
+                tokens, block * mostTokens, block * mostTokens + count,
+                chainTokens, index * count, (index + 1) * count));
     }
 
     private boolean joinRing(int block) {

@@ -31,7 +31,7 @@ final class CacheAudit {
         for (TokenSequence sequence : live) {
             for (int group = 0; group < settings.groups().size(); group++) {
                 BlockTable table = sequence.table(group);
-                checkTable(sequence, table);
+                checkTable(sequence, table, settings.blockSize(group));
                 for (int i = 0; i < table.blockCount(); i++) {
                     holders[table.block(i)]++;
                 }
@@ -42,10 +42,10 @@ final class CacheAudit {
         }
     }
 
-    private void checkTable(TokenSequence sequence, BlockTable table) {
-        int used = Math.ceilDiv(sequence.computedTokens(), settings.blockSize());
-        int keyed = sequence.holding().keyedBlocks();
-        if (table.blockCount() < used || keyed * settings.blockSize() > sequence.computedTokens()) {
+    private void checkTable(TokenSequence sequence, BlockTable table, int blockSize) {
+        int used = Math.ceilDiv(sequence.computedTokens(), blockSize);
+        int keyed = sequence.holding().keyedTokens() / blockSize;
+        if (table.blockCount() < used || keyed * blockSize > sequence.computedTokens()) {
             throw new IllegalStateException("table " + table + " with " + keyed + " keyed blocks is too"
                     + " short for " + sequence.computedTokens() + " tokens");
         }

@@ -2,6 +2,7 @@ package dev.warmpath.worker.kvcache;
 
 import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
 
+import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Arrays;
 
 /**
@@ -10,15 +11,17 @@ import java.util.Arrays;
  */
 final class GroupTables {
 
-    private final int blockSize;
     private final CacheGroup[] groups;
+    /** [groups]; tokens in a block. */
+    private final int[] blockSizes;
     private final boolean windowed;
     private final BlockPool pool;
     private final BlockCopies copies;
 
     GroupTables(KvCacheSettings settings, BlockPool pool, BlockCopies copies) {
-        this.blockSize = settings.blockSize();
         this.groups = settings.groups().toArray(CacheGroup[]::new);
+        this.blockSizes = new int[groups.length];
+        Arrays.setAll(blockSizes, settings::blockSize);
         this.windowed = groups.length > 1 || !(groups[0] instanceof CacheGroup.FullAttention);
         this.pool = pool;
         this.copies = copies;
@@ -37,16 +40,25 @@ final class GroupTables {
         return groups[group];
     }
 
+    int blockSize(int group) {
+        return blockSizes[group];
+    }
+
+    /** Blocks of a group for so many tokens. */
+    int blocksFor(int group, int tokenCount) {
+        return Math.ceilDiv(tokenCount, blockSizes[group]);
+    }
+
     /** Leading blocks of a group that no token sees which follows the first so many. */
     int unseenBlocks(int group, int tokenCount) {
-        return windowed ? groups[group].unseenTokens(tokenCount) / blockSize : 0;
+        return windowed ? groups[group].unseenTokens(tokenCount) / blockSizes[group] : 0;
     }
 
     /** True if every group still has what a token after the first so many sees. */
     boolean covers(TokenSequence sequence, int tokenCount) {
         for (int group = 0; group < groups.length; group++) {
             int first = unseenBlocks(group, tokenCount);
-            if (first < Math.ceilDiv(tokenCount, blockSize) && sequence.table(group).block(first) == NULL_BLOCK) {
+            if (first < blocksFor(group, tokenCount) && sequence.table(group).block(first) == NULL_BLOCK) {
                 return false;
             }
         }
@@ -56,7 +68,7 @@ final class GroupTables {
     /** True if no step in flight is still to compute what was hit. */
     boolean isSettled(PrefixHit hit) {
         for (int group = 0; group < groups.length; group++) {
-            for (int index = 0; index < hit.blockCount(); index++) {
+            for (int index = 0; index < hit.blockCount(group); index++) {
                 if (hit.block(group, index) != NULL_BLOCK && !pool.isSettled(hit.block(group, index))) {
                     return false;
                 }
@@ -67,18 +79,18 @@ final class GroupTables {
 
     /** Begins the tables with a hit, as far as a token after the first so many sees it. */
     void hold(TokenSequence sequence, PrefixHit hit, int tokenCount) {
-        sequence.holding().useGroups(groups.length);
+        sequence.holding().useGroups(blockSizes);
         for (int group = 0; group < groups.length; group++) {
-            hold(sequence.table(group), hit.blocks(group), unseenBlocks(group, tokenCount), hit.blockCount());
+            hold(sequence.table(group), hit.blocks(group), unseenBlocks(group, tokenCount), hit.blockCount(group));
         }
     }
 
     /** Begins a child's tables with its parent's blocks, as far as a token after the first so many sees them. */
     void share(TokenSequence parent, TokenSequence child, int tokenCount) {
-        child.holding().useGroups(groups.length);
-        int end = Math.ceilDiv(tokenCount, blockSize);
+        child.holding().useGroups(blockSizes);
         for (int group = 0; group < groups.length; group++) {
-            hold(child.table(group), parent.table(group).blocks(), unseenBlocks(group, tokenCount), end);
+            hold(child.table(group), parent.table(group).blocks(), unseenBlocks(group, tokenCount),
+                    blocksFor(group, tokenCount));
         }
     }
 
@@ -91,45 +103,57 @@ final class GroupTables {
         return pool.references(block) > 1 || pool.isKeyed(block);
     }
 
-    /** Makes the tables so long, and what follows the computed tokens the sequence's own to write. */
-    void grow(TokenSequence sequence, int blockCount) {
-        int written = sequence.computedTokens() / blockSize;
+    /** Makes the tables hold so many tokens, and what follows the computed ones the sequence's own to write. */
+    void grow(TokenSequence sequence, int tokenCount) {
         for (int group = 0; group < groups.length; group++) {
             BlockTable table = sequence.table(group);
+            int written = sequence.computedTokens() / blockSizes[group];
             if (mustCopy(table, written)) {
                 copyOnWrite(table, written);
             }
-            pool.allocate(Math.max(blockCount - table.blockCount(), 0), table);
+            pool.allocate(Math.max(blocksFor(group, tokenCount) - table.blockCount(), 0), table);
         }
     }
 
-    /** Keys the blocks that are not yet, up to so many; after an invalidation, who shares some may have come first. */
-    void key(TokenSequence sequence, int full) {
-        sequence.hash();
+    /**
+     * Keys the full blocks of so many tokens that are not yet; after an invalidation, who shares some may have come
+     * first.
+     */
+    void key(TokenSequence sequence, int tokenCount) {
         BlockHolding holding = sequence.holding();
-        int settled = holding.settledTokens() / blockSize;
         for (int group = 0; group < groups.length; group++) {
-            BlockTable table = holding.table(group);
-            for (int index = holding.keyedBlocks(); index < full; index++) {
-                int block = table.block(index);
-                if (block != NULL_BLOCK && !pool.isKeyed(block)) {
-                    pool.key(block, sequence.chain(), index, sequence.tokens(), group);
-                    pool.setSettled(block, index < settled);
-                }
+            int first = holding.keyedTokens() / blockSizes[group];
+            int full = tokenCount / blockSizes[group];
+            if (first < full) {
+                key(sequence, group, first, full);
             }
         }
-        holding.key(full);
+        holding.key(tokenCount);
+    }
+
+    private void key(TokenSequence sequence, int group, int first, int full) {
+        BlockTable table = sequence.table(group);
+        BlockHashChain chain = sequence.chain(blockSizes[group]);
+        int settled = sequence.holding().settledTokens() / blockSizes[group];
+        for (int index = first; index < full; index++) {
+            int block = table.block(index);
+            if (block != NULL_BLOCK && !pool.isKeyed(block)) {
+                pool.key(block, chain, index, sequence.tokens(), group);
+                pool.setSettled(block, index < settled);
+            }
+        }
     }
 
     /** The keys of blocks that lie within the settled tokens from here on can be relied on. */
     void settle(TokenSequence sequence, int settledTokens) {
         BlockHolding holding = sequence.holding();
-        int first = holding.settledTokens() / blockSize;
+        int before = holding.settledTokens();
         holding.settle(settledTokens);
-        int end = Math.min(settledTokens / blockSize, holding.keyedBlocks());
-        for (int index = first; index < end; index++) {
-            for (int group = 0; group < groups.length; group++) {
-                pool.setSettled(holding.table(group).block(index), true);
+        int after = Math.min(settledTokens, holding.keyedTokens());
+        for (int group = 0; group < groups.length; group++) {
+            BlockTable table = holding.table(group);
+            for (int index = before / blockSizes[group]; index < after / blockSizes[group]; index++) {
+                pool.setSettled(table.block(index), true);
             }
         }
     }
@@ -137,9 +161,10 @@ final class GroupTables {
     /** Takes the keys of the blocks away that do not lie within the settled tokens. */
     void unkey(TokenSequence sequence) {
         BlockHolding holding = sequence.holding();
-        int left = Math.min(holding.settledTokens() / blockSize, holding.keyedBlocks());
-        for (int index = holding.keyedBlocks() - 1; index >= left; index--) {
-            for (int group = 0; group < groups.length; group++) {
+        int left = Math.min(holding.settledTokens(), holding.keyedTokens());
+        for (int group = 0; group < groups.length; group++) {
+            int first = left / blockSizes[group];
+            for (int index = holding.keyedTokens() / blockSizes[group] - 1; index >= first; index--) {
                 pool.unkey(holding.table(group).block(index));
             }
         }

@@ -35,8 +35,8 @@ import java.util.Set;
  * is held with settled y and outlives a failure. A fork shares a table from its first block on, and swapping out is a
  * release. An invalidation takes all keys behind the same first block, and gives those of them that are held by others
  * back to all of these at once. An eviction of given blocks takes all keys that were built on theirs, whoever carries
- * them, and who holds such a block gives none from there on. A reset forgets what lies in swap space too, or it would be announced again. Hence at
- * every moment the set of keys is closed under "parent of": descendants go first, leaf up.
+ * them, and who holds such a block gives none from there on. A reset forgets what lies in swap space too, or it would
+ * be announced again. Hence at every moment the set of keys is closed under "parent of": descendants go first, leaf up.
  *
  * <p>A block costs tens of nanoseconds to match, take or release. Errors of use throw and change nothing; "no" (false)
  * changes nothing either, except that a window may have let go of what nobody sees any more. One thread owns an
@@ -71,7 +71,7 @@ public final class KvCacheManager {
         log = new KvEventLog(settings.announces() ? 0 : KvEventLog.NO_GROUP);
         pool = new BlockPool(settings, log);
         matcher = new PrefixMatcher(settings, pool);
-        hit = new PrefixHit(blockSize, settings.groups().size());
+        hit = new PrefixHit(settings);
         tables = new GroupTables(settings, pool, copies);
         swap = new SwapSpace(settings, tables, copies);
         room = new Room(settings, tables, pool);
@@ -122,17 +122,17 @@ public final class KvCacheManager {
         checks.requireTokens(sequence, (long) resumable + admission.externalTokens(), admission.tokenCount(), 0);
         int present = resumable + (admission.delayKeys() ? 0 : admission.externalTokens());
         int computed = resumable + admission.externalTokens() + admission.tokenCount();
-        int blocks = room.blocksFor(computed, admission.lookahead());
-        if (!room.isForAdmission(sequence, hit, admission, present, blocks)
+        int places = room.places(computed, admission.lookahead());
+        if (!room.isForAdmission(sequence, hit, admission, present, places)
                 || admission.delayKeys() && !tables.isSettled(hit)) {
             return false;
         }
         // the hits of every group are held before anything is allocated, or an allocation could evict them
         tables.hold(sequence, hit, present);
-        sequence.holding().begin(hit.tokenCount(), hit.blockCount(), present);
-        tables.grow(sequence, blocks);
+        sequence.holding().begin(hit.tokenCount(), hit.tokenCount(), present);
+        tables.grow(sequence, places);
         holderCount++;
-        swap.restore(sequence, hit.blockCount());
+        swap.restore(sequence, hit);
         counters.countAdmission(sequence, hit.tokenCount());
         sequence.holding().load(admission.delayKeys() ? admission.externalTokens() : 0);
         compute(sequence, computed);
@@ -159,11 +159,11 @@ public final class KvCacheManager {
             version++;
         }
         int computed = sequence.computedTokens() + tokenCount;
-        int blocks = room.blocksFor(computed, lookahead);
-        if (!room.isForExtension(sequence, blocks)) {
+        int places = room.places(computed, lookahead);
+        if (!room.isForExtension(sequence, places)) {
             return false;
         }
-        tables.grow(sequence, blocks);
+        tables.grow(sequence, places);
         compute(sequence, computed);
         return true;
     }
@@ -226,30 +226,60 @@ public final class KvCacheManager {
         if (gone.isEmpty()) {
             return 0;
         }
-        int evicted = pool.unkeyBuiltOn(gone, /* orphansToo */ false);
+        int evicted = takeKeys(gone, /* orphansToo */ false, holders);
         for (TokenSequence holder : holders) {
-            endKeys(holder, holder.holding().keyedBlocks(), gone);
+            endKeys(holder, holder.holding().keyedTokens(), gone);
         }
-        swap.owners().forEach(owner -> endKeys(owner, owner.swappedTokens() / blockSize, gone));
+        swap.owners().forEach(owner -> endKeys(owner, owner.swappedTokens(), gone));
         version++;
         return evicted;
     }
 
-    private static void endKeys(TokenSequence sequence, int count, Set<Long> gone) {
-        int left = blocksBefore(gone, sequence, count);
-        if (left < count) {
+    /**
+     * Takes keys away with all that was built on them. Those who hold such a block can tell more of that than the keys
+     * do: a group with blocks of another size has other keys for the same tokens, and a window may have let go of the
+     * blocks between.
+     *
+     * @param gone grows by all keys that go
+     * @return how many blocks lost their key
+     */
+    private int takeKeys(Set<Long> gone, boolean orphansToo, Iterable<TokenSequence> holders) {
+        int taken = 0;
+        boolean grown = true;
+        while (grown) {
+            taken += pool.unkeyBuiltOn(gone, orphansToo);
+            grown = false;
+            for (TokenSequence holder : holders) {
+                int keyed = holder.holding().keyedTokens();
+                int left = tokensBefore(gone, holder, keyed);
+                for (int group = 0; left < keyed && group < tables.groupCount(); group++) {
+                    int size = tables.blockSize(group);
+                    for (int index = left / size; index < keyed / size; index++) {
+                        grown |= gone.add(holder.chain(size).key(index));
+                    }
+                }
+            }
+        }
+        return taken;
+    }
+
+    private void endKeys(TokenSequence sequence, int tokenCount, Set<Long> gone) {
+        int left = tokensBefore(gone, sequence, tokenCount);
+        if (left < tokenCount) {
             sequence.holding().endKeys(left);
         }
     }
 
-    /** How many of so many leading blocks stand before the first whose key is gone. */
-    private static int blocksBefore(Set<Long> gone, TokenSequence sequence, int count) {
-        if (count > 0) {
-            sequence.hash();                                        // a child that found its blocks may not have been
-        }
-        int left = 0;
-        while (left < count && !gone.contains(sequence.chain().key(left))) {
-            left++;
+    /** How many of so many leading tokens stand before the first block, in any group's size, whose key is gone. */
+    private int tokensBefore(Set<Long> gone, TokenSequence sequence, int tokenCount) {
+        int left = tokenCount;
+        for (int group = 0; group < tables.groupCount(); group++) {
+            int size = tables.blockSize(group);
+            for (int index = 0; index < left / size; index++) {
+                if (gone.contains(sequence.chain(size).key(index))) {
+                    left = index * size;
+                }
+            }
         }
         return left;
     }
@@ -264,12 +294,17 @@ public final class KvCacheManager {
     public void invalidate(TokenSequence sequence, Iterable<TokenSequence> holders) {
         checks.requireHolder(sequence);
         BlockHolding holding = sequence.holding();
-        if (holding.keyedBlocks() > 0) {
-            sequence.hash();
-            Set<Long> gone = new HashSet<>(Set.of(sequence.chain().key(0)));
-            pool.unkeyBuiltOn(gone, /* orphansToo */ tables.windowed());
+        if (holding.keyedTokens() > 0) {
+            Set<Long> gone = new HashSet<>();
+            for (int group = 0; group < tables.groupCount(); group++) {
+                int size = tables.blockSize(group);
+                if (holding.keyedTokens() >= size) {
+                    gone.add(sequence.chain(size).key(0));
+                }
+            }
+            takeKeys(gone, /* orphansToo */ tables.windowed(), holders);
             for (TokenSequence holder : holders) {
-                holder.holding().key(blocksBefore(gone, holder, holder.holding().keyedBlocks()));
+                holder.holding().key(tokensBefore(gone, holder, holder.holding().keyedTokens()));
             }
         }
         holding.key(0);
@@ -318,19 +353,19 @@ public final class KvCacheManager {
         int shared = shareableTokens(parent, child);
         checks.requireTokens(child, shared, admission.tokenCount(), 1);
         int computed = shared + admission.tokenCount();
-        int blocks = room.blocksFor(computed, admission.lookahead());
-        if (shared == 0 || !room.isForFork(child, admission, shared, blocks)) {
+        int places = room.places(computed, admission.lookahead());
+        if (shared == 0 || !room.isForFork(child, admission, shared, places)) {
             return false;
         }
         checks.requireSameTokens(parent, child, shared);
         keyFullBlocks(parent);
         swap.drop(child);
         tables.share(parent, child, shared);
-        child.holding().begin(shared, Math.min(shared / blockSize, parent.holding().keyedBlocks()), shared);
-        if (parent.holding().keyableBlocks() < Math.ceilDiv(shared, blockSize)) {
-            child.holding().endKeys(parent.holding().keyableBlocks());
+        child.holding().begin(shared, Math.min(shared, parent.holding().keyedTokens()), shared);
+        if (parent.holding().keyableTokens() < shared) {
+            child.holding().endKeys(parent.holding().keyableTokens());
         }
-        tables.grow(child, blocks);
+        tables.grow(child, places);
         holderCount++;
         counters.countAdmission(child, shared);
         compute(child, computed);
@@ -511,10 +546,10 @@ public final class KvCacheManager {
 
     private void keyFullBlocks(TokenSequence sequence) {
         BlockHolding holding = sequence.holding();
-        int full = Math.min(holding.computedTokens(), sequence.tokenCount()) / blockSize;
-        full = Math.min(full, holding.keyableBlocks());
-        if (full > holding.keyedBlocks() && !holding.isLoading() && !keysSuspended && settings.prefixCaching()) {
-            tables.key(sequence, full);
+        int known = Math.min(holding.computedTokens(), sequence.tokenCount());
+        int keyable = Math.min(known, holding.keyableTokens());
+        if (keyable > holding.keyedTokens() && !holding.isLoading() && !keysSuspended && settings.prefixCaching()) {
+            tables.key(sequence, keyable);
         }
     }
 

@@ -4,35 +4,44 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The cached blocks that a sequence begins with, found but not taken: as many in every group, where a group with a
- * sliding window has the null block for those that it need not keep. The cache has one such object: it is valid until
+ * The cached blocks that a sequence begins with, found but not taken: for as many tokens in every group, where a group
+ * with a sliding window has the null block for those that it need not keep. The cache has one such object: it is valid until
  * the next match or change of the cache, and using it later is an error.
  */
 public final class PrefixHit {
 
-    private final int blockSize;
+    /** [groups] */
+    private final int[] blockSizes;
     private final int[][] rows;
-    private int blockCount;
+    private int tokenCount;
     private @Nullable TokenSequence sequence;
     private long cacheVersion;
 
-    PrefixHit(int blockSize, int groupCount) {
-        this.blockSize = blockSize;
+    PrefixHit(KvCacheSettings settings) {
+        int groupCount = settings.groups().size();
+        this.blockSizes = new int[groupCount];
+        Arrays.setAll(blockSizes, settings::blockSize);
         this.rows = new int[groupCount][64];
     }
 
+    /** Of the first group. */
     public int blockCount() {
-        return blockCount;
+        return blockCount(0);
     }
 
+    int blockCount(int group) {
+        return tokenCount / blockSizes[group];
+    }
+
+    /** A multiple of every group's block size. */
     public int tokenCount() {
-        return blockCount * blockSize;
+        return tokenCount;
     }
 
     void begin(TokenSequence sequence, long cacheVersion) {
         this.sequence = sequence;
         this.cacheVersion = cacheVersion;
-        blockCount = 0;
+        tokenCount = 0;
     }
 
     /** The blocks of a group, room for so many; what stood there is lost. */
@@ -43,21 +52,21 @@ public final class PrefixHit {
         return rows[group];
     }
 
-    void setBlockCount(int blockCount) {
-        this.blockCount = blockCount;
+    void setTokenCount(int tokenCount) {
+        this.tokenCount = tokenCount;
     }
 
     int block(int group, int blockIndex) {
         return rows[group][blockIndex];
     }
 
-    /** The blocks of a group themselves, {@link #blockCount} of them: not to be written. */
+    /** The blocks of a group themselves, as many as it has: not to be written. */
     int[] blocks(int group) {
         return rows[group];
     }
 
     int[] toArray(int group) {
-        return Arrays.copyOf(rows[group], blockCount);
+        return Arrays.copyOf(rows[group], blockCount(group));
     }
 
     boolean isValidFor(TokenSequence sequence, long cacheVersion) {

@@ -3,10 +3,11 @@ package dev.warmpath.worker.kvcache;
 import static dev.warmpath.worker.kvcache.BlockPool.NO_BLOCK;
 import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
 
+import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Arrays;
 
 /**
- * Finds the longest prefix that every group can go on from.
+ * Finds the longest prefix that every group can go on from. It ends where blocks of all groups end.
  *
  * <p>Full attention needs all of it, so it is looked up from the left and ends at the first miss. A window of W needs
  * only the W - 1 positions before the first one to compute: it is looked up from the right, and the first run of enough
@@ -15,23 +16,30 @@ import java.util.Arrays;
  */
 final class PrefixMatcher {
 
+    private static final int ALL = -1;
+
     private final BlockPool pool;
+    /** [groups]; tokens in a block. */
+    private final int[] blockSizes;
     /** [groups]; blocks in a row that the window of a group needs, or {@link #ALL}. */
     private final int[] runs;
-    private static final int ALL = -1;
+    private final int alignment;
 
     PrefixMatcher(KvCacheSettings settings, BlockPool pool) {
         this.pool = pool;
-        runs = settings.groups().stream().mapToInt(group -> switch (group) {
+        alignment = settings.alignment();
+        blockSizes = new int[settings.groups().size()];
+        Arrays.setAll(blockSizes, settings::blockSize);
+        runs = new int[blockSizes.length];
+        Arrays.setAll(runs, group -> switch (settings.groups().get(group)) {
             case CacheGroup.FullAttention() -> ALL;
-            case CacheGroup.SlidingWindow(int window) -> Math.ceilDiv(window - 1, settings.blockSize());
-        }).toArray();
+            case CacheGroup.SlidingWindow(int window, _) -> Math.ceilDiv(window - 1, blockSizes[group]);
+        });
     }
 
-    /** @param hit begun for the sequence; gets the blocks */
+    /** @param hit begun for the sequence; gets the blocks. At least one token of the sequence is left to compute */
     void match(TokenSequence sequence, PrefixHit hit) {
-        sequence.hash();
-        int length = sequence.reusableBlocks();
+        int length = aligned(sequence.tokenCount() - 1);
         boolean shorter = true;
         for (int group = 0; group < runs.length && (group == 0 || length > 0); group++) {
             length = matchGroup(sequence, hit, group, length);
@@ -45,19 +53,22 @@ final class PrefixMatcher {
             }
             shorter = length < before;
         }
-        hit.setBlockCount(length);
+        hit.setTokenCount(length);
     }
 
+    /** @param limit tokens, aligned @return tokens, aligned */
     private int matchGroup(TokenSequence sequence, PrefixHit hit, int group, int limit) {
-        int[] row = hit.row(group, limit);
+        int size = blockSizes[group];
+        BlockHashChain chain = sequence.chain(size);
+        int[] row = hit.row(group, limit / size);
         return runs[group] == ALL
-                ? matchAll(sequence, row, group, limit)
-                : matchRun(sequence, row, group, limit, runs[group]);
+                ? aligned(size * matchAll(chain, sequence.tokens(), row, group, limit / size))
+                : size * matchRun(chain, sequence.tokens(), row, group, limit / size);
     }
 
-    private int matchAll(TokenSequence sequence, int[] row, int group, int limit) {
+    private int matchAll(BlockHashChain chain, int[] tokens, int[] row, int group, int limit) {
         for (int index = 0; index < limit; index++) {
-            int block = pool.find(sequence.chain(), index, sequence.tokens(), group);
+            int block = pool.find(chain, index, tokens, group);
             if (block == NO_BLOCK) {
                 return index;
             }
@@ -66,17 +77,22 @@ final class PrefixMatcher {
         return limit;
     }
 
-    private int matchRun(TokenSequence sequence, int[] row, int group, int limit, int run) {
+    private int matchRun(BlockHashChain chain, int[] tokens, int[] row, int group, int limit) {
         int end = limit;
         int index = limit;
-        while (index > 0 && end - index < run) {
+        while (index > 0 && end - index < runs[group]) {
             index--;
-            row[index] = pool.find(sequence.chain(), index, sequence.tokens(), group);
+            row[index] = pool.find(chain, index, tokens, group);
             if (row[index] == NO_BLOCK) {
-                end = index;
+                end = aligned(index * blockSizes[group]) / blockSizes[group];
+                index = Math.min(index, end);
             }
         }
         Arrays.fill(row, 0, index, NULL_BLOCK);
         return end;
+    }
+
+    private int aligned(int tokenCount) {
+        return tokenCount - tokenCount % alignment;
     }
 }

@@ -4,20 +4,18 @@ package dev.warmpath.worker.kvcache;
 final class Room {
 
     private final KvCacheSettings settings;
-    private final int blockSize;
     private final GroupTables tables;
     private final BlockPool pool;
 
     Room(KvCacheSettings settings, GroupTables tables, BlockPool pool) {
         this.settings = settings;
-        this.blockSize = settings.blockSize();
         this.tables = tables;
         this.pool = pool;
     }
 
-    /** Blocks for so many tokens and, as far as the maximum length allows, the lookahead. */
-    int blocksFor(int tokenCount, int lookahead) {
-        return (int) Math.ceilDiv(Math.min((long) tokenCount + lookahead, settings.maxLength()), (long) blockSize);
+    /** Places for so many tokens and, as far as the maximum length allows, the lookahead. */
+    int places(int tokenCount, int lookahead) {
+        return (int) Math.min((long) tokenCount + lookahead, settings.maxLength());
     }
 
     /**
@@ -25,44 +23,45 @@ final class Room {
      * they do not see.
      *
      * @param present tokens that need not be computed
-     * @param blocks  length of each table afterwards
+     * @param places  tokens that each table holds afterwards
      */
-    boolean isForAdmission(TokenSequence sequence, PrefixHit hit, Admission admission, int present, int blocks) {
+    boolean isForAdmission(TokenSequence sequence, PrefixHit hit, Admission admission, int present, int places) {
         long wanted = 0;
         long wantedInAll = 0;
         for (int group = 0; group < tables.groupCount(); group++) {
             int first = tables.unseenBlocks(group, present);
-            int held = Math.max(hit.blockCount() - first, 0);
+            int held = Math.max(hit.blockCount(group) - first, 0);
             int leaveQueue = 0;
-            for (int index = first; index < hit.blockCount(); index++) {
+            for (int index = first; index < hit.blockCount(group); index++) {
                 leaveQueue += pool.isFree(hit.block(group, index)) ? 1 : 0;
             }
-            wanted += blocks - first - held + leaveQueue;
+            wanted += tables.blocksFor(group, places) - first - held + leaveQueue;
             wantedInAll += Math.max(most(group, sequence, admission) - held, 0) + leaveQueue;
         }
         return isFor(admission, wanted, wantedInAll);
     }
 
-    /** True if a child sharing so many tokens can have tables so long; it keeps no shared block that it writes to. */
-    boolean isForFork(TokenSequence child, Admission admission, int sharedTokens, int blocks) {
-        int keeps = sharedTokens / blockSize;
+    /** True if a child sharing so many tokens can have so many places; it keeps no shared block that it writes to. */
+    boolean isForFork(TokenSequence child, Admission admission, int sharedTokens, int places) {
         long wanted = 0;
         long wantedInAll = 0;
         for (int group = 0; group < tables.groupCount(); group++) {
+            int keeps = sharedTokens / tables.blockSize(group);
             int held = keeps - tables.unseenBlocks(group, sharedTokens);
-            wanted += blocks - keeps;
+            wanted += tables.blocksFor(group, places) - keeps;
             wantedInAll += Math.max(most(group, child, admission) - held, 0);
         }
         return isFor(admission, wanted, wantedInAll);
     }
 
-    /** True if the tables of a sequence can be made so long, and what follows its computed tokens its own to write. */
-    boolean isForExtension(TokenSequence sequence, int blocks) {
-        int written = sequence.computedTokens() / blockSize;
+    /** True if a sequence can have so many places, and what follows its computed tokens be its own to write. */
+    boolean isForExtension(TokenSequence sequence, int places) {
         long wanted = 0;
         for (int group = 0; group < tables.groupCount(); group++) {
             BlockTable table = sequence.table(group);
-            wanted += Math.max(blocks - table.blockCount(), 0) + (tables.mustCopy(table, written) ? 1 : 0);
+            int written = sequence.computedTokens() / tables.blockSize(group);
+            wanted += Math.max(tables.blocksFor(group, places) - table.blockCount(), 0)
+                    + (tables.mustCopy(table, written) ? 1 : 0);
         }
         return wanted <= pool.freeCount();
     }

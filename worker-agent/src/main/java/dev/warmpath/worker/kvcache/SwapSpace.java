@@ -10,7 +10,6 @@ import java.util.ArrayList;
  */
 final class SwapSpace {
 
-    private final int blockSize;
     private final GroupTables tables;
     private final HostPool host;
     private final BlockCopies copies;
@@ -20,7 +19,6 @@ final class SwapSpace {
     private long blocksIn;
 
     SwapSpace(KvCacheSettings settings, GroupTables tables, BlockCopies copies) {
-        this.blockSize = settings.blockSize();
         this.tables = tables;
         this.host = new HostPool(settings.hostBlockCount());
         this.copies = copies;
@@ -45,10 +43,9 @@ final class SwapSpace {
      * @return false, and nothing changes, if there is no room
      */
     boolean save(TokenSequence sequence, int tokenCount) {
-        int end = Math.ceilDiv(tokenCount, blockSize);
         int wanted = 0;
         for (int group = 0; group < tables.groupCount(); group++) {
-            wanted += end - tables.unseenBlocks(group, tokenCount);
+            wanted += tables.blocksFor(group, tokenCount) - tables.unseenBlocks(group, tokenCount);
         }
         if (wanted == 0 || wanted > host.freeCount()) {
             return false;
@@ -58,6 +55,7 @@ final class SwapSpace {
         owners.add(sequence);
         for (int group = 0; group < tables.groupCount(); group++) {
             int first = tables.unseenBlocks(group, tokenCount);
+            int end = tables.blocksFor(group, tokenCount);
             BlockTable saved = holding.swapped(group);
             host.allocate(end - first, saved);
             for (int index = first; index < end; index++) {
@@ -69,17 +67,17 @@ final class SwapSpace {
         return true;
     }
 
-    /** Copies back what a sequence's tables do not have from elsewhere, and forgets the rest. */
-    void restore(TokenSequence sequence, int fromBlock) {
+    /** Copies back what a sequence's tables do not have from a hit, and forgets the rest. */
+    void restore(TokenSequence sequence, PrefixHit hit) {
         BlockHolding holding = sequence.holding();
         if (holding.swappedTokens() == 0) {
             return;
         }
-        int end = Math.ceilDiv(holding.swappedTokens(), blockSize);
         for (int group = 0; group < tables.groupCount(); group++) {
             int first = tables.unseenBlocks(group, holding.swappedTokens());
+            int end = tables.blocksFor(group, holding.swappedTokens());
             BlockTable saved = holding.swapped(group);
-            for (int index = Math.max(first, fromBlock); index < end; index++) {
+            for (int index = Math.max(first, hit.blockCount(group)); index < end; index++) {
                 int block = sequence.table(group).block(index);
                 if (block != NULL_BLOCK) {
                     copies.add(BlockCopies.Direction.TO_DEVICE, saved.block(index - first), block);

@@ -3,7 +3,9 @@ package dev.warmpath.worker.kvcache;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 
 /**
  * A growing run of tokens as the cache sees it: the tokens, the hashes of their full blocks, and the blocks that hold
@@ -27,7 +29,10 @@ public final class TokenSequence {
     private static final int MIN_GROWTH = 16;
 
     private final HashSettings hashSettings;
+    private final ExtraKeys extraKeys;
     private final BlockHashChain chain;
+    /** Of the same tokens, in blocks of other sizes; empty unless a cache has groups of such. */
+    private final List<BlockHashChain> otherChains = new ArrayList<>(0);
     private final boolean skipsCacheRead;
     private final int promptLength;
     private int[] tokens;
@@ -43,15 +48,17 @@ public final class TokenSequence {
 
     /** @param skipsCacheRead true: nothing cached is used for it; what it computes is cached all the same */
     public TokenSequence(HashSettings hashSettings, ExtraKeys extraKeys, int[] prompt, boolean skipsCacheRead) {
-        this(hashSettings, new BlockHashChain(hashSettings, extraKeys), prompt, prompt.length, skipsCacheRead);
+        this(hashSettings, extraKeys, new BlockHashChain(hashSettings, extraKeys), prompt, prompt.length,
+                skipsCacheRead);
         if (prompt.length == 0) {
             throw new IllegalArgumentException("a sequence needs at least one token");
         }
     }
 
-    private TokenSequence(HashSettings hashSettings, BlockHashChain chain, int[] tokens, int promptLength,
-            boolean skipsCacheRead) {
+    private TokenSequence(HashSettings hashSettings, ExtraKeys extraKeys, BlockHashChain chain, int[] tokens,
+            int promptLength, boolean skipsCacheRead) {
         this.hashSettings = hashSettings;
+        this.extraKeys = extraKeys;
         this.chain = chain;
         this.holding = new BlockHolding(hashSettings.blockSize());
         this.promptLength = promptLength;
@@ -66,7 +73,8 @@ public final class TokenSequence {
      */
     public TokenSequence fork() {
         return new TokenSequence(
-                hashSettings, chain.fork(), Arrays.copyOf(tokens, tokenCount), promptLength, skipsCacheRead);
+                hashSettings, extraKeys, chain.fork(), Arrays.copyOf(tokens, tokenCount), promptLength,
+                skipsCacheRead);
     }
 
     public int promptLength() {
@@ -172,6 +180,25 @@ public final class TokenSequence {
         return chain;
     }
 
+    /** The chain in blocks of another size, all that is known hashed; made when it is first asked for. */
+    BlockHashChain chain(int blockSize) {
+        if (blockSize == chain.blockSize()) {
+            chain.extend(tokens, tokenCount);
+            return chain;
+        }
+        for (BlockHashChain other : otherChains) {
+            if (other.blockSize() == blockSize) {
+                other.extend(tokens, tokenCount);
+                return other;
+            }
+        }
+        var other = new BlockHashChain(
+                new HashSettings(hashSettings.algorithm(), hashSettings.seed(), blockSize), extraKeys);
+        otherChains.add(other);
+        other.extend(tokens, tokenCount);
+        return other;
+    }
+
     /**
      * The tokens themselves, {@link #tokenCount} of them, for filling a step's batch: not to be written, and to be asked
      * for anew after {@link #append}.
@@ -180,7 +207,4 @@ public final class TokenSequence {
         return tokens;
     }
 
-    int reusableBlocks() {
-        return hashSettings.reusableBlocks(tokenCount);
-    }
 }

@@ -22,10 +22,10 @@
  * of use. Keys are in {@code BlockKeys}, and every one that appears or goes is noted in the {@code KvEventLog}. {@code
  * CacheAudit} holds the books against each other. One thread owns all of it.
  *
- * <p>The engine of today has models of one full-attention group, asks for tokens to compute and nothing else, and lets
- * every request read the cache. Windows and several groups await models that have them; external tokens and {@code
- * loaded} await the memory tiers; lookahead awaits drafts; {@code skipsCacheRead} awaits requests that ask for it. All
- * are tested here like the rest.
+ * <p>The engine of today asks for tokens to compute and nothing else, and lets every request read the cache. Blocks of
+ * another size for a group await models whose layers keep different amounts for a token; external tokens and {@code
+ * loaded} await the memory tiers; lookahead awaits drafts; {@code skipsCacheRead} awaits requests that ask for it; {@code
+ * evict} awaits who names blocks. All are tested here like the rest.
  *
  * <p>Whoever comes from vLLM's v1 engine, whose rules these are, finds here
  *
@@ -57,6 +57,8 @@
  * <tr><td>{@code KVCacheCoordinator.find_longest_cache_hit}</td><td>{@code PrefixMatcher}</td></tr>
  * <tr><td>{@code FullAttentionManager}, {@code SlidingWindowManager}</td><td>{@link CacheGroup.FullAttention},
  *     {@link CacheGroup.SlidingWindow}, their tables in {@code GroupTables}</td></tr>
+ * <tr><td>{@code hash_block_size}, {@code lcm_block_size}</td><td>a sequence has a chain for each size that its groups
+ *     have, so that what is announced are hashes of the full group's own blocks; {@link KvCacheSettings#alignment}</td></tr>
  * <tr><td>v0's {@code fork}, {@code swap_out}, {@code swap_in}</td><td>{@link KvCacheManager#fork},
  *     {@link KvCacheManager#swapOut}, the next {@link KvCacheManager#admit}</td></tr>
  * </table>

@@ -328,7 +328,7 @@ class EngineLoopTest {
                         KvCacheSettings.of(64, 16).withGroups(List.of(new CacheGroup.FullAttention(), window)),
                         SchedulerSettings.of(512, 4, 4)))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("SlidingWindow[window=8]").hasMessageContaining("layers want [FullAttention[]]");
+                .hasMessageContaining("SlidingWindow[window=8, blockSize=0]").hasMessageContaining("layers want [FullAttention[]]");
         assertThatThrownBy(() -> new EngineRig(
                         KvCacheSettings.of(64, 16).withGroups(List.of(window)), SchedulerSettings.of(512, 4, 4)))
                 .isInstanceOf(IllegalArgumentException.class);

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.kvcache;
 
+import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.event.BlockChange;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -17,12 +18,17 @@ final class AnnouncementReplica {
     private final Map<Long, Long> parentText = new HashMap<>();
     private final Set<Long> announced = new HashSet<>();
 
-    /** Learns what the keys of a sequence stand for. @param texts of its full blocks */
-    void remember(TokenSequence sequence, long[] texts) {
-        sequence.hash();
-        for (int index = 0; index < sequence.chain().blockCount(); index++) {
-            textByKey.put(sequence.chain().key(index), texts[index]);
-            parentText.put(texts[index], index == 0 ? ObviousCache.NO_TEXT : texts[index - 1]);
+    /**
+     * Learns what the keys of a sequence stand for.
+     * @param texts    of its full blocks, in the group's size
+     * @param announced whether it is the group that is announced
+     */
+    void remember(BlockHashChain chain, long[] texts, boolean announced) {
+        for (int index = 0; index < chain.blockCount(); index++) {
+            textByKey.put(chain.key(index), texts[index]);
+            if (announced) {
+                parentText.put(texts[index], index == 0 ? ObviousCache.NO_TEXT : texts[index - 1]);
+            }
         }
     }
 

@@ -11,12 +11,16 @@ import static dev.warmpath.worker.kvcache.Sequences.settle;
 import static dev.warmpath.worker.kvcache.Sequences.table;
 import static dev.warmpath.worker.kvcache.Sequences.times;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.warmpath.protocol.event.BlockChange;
+import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
 import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -157,6 +161,40 @@ class CacheGroupTest {
         assertThat(hit.blockCount()).isEqualTo(2);
         assertThat(hit.toArray(0)).containsExactly(0, 2);
         assertThat(hit.toArray(1)).containsExactly(8, 9);
+    }
+
+    @Test
+    void groups_with_blocks_of_their_own_size_share_a_pool_and_are_hit_where_blocks_of_both_end() {
+        var settings = KvCacheSettings.of(50, 8).withGroups(new FullAttention(), new SlidingWindow(8, 4));
+        var cache = new KvCacheManager(settings);
+        TokenSequence first = sequence(8, concat(range(0, 27), times(1, 90)));
+        assertThat(admitted(cache, first)).isZero();
+        assertThat(first.table(0).toArray()).containsExactly(1, 2, 3, 4);
+        assertThat(first.table(1).toArray()).containsExactly(5, 6, 7, 8, 9, 10, 11, 12);
+        settle(cache, first);
+        cache.release(first);
+
+        TokenSequence second = sequence(8, concat(range(0, 27), times(1, 91)));
+        assertThat(admitted(cache, second)).as("28 tokens are cached, blocks of 8 end at 24").isEqualTo(24);
+        assertThat(second.table(0).toArray()).startsWith(1, 2, 3);
+        assertThat(second.table(1).toArray()).startsWith(0, 0, 0, 0, 9, 10);
+        assertThat(second.table(1).blockCount()).isEqualTo(8);
+        assertThat(cache.drainChanges()).containsExactly(new BlockChange.Stored(Medium.DEVICE, LongStream.range(0, 3)
+                .map(index -> first.chain().key((int) index)).toArray()));
+        cache.checkIntegrity(List.of(second));
+    }
+
+    @Test
+    void sizes_that_hardly_ever_end_together_are_refused() {
+        assertThat(KvCacheSettings.of(50, 6).withGroups(new FullAttention(), new SlidingWindow(8, 4)).alignment())
+                .isEqualTo(12);
+        assertThatIllegalArgumentException().isThrownBy(
+                        () -> KvCacheSettings.of(50, 128).withGroups(new FullAttention(), new SlidingWindow(8, 129)))
+                .withMessageContaining("end together every 16512 tokens").withMessageContaining("16384");
+        assertThatIllegalArgumentException().isThrownBy(() -> new SlidingWindow(8, -1));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> KvCacheSettings.of(1 << 20, 1).withGroups(new SlidingWindow(8, 4096)))
+                .withMessageContaining("4294967296 slots");
     }
 
     @Test

@@ -121,10 +121,13 @@ final class CacheWorld {
     CacheWorld(long seed) {
         random = new SplittableRandom(seed);
         blockSize = 1 + random.nextInt(4);
-        List<CacheGroup> groups = switch (random.nextInt(6)) {
-            case 0 -> List.of(window());
-            case 1 -> List.of(new FullAttention(), window());
-            case 2 -> List.of(new FullAttention(), window(), window());
+        List<CacheGroup> groups = switch (random.nextInt(8)) {
+            case 0 -> List.of(window(0));
+            case 1 -> List.of(new FullAttention(), window(0));
+            case 2 -> List.of(new FullAttention(), window(0), window(0));
+            case 3 -> List.of(new FullAttention(), window(ownBlockSize()));
+            case 4 -> random.nextBoolean() ? List.of(new FullAttention(), window(ownBlockSize()), window(0))
+                    : List.of(window(ownBlockSize()), window(ownBlockSize()));
             default -> List.of(new FullAttention());
         };
         groupCount = groups.size();
@@ -207,7 +210,7 @@ final class CacheWorld {
     private void checkLive(Live each) {
         requireEqual("computed", each.holder.computed, each.sequence.computedTokens());
         requireEqual("cached", each.holder.cachedTokens, each.sequence.cachedTokens());
-        requireEqual("keyed", each.holder.keyed, each.sequence.holding().keyedBlocks());
+        requireEqual("keyed", each.holder.keyed, each.sequence.holding().keyedTokens());
         for (int group = 0; group < groupCount; group++) {
             requireEqual("table", ints(each.holder.tables.get(group)), each.sequence.table(group).toArray());
             device.check(each.sequence, each.contents, group, model.unseenTokens(group, each.ready), each.ready);
@@ -257,7 +260,7 @@ final class CacheWorld {
         PrefixHit hit = cache.match(each.sequence);
         ObviousCache.Hit expected = each.sequence.skipsCacheRead() || !settings.prefixCaching()
                 ? new ObviousCache.Hit(0, List.of()) : model.match(each.holder, inTheMaking());
-        requireEqual("hit", expected.blockCount(), hit.blockCount());
+        requireEqual("hit", expected.tokenCount(), hit.tokenCount());
         for (int group = 0; group < expected.blocks().size(); group++) {
             requireEqual("hit", ints(expected.blocks().get(group)), hit.toArray(group));
         }
@@ -273,7 +276,7 @@ final class CacheWorld {
         }
         waiting.remove(each);
         live.add(each);
-        hits += expected.blockCount();
+        hits += expected.tokenCount() / blockSize;
         swapsIn += swapped > 0 ? 1 : 0;
         if (admission.delayKeys()) {
             each.ready = cached;                                      // in no step: it waits for its load
@@ -282,7 +285,7 @@ final class CacheWorld {
         }
         step.admitted = true;
         each.ready = 0;
-        schedule(each, expected.blockCount() * blockSize, cached, cached + admission.externalTokens(),
+        schedule(each, expected.tokenCount(), cached, cached + admission.externalTokens(),
                 each.holder.computed, 0);
     }
 
@@ -552,8 +555,9 @@ final class CacheWorld {
         }
         each.inStep = true;
         var written = new HashSet<Integer>();
-        for (List<Integer> table : each.holder.tables) {
-            written.addAll(table.subList(found / blockSize, (to + blockSize - 1) / blockSize));
+        for (int group = 0; group < groupCount; group++) {
+            int size = settings.blockSize(group);
+            written.addAll(each.holder.tables.get(group).subList(found / size, (to + size - 1) / size));
         }
         step.entries.add(new Entry(each, from, computed, to, draws ? drawsBefore + 1 : 0, written));
     }
@@ -579,7 +583,9 @@ final class CacheWorld {
     }
 
     private void remember(Live each) {
-        replica.remember(each.sequence, each.holder.texts);
+        for (int group = 0; group < groupCount; group++) {
+            replica.remember(each.sequence.chain(settings.blockSize(group)), each.holder.texts[group], group == 0);
+        }
     }
 
     private Live newcomer() {
@@ -599,8 +605,12 @@ final class CacheWorld {
         return new Live(salt, future, 1 + random.nextInt(MAX_TOKENS - 8), random.nextInt(10) == 0);
     }
 
-    private CacheGroup window() {
-        return new SlidingWindow(1 + random.nextInt(10));
+    private CacheGroup window(int ownBlockSize) {
+        return new SlidingWindow(1 + random.nextInt(10), ownBlockSize);
+    }
+
+    private int ownBlockSize() {
+        return 1 + random.nextInt(6);
     }
 
     private <T> T any(List<T> list) {
@@ -617,10 +627,15 @@ final class CacheWorld {
         return contents;
     }
 
-    private long[] textsOf(long[] contents) {
-        var texts = new long[contents.length / blockSize];
-        for (int index = 0; index < texts.length; index++) {
-            texts[index] = contents[(index + 1) * blockSize - 1];
+    /** In each group: of blocks of another size, other texts, though they end with the same token. */
+    private long[][] textsOf(long[] contents) {
+        var texts = new long[groupCount][];
+        for (int group = 0; group < groupCount; group++) {
+            int size = settings.blockSize(group);
+            texts[group] = new long[contents.length / size];
+            for (int index = 0; index < texts[group].length; index++) {
+                texts[group][index] = contents[(index + 1) * size - 1] + size * 0x2545_f491_4f6c_dd1dL;
+            }
         }
         return texts;
     }

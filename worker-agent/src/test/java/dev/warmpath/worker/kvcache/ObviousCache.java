@@ -23,23 +23,24 @@ final class ObviousCache {
 
     /** A sequence as the model knows it. */
     static final class Holder {
-        /** The texts of its full blocks, unmixed: index 0 is that of tokens 0 to blockSize - 1. */
-        final long[] texts;
+        /** [groups]; the texts of its full blocks, unmixed: index 0 is that of the first block's tokens. */
+        final long[][] texts;
         final List<List<Integer>> tables = new ArrayList<>();
         int known;
         int computed;
         int settled;
+        /** Tokens within which full blocks have keys. */
         int keyed;
         int awaited;
         int swapped;
-        /** Leading blocks that may get keys. */
+        /** Leading tokens whose blocks may get keys. */
         int keyable = Integer.MAX_VALUE;
         boolean skipsCacheRead;
         boolean admittedBefore;
         int cachedTokens;
         final List<List<Integer>> hostBlocks = new ArrayList<>();
 
-        Holder(long[] texts, int groupCount) {
+        Holder(long[][] texts, int groupCount) {
             this.texts = texts;
             for (int group = 0; group < groupCount; group++) {
                 tables.add(new ArrayList<>());
@@ -53,10 +54,9 @@ final class ObviousCache {
     }
 
     /** Blocks of a hit, by group. */
-    record Hit(int blockCount, List<List<Integer>> blocks) {}
+    record Hit(int tokenCount, List<List<Integer>> blocks) {}
 
     final KvCacheSettings settings;
-    private final int blockSize;
     private final int groupCount;
     final List<Integer> queue = new ArrayList<>();
     final int[] references;
@@ -81,7 +81,6 @@ final class ObviousCache {
 
     ObviousCache(KvCacheSettings settings) {
         this.settings = settings;
-        blockSize = settings.blockSize();
         groupCount = settings.groups().size();
         references = new int[settings.blockCount()];
         textOf = new long[settings.blockCount()];
@@ -112,16 +111,17 @@ final class ObviousCache {
      * @param inTheMaking blocks that a step is still to compute, or computes now: taken only if there are no others
      */
     Hit match(Holder holder, Set<Integer> inTheMaking) {
-        int length = (holder.known - 1) / blockSize;
+        int length = holder.known - 1;
         while (length > 0 && !isCached(holder, length)) {
             length--;
         }
         var blocks = new ArrayList<List<Integer>>();
         for (int group = 0; group < groupCount; group++) {
             var row = new ArrayList<Integer>();
-            for (int index = 0; index < length; index++) {
-                row.add(index < length - run(group, length)
-                        ? NULL_BLOCK : eldest(inGroup(holder.texts[index], group), inTheMaking));
+            int count = length / size(group);
+            for (int index = 0; index < count; index++) {
+                row.add(index < count - run(group, count)
+                        ? NULL_BLOCK : eldest(inGroup(holder.texts[group][index], group), inTheMaking));
             }
             blocks.add(row);
         }
@@ -130,28 +130,28 @@ final class ObviousCache {
 
     /** @param inTheMaking as in {@link #match} */
     boolean admit(Holder holder, Hit hit, Admission admission, Set<Integer> inTheMaking) {
-        int cached = Math.max(hit.blockCount() * blockSize, holder.swapped);
+        int cached = Math.max(hit.tokenCount(), holder.swapped);
         int present = cached + (admission.delayKeys() ? 0 : admission.externalTokens());
         int computed = cached + admission.externalTokens() + admission.tokenCount();
-        int blocks = blocks(Math.min(computed + admission.lookahead(), settings.maxLength()));
+        int places = Math.min(computed + admission.lookahead(), settings.maxLength());
         var begun = new ArrayList<List<Integer>>();
         for (int group = 0; group < groupCount; group++) {
             var table = new ArrayList<Integer>(Collections.nCopies(unseenBlocks(group, present), NULL_BLOCK));
-            for (int index = table.size(); index < hit.blockCount(); index++) {
+            for (int index = table.size(); index < hit.tokenCount() / size(group); index++) {
                 table.add(hit.blocks().get(group).get(index));
             }
             begun.add(table);
         }
         boolean unsettled = hit.blocks().stream().anyMatch(row -> row.stream().anyMatch(inTheMaking::contains));
-        if (!suffices(begun, blocks, present / blockSize, holder, admission) || admission.delayKeys() && unsettled) {
+        if (!suffices(begun, places, present, holder, admission) || admission.delayKeys() && unsettled) {
             return false;
         }
         begin(holder, begun);
-        for (List<Integer> table : holder.tables) {
-            lengthen(table, blocks);
+        for (int group = 0; group < groupCount; group++) {
+            lengthen(holder.tables.get(group), blocks(group, places));
         }
-        holder.settled = hit.blockCount() * blockSize;
-        holder.keyed = hit.blockCount();
+        holder.settled = hit.tokenCount();
+        holder.keyed = hit.tokenCount();
         holder.keyable = holder.swapped > holder.settled ? Math.max(holder.keyable, holder.keyed) : Integer.MAX_VALUE;
         holder.awaited = admission.delayKeys() ? admission.externalTokens() : 0;
         dropSwapped(holder);
@@ -167,12 +167,11 @@ final class ObviousCache {
             release(unseen);
             Collections.fill(unseen, NULL_BLOCK);
         }
-        int blocks = blocks(Math.min(holder.computed + tokenCount + lookahead, settings.maxLength()));
-        int written = holder.computed / blockSize;
-        if (!lasts(new ArrayList<>(queue), holder.tables, blocks, written)) {
+        int places = Math.min(holder.computed + tokenCount + lookahead, settings.maxLength());
+        if (!lasts(new ArrayList<>(queue), holder.tables, places, holder.computed)) {
             return false;
         }
-        own(holder, blocks, written);
+        own(holder, places, holder.computed);
         compute(holder, holder.computed + tokenCount);
         return true;
     }
@@ -189,27 +188,26 @@ final class ObviousCache {
             return false;
         }
         int computed = shared + admission.tokenCount();
-        int blocks = blocks(Math.min(computed + admission.lookahead(), settings.maxLength()));
-        int written = shared / blockSize;
+        int places = Math.min(computed + admission.lookahead(), settings.maxLength());
         var begun = new ArrayList<List<Integer>>();
         for (int group = 0; group < groupCount; group++) {
             var table = new ArrayList<Integer>(Collections.nCopies(unseenBlocks(group, shared), NULL_BLOCK));
-            for (int index = table.size(); index < blocks(shared); index++) {
+            for (int index = table.size(); index < blocks(group, shared); index++) {
                 table.add(parent.tables.get(group).get(index));
             }
             begun.add(table);
         }
         begin(child, begun);
-        if (!suffices(child.tables, blocks, written, child, admission)) {
+        if (!suffices(child.tables, places, shared, child, admission)) {
             releaseAll(child);
             return false;
         }
         compute(parent, parent.computed);
         dropSwapped(child);
         child.settled = shared;
-        child.keyed = Math.min(parent.keyed, shared / blockSize);
-        child.keyable = parent.keyable < blocks(shared) ? parent.keyable : Integer.MAX_VALUE;
-        own(child, blocks, written);
+        child.keyable = parent.keyable < shared ? parent.keyable : Integer.MAX_VALUE;
+        child.keyed = Math.min(Math.min(parent.keyed, shared), child.keyable);
+        own(child, places, shared);
         count(child, shared);
         compute(child, computed);
         return true;
@@ -229,14 +227,14 @@ final class ObviousCache {
      * @param isRight of a group and the index of a block: a key stays just if its block holds what it says
      */
     void withdraw(Holder holder, int right, BiPredicate<Integer, Integer> isRight) {
-        for (int index = 0; index < holder.keyed; index++) {
-            for (int group = 0; group < groupCount; group++) {
+        for (int group = 0; group < groupCount; group++) {
+            for (int index = 0; index < holder.keyed / size(group); index++) {
                 if (!isRight.test(group, index)) {
                     forget(holder.tables.get(group).get(index));
                 }
             }
         }
-        holder.keyed = Math.min(holder.keyed, right / blockSize);
+        holder.keyed = Math.min(holder.keyed, right);
         holder.computed = right;
         holder.awaited = 0;
     }
@@ -249,12 +247,12 @@ final class ObviousCache {
                 gone.add(unmixed.get(textOf[block]));
             }
         }
-        int evicted = forgetBuiltOn(gone);
+        int evicted = takeKeys(gone, holders);
         var all = new ArrayList<>(holders);
         all.addAll(swappedOut);
         for (Holder holder : all) {
-            int count = holder.swapped > 0 ? holder.swapped / blockSize : holder.keyed;
-            int left = blocksBefore(gone, holder, count);
+            int count = holder.swapped > 0 ? holder.swapped : holder.keyed;
+            int left = tokensBefore(gone, holder, count);
             if (left < count) {
                 holder.keyable = Math.min(holder.keyable, left);
                 holder.keyed = Math.min(holder.keyed, left);
@@ -268,11 +266,16 @@ final class ObviousCache {
         if (invalid.keyed > 0) {
             var carried = new HashSet<Long>();
             blocksByText.keySet().forEach(text -> carried.add(unmixed.get(text)));
-            var gone = new HashSet<>(Set.of(invalid.texts[0]));
+            var gone = new HashSet<Long>();
+            for (int group = 0; group < groupCount; group++) {
+                if (invalid.keyed >= size(group)) {
+                    gone.add(invalid.texts[group][0]);
+                }
+            }
             carried.stream().filter(text -> parents.get(text) != NO_TEXT && !carried.contains(parents.get(text)))
                     .forEach(gone::add);
-            forgetBuiltOn(gone);
-            holders.forEach(holder -> holder.keyed = blocksBefore(gone, holder, holder.keyed));
+            takeKeys(gone, holders);
+            holders.forEach(holder -> holder.keyed = tokensBefore(gone, holder, holder.keyed));
         }
         invalid.keyed = 0;
         keysSuspended = true;
@@ -301,10 +304,31 @@ final class ObviousCache {
         return forgotten;
     }
 
-    private static int blocksBefore(Set<Long> gone, Holder holder, int count) {
-        int left = 0;
-        while (left < count && !gone.contains(holder.texts[left])) {
-            left++;
+    /** What a holder has behind what is gone goes in groups of other block sizes, too. */
+    private int takeKeys(Set<Long> gone, List<Holder> holders) {
+        int taken = 0;
+        int before = -1;
+        while (gone.size() > before) {
+            before = gone.size();
+            taken += forgetBuiltOn(gone);
+            for (Holder holder : holders) {
+                int left = tokensBefore(gone, holder, holder.keyed);
+                for (int group = 0; left < holder.keyed && group < groupCount; group++) {
+                    for (int index = left / size(group); index < holder.keyed / size(group); index++) {
+                        gone.add(holder.texts[group][index]);
+                    }
+                }
+            }
+        }
+        return taken;
+    }
+
+    private int tokensBefore(Set<Long> gone, Holder holder, int tokenCount) {
+        int left = tokenCount;
+        for (int group = 0; group < groupCount; group++) {
+            for (int index = 0; (index + 1) * size(group) <= left; index++) {
+                left = gone.contains(holder.texts[group][index]) ? index * size(group) : left;
+            }
         }
         return left;
     }
@@ -313,13 +337,13 @@ final class ObviousCache {
         int tokens = Math.min(holder.computed, holder.known - 1);
         int wanted = 0;
         for (int group = 0; group < groupCount; group++) {
-            wanted += blocks(tokens) - unseenBlocks(group, tokens);
+            wanted += blocks(group, tokens) - unseenBlocks(group, tokens);
         }
         if (holder.awaited > 0 || wanted == 0 || wanted > freeHost.size() || !covers(holder, tokens)) {
             return false;
         }
         for (int group = 0; group < groupCount; group++) {
-            for (int index = unseenBlocks(group, tokens); index < blocks(tokens); index++) {
+            for (int index = unseenBlocks(group, tokens); index < blocks(group, tokens); index++) {
                 holder.hostBlocks.get(group).add(freeHost.removeFirst());
             }
         }
@@ -357,7 +381,7 @@ final class ObviousCache {
     int unseenTokens(int group, int tokenCount) {
         return switch (settings.groups().get(group)) {
             case FullAttention() -> 0;
-            case SlidingWindow(int window) -> Math.max(0, tokenCount - window + 1);
+            case SlidingWindow(int window, _) -> Math.max(0, tokenCount - window + 1);
         };
     }
 
@@ -366,18 +390,18 @@ final class ObviousCache {
      *
      * @param begun the tables as they begin
      */
-    private boolean suffices(List<List<Integer>> begun, int blocks, int written, Holder holder, Admission admission) {
+    private boolean suffices(List<List<Integer>> begun, int places, int written, Holder holder, Admission admission) {
         var left = new ArrayList<>(queue);
         begun.forEach(left::removeAll);
         var whole = new ArrayList<>(left);
-        boolean suffices = lasts(left, begun, blocks, written) && leavesWatermark(left, admission);
+        boolean suffices = lasts(left, begun, places, written) && leavesWatermark(left, admission);
         if (!admission.wholeSequence()) {
             return suffices;
         }
         // the same again, for as many blocks as the sequence will ever hold at once
         for (int group = 0; group < groupCount; group++) {
             int own = 0;
-            for (int index = 0; index < Math.min(written, begun.get(group).size()); index++) {
+            for (int index = 0; index < Math.min(written / size(group), begun.get(group).size()); index++) {
                 own += begun.get(group).get(index) == NULL_BLOCK ? 0 : 1;
             }
             for (int held = own; held < mostBlocks(group, holder.known, admission); held++) {
@@ -397,18 +421,22 @@ final class ObviousCache {
 
     /** Of a sequence in steps like this admission (spec 5.3). */
     private int mostBlocks(int group, int known, Admission admission) {
-        int whole = blocks(Math.min(known, settings.maxLength()));
+        int whole = blocks(group, Math.min(known, settings.maxLength()));
         int step = admission.externalTokens() + admission.tokenCount() + admission.lookahead();
         return switch (settings.groups().get(group)) {
             case FullAttention() -> whole;
-            case SlidingWindow(int window) -> Math.min(whole, blocks(window - 1 + step) + 1);
+            case SlidingWindow(int window, _) -> Math.min(whole, blocks(group, window - 1 + step) + 1);
         };
     }
 
-    /** Takes the blocks for tables so long, and the copies of what may not be written; false if they run out. */
-    private boolean lasts(List<Integer> left, List<List<Integer>> tables, int blocks, int written) {
-        for (List<Integer> table : tables) {
-            int taken = Math.max(blocks - table.size(), 0) + (mustCopy(table, written) ? 1 : 0);
+    /**
+     * Takes the blocks for tables of so many places, and the copies of what may not be written; false if they run out.
+     */
+    private boolean lasts(List<Integer> left, List<List<Integer>> tables, int places, int written) {
+        for (int group = 0; group < groupCount; group++) {
+            List<Integer> table = tables.get(group);
+            int taken = Math.max(blocks(group, places) - table.size(), 0)
+                    + (mustCopy(table, written / size(group)) ? 1 : 0);
             for (int i = 0; i < taken; i++) {
                 if (left.isEmpty()) {
                     return false;
@@ -426,15 +454,17 @@ final class ObviousCache {
         }
     }
 
-    /** Makes the tables so long, and the block that is written first the holder's own. */
-    private void own(Holder holder, int blocks, int written) {
-        for (List<Integer> table : holder.tables) {
-            if (mustCopy(table, written)) {
-                int shared = table.get(written);
-                table.set(written, allocate());
+    /** Makes tables of so many places, and the block that is written first the holder's own. */
+    private void own(Holder holder, int places, int written) {
+        for (int group = 0; group < groupCount; group++) {
+            List<Integer> table = holder.tables.get(group);
+            int index = written / size(group);
+            if (mustCopy(table, index)) {
+                int shared = table.get(index);
+                table.set(index, allocate());
                 release(List.of(shared));
             }
-            lengthen(table, blocks);
+            lengthen(table, blocks(group, places));
         }
     }
 
@@ -449,8 +479,8 @@ final class ObviousCache {
             requests++;
             queriedTokens += holder.known;
             hitTokens += cached;
-            queriedBlocks += holder.known / blockSize;
-            hitBlocks += cached / blockSize;
+            queriedBlocks += holder.known / settings.blockSize();
+            hitBlocks += cached / settings.blockSize();
         } else {
             resumptions++;
             resumedTokens += holder.known;
@@ -459,11 +489,15 @@ final class ObviousCache {
     }
 
     private int unseenBlocks(int group, int tokenCount) {
-        return unseenTokens(group, tokenCount) / blockSize;
+        return unseenTokens(group, tokenCount) / size(group);
     }
 
-    private int blocks(int tokenCount) {
-        return (tokenCount + blockSize - 1) / blockSize;
+    private int size(int group) {
+        return settings.groups().get(group) instanceof SlidingWindow(_, int own) && own > 0 ? own : settings.blockSize();
+    }
+
+    private int blocks(int group, int tokenCount) {
+        return (tokenCount + size(group) - 1) / size(group);
     }
 
     private int eldest(long text, Set<Integer> inTheMaking) {
@@ -473,8 +507,12 @@ final class ObviousCache {
 
     private boolean isCached(Holder holder, int length) {
         for (int group = 0; group < groupCount; group++) {
-            for (int index = length - run(group, length); index < length; index++) {
-                if (!blocksByText.containsKey(inGroup(holder.texts[index], group))) {
+            int count = length / size(group);
+            if (length % size(group) > 0) {
+                return false;
+            }
+            for (int index = count - run(group, count); index < count; index++) {
+                if (!blocksByText.containsKey(inGroup(holder.texts[group][index], group))) {
                     return false;
                 }
             }
@@ -485,13 +523,13 @@ final class ObviousCache {
     private int run(int group, int length) {
         return switch (settings.groups().get(group)) {
             case FullAttention() -> length;
-            case SlidingWindow(int window) -> Math.min(length, blocks(window - 1));
+            case SlidingWindow(int window, _) -> Math.min(length, blocks(group, window - 1));
         };
     }
 
     private boolean covers(Holder holder, int tokens) {
         for (int group = 0; group < groupCount; group++) {
-            for (int index = unseenBlocks(group, tokens); index < blocks(tokens); index++) {
+            for (int index = unseenBlocks(group, tokens); index < blocks(group, tokens); index++) {
                 if (holder.tables.get(group).get(index) == NULL_BLOCK) {
                     return false;
                 }
@@ -507,22 +545,23 @@ final class ObviousCache {
 
     private void compute(Holder holder, int computed) {
         holder.computed = computed;
-        int full = Math.min(Math.min(computed, holder.known) / blockSize, holder.keyable);
-        if (!settings.prefixCaching() || holder.awaited > 0 || full <= holder.keyed || keysSuspended) {
+        int keyable = Math.min(Math.min(computed, holder.known), holder.keyable);
+        if (!settings.prefixCaching() || holder.awaited > 0 || keyable <= holder.keyed || keysSuspended) {
             return;
         }
         for (int group = 0; group < groupCount; group++) {
-            for (int index = holder.keyed; index < full; index++) {
+            for (int index = holder.keyed / size(group); index < keyable / size(group); index++) {
                 int block = holder.tables.get(group).get(index);
                 if (block != NULL_BLOCK && textOf[block] == NO_TEXT) {
-                    textOf[block] = inGroup(holder.texts[index], group);
-                    unmixed.put(textOf[block], holder.texts[index]);
-                    parents.put(holder.texts[index], index == 0 ? NO_TEXT : holder.texts[index - 1]);
+                    long[] texts = holder.texts[group];
+                    textOf[block] = inGroup(texts[index], group);
+                    unmixed.put(textOf[block], texts[index]);
+                    parents.put(texts[index], index == 0 ? NO_TEXT : texts[index - 1]);
                     blocksByText.computeIfAbsent(textOf[block], text -> new ArrayList<>()).add(block);
                 }
             }
         }
-        holder.keyed = full;
+        holder.keyed = keyable;
     }
 
     private void releaseAll(Holder holder) {

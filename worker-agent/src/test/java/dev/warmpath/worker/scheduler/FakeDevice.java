@@ -157,7 +157,7 @@ final class FakeDevice {
         for (int group = 0; group < groups.size(); group++) {
             int seen = switch (groups.get(group)) {
                 case CacheGroup.FullAttention() -> 0;
-                case CacheGroup.SlidingWindow(int window) -> Math.max(0, first - window + 1);
+                case CacheGroup.SlidingWindow(int window, _) -> Math.max(0, first - window + 1);
             };
             BlockTable table = sequence.tokens().table(group);
             int fingerprint = group;
