@@ -27,7 +27,7 @@ import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.PrefixMatch;
-import dev.warmpath.router.prefix.Standing;
+import dev.warmpath.router.prefix.SyncState;
 import dev.warmpath.router.prefix.WorkerKeys;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -89,7 +89,7 @@ final class IndexWorld {
 
     private static final RegistrationCheck CHECK = new RegistrationCheck(false, () -> Instant.EPOCH);
     private static final RevisionParts PARTS =
-            new RevisionParts("", "", /* tokenizer */ "a".repeat(64), "", "", "sha256_cbor", "0", /* blockSize */ 1, 64);
+            new RevisionParts("", "", /* tokenizer */ "a".repeat(64), "", "", "sha256_cbor", "0", /* block */ 1, 64);
     private static final ModelDescription MODEL = new ModelDescription("tiny", PARTS.revision(), PARTS, 0, 32);
     private static final long LONGER_THAN_ANY_LAG_NANOS = 2_000_000_001L;
     private static final long LONGEST_PAUSE_NANOS = 500_000_000L;
@@ -522,13 +522,13 @@ final class IndexWorld {
             for (int attempt = 0; attempt < 4; attempt++) {
                 deliver(Integer.MAX_VALUE);
                 beat();
-                if (!isEmpty() && joined.standing() instanceof Standing.InStep) {
+                if (!isEmpty() && joined.syncState() instanceof SyncState.InStep) {
                     return;
                 }
                 now += LONGER_THAN_ANY_LAG_NANOS + LONGEST_CONNECT_NANOS;   // what is late by now will not come
                 turn();
             }
-            throw new AssertionError("the copy of " + id + " is " + joined.standing() + " after four heartbeats");
+            throw new AssertionError("the copy of " + id + " is " + joined.syncState() + " after four heartbeats");
         }
 
         private boolean isEmpty() {

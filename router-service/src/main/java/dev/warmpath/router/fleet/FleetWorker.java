@@ -5,7 +5,7 @@ import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.prefix.KvEventApplier;
-import dev.warmpath.router.prefix.Standing;
+import dev.warmpath.router.prefix.SyncState;
 import dev.warmpath.router.prefix.WorkerKeys;
 import java.net.URI;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -146,21 +146,21 @@ public final class FleetWorker {
     }
 
     private long lacks(Heartbeat told) {
-        return switch (standing(told)) {
-            case Standing.InStep() -> 0;
-            case Standing.Behind(long batches) -> batches;
-            case Standing.Drift _ -> 1;
+        return switch (syncState(told)) {
+            case SyncState.InStep() -> 0;
+            case SyncState.Behind(long batches) -> batches;
+            case SyncState.Drift _ -> 1;
         };
     }
 
-    private Standing standing(Heartbeat told) {
+    private SyncState syncState(Heartbeat told) {
         return events.compare(told.lastSequence(), told.setSize(), told.setDigest());
     }
 
     /** How the copy stands to the last heartbeat, which finds what batches cannot: that the last ones are missing. */
-    public Standing standing() {
+    public SyncState syncState() {
         Heard last = heard;
-        return last == null ? new Standing.InStep() : standing(last.latest());
+        return last == null ? new SyncState.InStep() : syncState(last.latest());
     }
 
     /** The last one, or null before the first. */

@@ -12,7 +12,7 @@ import dev.warmpath.router.fleetlink.log.LogState;
 import dev.warmpath.router.fleetlink.stream.StreamSignal;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.KvEventApplier;
-import dev.warmpath.router.prefix.Standing;
+import dev.warmpath.router.prefix.SyncState;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -293,11 +293,11 @@ final class Follower {
         if (isEmpty()) {
             return Copy.UNSOUND;
         }
-        return switch (worker.standing()) {
-            case Standing.InStep() -> Copy.SOUND;
-            case Standing.Behind _ ->
+        return switch (worker.syncState()) {
+            case SyncState.InStep() -> Copy.SOUND;
+            case SyncState.Behind _ ->
                     worker.outOfStepNanos(now) > LONGEST_LAG.toNanos() ? Copy.LATE : Copy.SOUND;
-            case Standing.Drift drift -> {
+            case SyncState.Drift drift -> {
                 tellOnce(drift);
                 yield Copy.UNSOUND;
             }
@@ -305,7 +305,7 @@ final class Follower {
     }
 
     /** The copy stays as it is until a snapshot comes, and is looked at meanwhile. */
-    private void tellOnce(Standing.Drift drift) {
+    private void tellOnce(SyncState.Drift drift) {
         if (drift.sequence() != driftSequence) {
             driftSequence = drift.sequence();
             news.add(new News.Drifted(drift));

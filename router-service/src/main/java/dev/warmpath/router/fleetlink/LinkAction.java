@@ -3,7 +3,7 @@ package dev.warmpath.router.fleetlink;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.router.fleet.EventSource;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
-import dev.warmpath.router.prefix.Standing;
+import dev.warmpath.router.prefix.SyncState;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -36,7 +36,7 @@ sealed interface LinkAction {
         record Followed(EventSource by, @Nullable String why) implements News {}
 
         /** A heartbeat shows that nothing is missing, and yet the copy is another one. */
-        record Drifted(Standing.Drift drift) implements News {}
+        record Drifted(SyncState.Drift drift) implements News {}
 
         /** An attempt to read the worker's own stream has ended. @param source what was wanted of it */
         record StreamEnded(ReloadSource source, String why) implements News {}

@@ -7,8 +7,8 @@ import dev.warmpath.router.prefix.ApplyOutcome.Gap;
 import dev.warmpath.router.prefix.ApplyOutcome.Repeated;
 import dev.warmpath.router.prefix.ApplyOutcome.TooManyKeys;
 import dev.warmpath.router.prefix.ApplyOutcome.WrongSender;
-import dev.warmpath.router.prefix.Standing.Behind;
-import dev.warmpath.router.prefix.Standing.InStep;
+import dev.warmpath.router.prefix.SyncState.Behind;
+import dev.warmpath.router.prefix.SyncState.InStep;
 
 /**
  * Keeps the copy of one worker's announced keys in step with its batches: a snapshot, then one batch after the other,
@@ -70,13 +70,13 @@ public final class KvEventApplier {
      * worker's set is another than its batch of that number said. It compares with what the last batch left in the
      * copy: the index's tables are not counted again. Changes nothing.
      */
-    public Standing compare(long lastSequence, int setSize, long setDigest) {
+    public SyncState compare(long lastSequence, int setSize, long setDigest) {
         Position copy = position;
         if (lastSequence != copy.sequence()) {
             return lastSequence < copy.sequence() ? new InStep() : new Behind(lastSequence - copy.sequence());
         }
         return setSize == copy.setSize() && setDigest == copy.setDigest() ? new InStep()
-                : new Standing.Drift(lastSequence, setSize, setDigest, copy.setSize(), copy.setDigest());
+                : new SyncState.Drift(lastSequence, setSize, setDigest, copy.setSize(), copy.setDigest());
     }
 
     private ApplyOutcome applyInOrder(KvEventBatch batch) {

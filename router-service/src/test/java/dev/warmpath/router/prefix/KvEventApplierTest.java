@@ -14,8 +14,8 @@ import dev.warmpath.router.prefix.ApplyOutcome.Gap;
 import dev.warmpath.router.prefix.ApplyOutcome.Repeated;
 import dev.warmpath.router.prefix.ApplyOutcome.TooManyKeys;
 import dev.warmpath.router.prefix.ApplyOutcome.WrongSender;
-import dev.warmpath.router.prefix.Standing.Behind;
-import dev.warmpath.router.prefix.Standing.InStep;
+import dev.warmpath.router.prefix.SyncState.Behind;
+import dev.warmpath.router.prefix.SyncState.InStep;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -149,7 +149,7 @@ class KvEventApplierTest {
         assertThat(applier.compare(1, 2, worker.digest())).isEqualTo(new InStep());
         assertThat(applier.compare(4, 9, 9)).isEqualTo(new Behind(3));
         assertThat(applier.compare(1, 2, 4711))
-                .isEqualTo(new Standing.Drift(1, 2, 4711, 2, worker.digest()));
+                .isEqualTo(new SyncState.Drift(1, 2, 4711, 2, worker.digest()));
         assertThat(copy.size()).isEqualTo(2);
     }
 

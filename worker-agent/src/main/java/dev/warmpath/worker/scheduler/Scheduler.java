@@ -17,11 +17,11 @@ import java.util.List;
  * admitted, but nobody in a step that preempted. {@link Serving} and {@link Admissions} are these two halves, over the
  * same lists. Those are the rules of vLLM's v1 scheduler, with swapping from v0 and without its head-of-line blocking.
  *
- * <p><b>Steps in flight.</b> With several steps per decision, or when the next batch is scheduled before the last one
+ * <p><b>Steps in inFlight.</b> With several steps per decision, or when the next batch is scheduled before the last one
  * has settled, a sequence's last tokens are drawn but not known: they count as pending, the next step takes them on the
  * device. A sequence that ends meanwhile is over at once for its caller, and what is still drawn for it is dropped; but
  * its blocks are given back only when no step writes to them any more. For the same reason nobody is preempted while a
- * step is in flight.
+ * step is in inFlight.
  *
  * <p>Every accepted sequence ends. The best of the running is always served: what it lacks it takes from the others,
  * and alone it fits ({@link RequestLimits}); it ends at its token limit at the latest. When nobody runs, every block is
@@ -36,7 +36,7 @@ public final class Scheduler {
     private final WaitingQueue waiting = new WaitingQueue();
     /** In order of admission. */
     private final ArrayList<Sequence> running;
-    private final Flight flight;
+    private final BatchesInFlight inFlight;
     private final Serving serving;
     private final Admissions admissions;
     private final DrawAhead drawAhead;
@@ -63,8 +63,8 @@ public final class Scheduler {
         this.limits = limits;
         this.cache = cache;
         this.running = new ArrayList<>(settings.maxSequences());
-        this.flight = new Flight(settings, cache, limits.contextLength());
-        this.serving = new Serving(settings, limits.contextLength(), cache, running, waiting, flight);
+        this.inFlight = new BatchesInFlight(settings, cache, limits.contextLength());
+        this.serving = new Serving(settings, limits.contextLength(), cache, running, waiting, inFlight);
         this.admissions = new Admissions(settings, cache, running, waiting);
         this.drawAhead = new DrawAhead(settings, limits, cache);
     }
@@ -108,7 +108,7 @@ public final class Scheduler {
      *         that those have to settle first
      */
     public ScheduledBatch schedule(long nowNanos) {
-        ScheduledBatch batch = flight.begin();
+        ScheduledBatch batch = inFlight.begin();
         expire(batch, nowNanos);
         if (serving.serve(batch)) {
             admissions.admit(batch, nowNanos);
@@ -117,8 +117,8 @@ public final class Scheduler {
             }
         }
         if (!batch.isEmpty()) {
-            flight.depart();
-        } else if (flight.isEmpty() && !isIdle()) {
+            inFlight.depart();
+        } else if (inFlight.isEmpty() && !isIdle()) {
             throw new IllegalStateException(running.size() + " running and " + waiting.size()
                     + " waiting sequences, " + cache.freeBlocks() + " free blocks, but none can be served");
         }
@@ -138,14 +138,14 @@ public final class Scheduler {
      *                      ScheduledBatch#UNUSABLE} where nothing could be drawn
      */
     public void settle(ScheduledBatch batch, int[] sampledTokens) {
-        if (flight.settle(batch, sampledTokens, running)) {
+        if (inFlight.settle(batch, sampledTokens, running)) {
             removeOver();
         }
     }
 
     /** True while the cache's changes must not be announced before all batches in flight have settled. */
     public boolean withholdsNews() {
-        return flight.withholds();
+        return inFlight.withholds();
     }
 
     /**
@@ -156,7 +156,7 @@ public final class Scheduler {
      * @throws IllegalStateException if nothing is in flight
      */
     public List<Sequence> fail(String message) {
-        List<Sequence> failed = flight.fail(new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message), running);
+        List<Sequence> failed = inFlight.fail(new SequenceState.Failed(FailureReason.ENGINE_FAILURE, message), running);
         removeOver();
         return failed;
     }
@@ -169,28 +169,28 @@ public final class Scheduler {
         if (!running.remove(sequence)) {
             waiting.remove(sequence);
         }
-        flight.end(sequence, new SequenceState.Cancelled());
+        inFlight.end(sequence, new SequenceState.Cancelled());
         return true;
     }
 
-    /** True if nobody runs or waits and nothing is in flight. */
+    /** True if nobody runs or waits and nothing is in inFlight. */
     public boolean isIdle() {
-        return running.isEmpty() && waiting.isEmpty() && flight.isEmpty();
+        return running.isEmpty() && waiting.isEmpty() && inFlight.isEmpty();
     }
 
     /** Batches that are neither settled nor failed. */
     public int batchesInFlight() {
-        return flight.count();
+        return inFlight.count();
     }
 
     /** True if another batch may be scheduled before the oldest one settles. */
     public boolean mayWorkAhead() {
-        return !flight.isFull();
+        return !inFlight.isFull();
     }
 
     /** The batch to settle next. @throws IllegalStateException if none is in flight */
     public ScheduledBatch oldestInFlight() {
-        return flight.oldest();
+        return inFlight.oldest();
     }
 
     public int runningCount() {
@@ -251,7 +251,7 @@ public final class Scheduler {
             requireState(sequence, waits && sequence.tokens().table().blockCount() == 0);
             requireState(sequence, i == 0 || waiting.get(i - 1).isBefore(sequence));
         }
-        flight.addLeaving(holders);
+        inFlight.addLeaving(holders);
         cache.checkIntegrity(holders);
     }
 
@@ -269,7 +269,7 @@ public final class Scheduler {
     }
 
     private void expire(ScheduledBatch batch, Sequence sequence) {
-        flight.end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
+        inFlight.end(sequence, new SequenceState.Failed(FailureReason.DEADLINE_EXCEEDED,
                 "the deadline passed after " + sequence.completionTokens() + " of at most "
                         + sequence.stop().maxTokens() + " tokens"));
         batch.addExpired(sequence);

@@ -19,22 +19,22 @@ final class Serving {
     private final KvCacheManager cache;
     private final ArrayList<Sequence> running;
     private final WaitingQueue waiting;
-    private final Flight flight;
+    private final BatchesInFlight inFlight;
     /** The place in {@link #running} of the one being served. */
     private int cursor;
-    /** Somebody lacks blocks, or keys were taken back: all wait until nothing is in flight. */
+    /** Somebody lacks blocks, or keys were taken back: all wait until nothing is in inFlight. */
     private boolean drains;
     private long recomputePreemptions;
     private long swapPreemptions;
 
     Serving(SchedulerSettings settings, int contextLength, KvCacheManager cache, ArrayList<Sequence> running,
-            WaitingQueue waiting, Flight flight) {
+            WaitingQueue waiting, BatchesInFlight inFlight) {
         this.settings = settings;
         this.contextLength = contextLength;
         this.cache = cache;
         this.running = running;
         this.waiting = waiting;
-        this.flight = flight;
+        this.inFlight = inFlight;
     }
 
     /**
@@ -43,7 +43,7 @@ final class Serving {
      * @return true if others may be admitted to it: nobody had to give way, and nobody waits for steps in flight
      */
     boolean serve(ScheduledBatch batch) {
-        drains = flight.withholds() || drains && !flight.isEmpty();
+        drains = inFlight.withholds() || drains && !inFlight.isEmpty();
         long preemptionsBefore = recomputePreemptions + swapPreemptions;
         for (cursor = 0; cursor < running.size() && settings.budget(batch) > 0 && !drains; cursor++) {
             Sequence sequence = running.get(cursor);
@@ -58,10 +58,10 @@ final class Serving {
         return !drains && recomputePreemptions + swapPreemptions == preemptionsBefore;
     }
 
-    /** Takes blocks from victims until there are enough. @return false if the sequence itself had to go, or has to wait */
+    /** Takes blocks from victims until there are enough. @return false if the sequence itself had to go, or waits */
     private boolean extendOrPreempt(Sequence sequence, int tokenCount, ScheduledBatch batch) {
         while (!cache.extend(sequence.tokens(), tokenCount)) {
-            if (!flight.isEmpty()) {
+            if (!inFlight.isEmpty()) {
                 drains = true;
                 return false;
             }
@@ -102,7 +102,7 @@ final class Serving {
         }
         if (cache.swapOut(victim.tokens())) {
             swapPreemptions++;
-            flight.addSwappedOut(victim);
+            inFlight.addSwappedOut(victim);
         } else {
             cache.release(victim.tokens());
             recomputePreemptions++;

@@ -6,9 +6,9 @@
  * <p>{@link dev.warmpath.worker.scheduler.Scheduler} makes one {@link dev.warmpath.worker.scheduler.ScheduledBatch}
  * per decision over {@link dev.warmpath.worker.scheduler.Sequence}s and settles it with the tokens that were drawn.
  * There are no phases of prefill and decode: every sequence has known and computed tokens, and a step closes the gap.
- * A decision has two halves, {@code Serving} (the running go on, or preempt) and {@code Admissions} (the waiting begin, in
- * {@code AdmissionOrder}). Beside them stand {@code DrawAhead} (how many steps at once) and {@code Flight} (what is being
- * computed, and what happens when it is done or fails).
+ * A decision has two halves, {@code Serving} (the running go on, or preempt) and {@code Admissions} (the waiting
+ * begin, in {@code AdmissionOrder}). Beside them stand {@code DrawAhead} (how many steps at once) and {@code
+ * BatchesInFlight} (what is being computed, and what happens when it is done or fails).
  * <p>Uses {@code kvcache} and {@code protocol.generate}. Used by {@code engine}, whose thread owns it.
  */
 @NullMarked

@@ -56,16 +56,16 @@ final class Launcher {
     }
 
     /**
-     * How far a step's attention reaches.
+     * On which grids a step's attention is launched, and over which plan.
      * @param decodePlan  as {@link AttentionPlan} lays it out; null if there is no work
      * @param workItems   blocks of threads for work items, those past the plan's have nothing to do; 0 is none
      * @param reduceItems likewise for sequences that were cut into pieces
      * @param tiles       prefill tiles; null if there are none
      */
-    record Reach(@Nullable DevicePointer decodePlan, int workItems, int reduceItems, @Nullable DevicePointer tiles,
-                 int tileCount) {
+    record AttentionGrids(@Nullable DevicePointer decodePlan, int workItems, int reduceItems,
+                          @Nullable DevicePointer tiles, int tileCount) {
 
-        static final Reach NOTHING = new Reach(null, 0, 0, null, 0);
+        static final AttentionGrids NOTHING = new AttentionGrids(null, 0, 0, null, 0);
     }
 
     /**
@@ -73,7 +73,7 @@ final class Launcher {
      * @param rows 1 and above
      * @param live how many of the rows count, on the device; null: all
      */
-    void launch(Operation operation, int rows, @Nullable DevicePointer live, Reach reach) {
+    void launch(Operation operation, int rows, @Nullable DevicePointer live, AttentionGrids grids) {
         switch (operation) {
             case Operation.FeedTokens feed -> feedTokens.launch(stream, Math.ceilDiv(rows, ROW_THREADS), 1, ROW_THREADS,
                     0, feedTokens.arguments().pointer(feed.drawn().memory).pointer(feed.sources().memory)
@@ -90,7 +90,7 @@ final class Launcher {
                     .pointer(live));
             case Operation.Matmul product -> multiply(product, rows);
             case Operation.RotateAndStore store -> rotateAndStore(store, rows, live);
-            case Operation.Attention attention -> attend(attention, reach);
+            case Operation.Attention attention -> attend(attention, grids);
             case Operation.SiluMul silu -> siluMul.launch(stream, rows,
                     Math.ceilDiv(silu.output().columns(), SILU_COLUMNS), SILU_THREADS, 0, siluMul.arguments()
                             .pointer(silu.gateUp().memory).pointer(silu.output().memory)
@@ -149,26 +149,26 @@ final class Launcher {
         return qkv.columns() / shape.headSize() - 2 * shape.kvHeadCount();
     }
 
-    private void attend(Operation.Attention attention, Reach reach) {
+    private void attend(Operation.Attention attention, AttentionGrids grids) {
         CacheKernels kernels = attention.cache().kernels;
         int queryHeads = queryHeads(attention.qkv(), attention.cache().shape());
         int kvHeads = attention.cache().shape().kvHeadCount();
-        if (reach.tiles() != null) {
-            kernels.prefill().launch(stream, queryHeads, reach.tileCount(), ATTENTION_THREADS,
+        if (grids.tiles() != null) {
+            kernels.prefill().launch(stream, queryHeads, grids.tileCount(), ATTENTION_THREADS,
                     kernels.prefillSharedBytes(), withCache(kernels.prefill().arguments(), attention)
-                            .pointer(reach.tiles()).pointer(attention.output().memory).integer(queryHeads)
+                            .pointer(grids.tiles()).pointer(attention.output().memory).integer(queryHeads)
                             .integer(kvHeads).real(scaleLog2(attention)));
         }
-        if (reach.decodePlan() != null) {
+        if (grids.decodePlan() != null) {
             DevicePointer outputs = attention.cache().partialOutputs;
             DevicePointer stats = attention.cache().partialStats;
-            kernels.decode().launch(stream, kvHeads, reach.workItems(), ATTENTION_THREADS, kernels.decodeSharedBytes(),
-                    withCache(kernels.decode().arguments(), attention).pointer(reach.decodePlan()).pointer(outputs)
+            kernels.decode().launch(stream, kvHeads, grids.workItems(), ATTENTION_THREADS, kernels.decodeSharedBytes(),
+                    withCache(kernels.decode().arguments(), attention).pointer(grids.decodePlan()).pointer(outputs)
                             .pointer(stats).pointer(attention.output().memory).integer(queryHeads).integer(kvHeads)
                             .real(scaleLog2(attention)));
-            if (reach.reduceItems() > 0) {
-                kernels.reduce().launch(stream, queryHeads, reach.reduceItems(), REDUCE_THREADS, 0,
-                        kernels.reduce().arguments().pointer(reach.decodePlan()).pointer(outputs).pointer(stats)
+            if (grids.reduceItems() > 0) {
+                kernels.reduce().launch(stream, queryHeads, grids.reduceItems(), REDUCE_THREADS, 0,
+                        kernels.reduce().arguments().pointer(grids.decodePlan()).pointer(outputs).pointer(stats)
                                 .pointer(attention.output().memory).integer(queryHeads));
             }
         }

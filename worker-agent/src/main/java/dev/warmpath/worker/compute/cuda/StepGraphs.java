@@ -22,7 +22,7 @@ final class StepGraphs {
     private static final int MAX_GRAPHS = 128;
     /** So many programs may turn out not to be replayable: by then the reason is not theirs, and trying takes time. */
     private static final int MOST_REFUSALS = 4;
-    /** Steps after which what was refused is tried again: half a minute or more. Memory may have been short just then. */
+    /** Steps after which what was refused is tried again: half a minute or more. Memory may have been short then. */
     static final int STEPS_OF_REFUSAL = 4_096;
 
     private static final Logger log = LoggerFactory.getLogger(StepGraphs.class);
@@ -34,7 +34,7 @@ final class StepGraphs {
     private long steps;
     private long refusals;
 
-    private record Key(Recording recording, int rows, Launcher.Reach reach) {
+    private record Key(Recording recording, int rows, Launcher.AttentionGrids grids) {
     }
 
     StepGraphs(CudaStream stream) {
@@ -53,11 +53,11 @@ final class StepGraphs {
     /**
      * Runs operations: replays them, or, if they were not seen before, launches and captures them for the next time.
      * @param recording whose operations they are
-     * @param launches  enqueues their kernels with {@code rows} rows, their attention as {@code reach} says
+     * @param launches  enqueues their kernels with {@code rows} rows, their attention as {@code grids} says
      */
-    void launch(Recording recording, int rows, Launcher.Reach reach, Runnable launches) {
+    void launch(Recording recording, int rows, Launcher.AttentionGrids grids, Runnable launches) {
         steps++;
-        var key = new Key(recording, rows, reach);
+        var key = new Key(recording, rows, grids);
         CudaGraph graph = graphs.get(key);
         if (graph != null) {
             replay(key, graph);

@@ -47,7 +47,10 @@ final class StepRunner {
         program.add(operation, rowCount);
     }
 
-    /** What a recording came to when it was last told. @param checkedRows for which its tensors are known to be large enough */
+    /**
+     * What a recording came to when it was last told.
+     * @param checkedRows for so many its tensors are known to be large enough
+     */
     private record Recorded(List<Operation> operations, int checkedRows, boolean attends, int kvHeads, int group) {
     }
 
@@ -132,7 +135,7 @@ final class StepRunner {
     }
 
     /** Where and how wide a program is launched. @param rows of the body; {@link #EXACT}: what each operation has */
-    private record Pass(int rows, @Nullable DevicePointer live, Launcher.Reach reach) {
+    private record Pass(int rows, @Nullable DevicePointer live, Launcher.AttentionGrids grids) {
 
         static final int EXACT = 0;
     }
@@ -159,7 +162,7 @@ final class StepRunner {
         }
     }
 
-    /** Runs operations, which record themselves here, once and captures them, in the way of a step that is submitted. */
+    /** Runs operations, which record themselves here, once and captures them, as a step that is submitted would be. */
     CudaGraph capture(Runnable operations) {
         run(false);
         operations.run();
@@ -178,7 +181,7 @@ final class StepRunner {
         int rows = program.bodyRowCount();
         boolean decodes = !program.attends() || plan.decodeCount() == rows && plan.tileCount() == 0;
         boolean replays = mayReplay && decodes && rows > 0 && rows <= StepGraphs.MAX_ROWS;
-        Pass pass = replays ? replayed(rows) : new Pass(Pass.EXACT, null, exactReach());
+        Pass pass = replays ? replayed(rows) : new Pass(Pass.EXACT, null, exactGrids());
         staging.send();
         return pass;
     }
@@ -188,25 +191,27 @@ final class StepRunner {
         liveRowCount.set(ValueLayout.JAVA_INT, 0, rows);
         staging.write(liveRows, liveRowCount);
         if (!program.attends()) {
-            return new Pass(bucket, liveRows, Launcher.Reach.NOTHING);
+            return new Pass(bucket, liveRows, Launcher.AttentionGrids.NOTHING);
         }
         staging.write(replayedPlan, plan.decode());
-        return new Pass(bucket, liveRows, new Launcher.Reach(replayedPlan, plan.workGrid(bucket, program.kvHeads()),
-                plan.reduceGrid(bucket, program.kvHeads()), null, 0));
+        var grids = new Launcher.AttentionGrids(replayedPlan, plan.workGrid(bucket, program.kvHeads()),
+                plan.reduceGrid(bucket, program.kvHeads()), null, 0);
+        return new Pass(bucket, liveRows, grids);
     }
 
-    private Launcher.Reach exactReach() {
+    private Launcher.AttentionGrids exactGrids() {
         if (!program.attends()) {
-            return Launcher.Reach.NOTHING;
+            return Launcher.AttentionGrids.NOTHING;
         }
-        return new Launcher.Reach(plan.workCount() == 0 ? null : staging.place(plan.decode()), plan.workCount(),
-                plan.reduceCount(), plan.tileCount() == 0 ? null : staging.place(plan.tiles()), plan.tileCount());
+        return new Launcher.AttentionGrids(
+                plan.workCount() == 0 ? null : staging.place(plan.decode()), plan.workCount(), plan.reduceCount(),
+                plan.tileCount() == 0 ? null : staging.place(plan.tiles()), plan.tileCount());
     }
 
     /** Feeding and drawing tokens stay out of the graph, which then serves every step, wherever those are kept. */
     private void replay(Recording recording, Pass pass, int bodyStart, int bodyEnd) {
         launch(pass, 0, bodyStart);
-        graphs.launch(recording, pass.rows(), pass.reach(),
+        graphs.launch(recording, pass.rows(), pass.grids(),
                 () -> launch(pass, bodyStart, bodyEnd));
         launch(pass, bodyEnd, program.operations().size());
     }
@@ -217,7 +222,7 @@ final class StepRunner {
         for (int i = from; i < to; i++) {
             boolean exact = pass.rows() == Pass.EXACT || i < bodyStart || i >= bodyEnd;
             launcher.launch(program.operations().get(i), exact ? program.rowCount(i) : pass.rows(),
-                    exact ? null : pass.live(), pass.reach());
+                    exact ? null : pass.live(), pass.grids());
         }
     }
 }

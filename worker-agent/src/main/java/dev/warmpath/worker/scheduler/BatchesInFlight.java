@@ -15,7 +15,7 @@ import java.util.List;
  * <p>Keeps the fence: blocks of a sequence that is over are given back only when no step in flight writes to them, for
  * whoever got them next would find them overwritten.
  */
-final class Flight {
+final class BatchesInFlight {
 
     private final KvCacheManager cache;
     private final int contextLength;
@@ -28,7 +28,7 @@ final class Flight {
     /** Since the last batch settled: whether the copies were made is not known yet. */
     private final ArrayList<Sequence> swappedOut = new ArrayList<>();
 
-    Flight(SchedulerSettings settings, KvCacheManager cache, int contextLength) {
+    BatchesInFlight(SchedulerSettings settings, KvCacheManager cache, int contextLength) {
         this.cache = cache;
         this.contextLength = contextLength;
         batches = new ScheduledBatch[settings.maxBatchesInFlight()];
@@ -77,8 +77,8 @@ final class Flight {
     }
 
     /**
-     * The batch begun last is complete and sets off. What it draws counts as pending from here on, and all that it draws
-     * but the last as computed.
+     * The batch begun last is complete and sets off. What it draws counts as pending from here on, and all that it
+     * draws but the last as computed.
      */
     void depart() {
         ScheduledBatch batch = get(count);
@@ -191,7 +191,7 @@ final class Flight {
     }
 
     /**
-     * A step failed, and with it all that is in flight.
+     * A step failed, and with it all that is in inFlight.
      *
      * @param running as for {@link #settle}
      * @return the sequences that ended by this
