@@ -55,7 +55,8 @@ fi
 mkdir -p "$target"
 exec 9>"$target/cuda.lock"
 flock 9
-built_from=$version$(cat "$sources"/*.cu* "$sources/build.sh" | cksum)
+"$sources/sizes.sh" "$target/cuda-sizes"
+built_from=$version$(cat "$sources"/*.cu* "$sources/build.sh" "$target/cuda-sizes"/*.cuh | cksum)
 if [ -f "$fatbin" ] && [ "$built_from" = "$(cat "$stamp" 2>/dev/null)" ]; then
   exit 0
 fi
@@ -65,7 +66,7 @@ compile() {
   mkdir -p "$package" "$reports/kept"
   if ! "$nvcc" "$@" -std=c++17 -O3 -Werror all-warnings -Xptxas -v --keep --keep-dir "$reports/kept" \
       -gencode arch=compute_80,code=sm_80 -gencode "arch=compute_90,code=[sm_90,compute_90]" \
-      -fatbin -o "$reports/kernels.fatbin" "$sources/kernels.cu" >"$reports/report.txt" 2>&1; then
+      -I "$target/cuda-sizes" -fatbin -o "$reports/kernels.fatbin" "$sources/kernels.cu" >"$reports/report.txt" 2>&1; then
     cat "$reports/report.txt"
     exit 1
   fi

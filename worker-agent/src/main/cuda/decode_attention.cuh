@@ -42,8 +42,7 @@
 
 #include "attention_rows.cuh"
 
-constexpr int DECODE_WARPS = 4;
-constexpr int DECODE_ROWS = 16;  // tokens times query heads of one KV head, at most
+static_assert(DECODE_ROWS == 16, "the rows of a matrix instruction");
 
 // What the plan says of a piece: int32 in the order of the fields.
 struct DecodePiece {
@@ -373,7 +372,7 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
     struct alignas(ELEMENTS * sizeof(float)) Slice {
         float elements[ELEMENTS];
     };
-    REQUIRE_THREADS(32);
+    REQUIRE_THREADS(REDUCE_THREADS);
     if (block_index_y() >= plan[1]) {
         return;
     }
@@ -443,7 +442,7 @@ DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d64, 64, e4m3, 3)
 DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d128, 128, e4m3, 2)
 
 #define REDUCE_PARTIALS_KERNEL(name, D)                                                                                \
-    extern "C" __global__ void __launch_bounds__(32)                                                                   \
+    extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)                                                       \
     name(const int* plan, const float* partialOutputs, const float* partialStats, bf16* output, int queryHeads) {      \
         reduce_partials<D>(plan, partialOutputs, partialStats, output, queryHeads);                                    \
     }

@@ -15,7 +15,7 @@ __device__ __forceinline__ Vector16 cached_16(const bf16* global) { return *rein
 // Loads of 4096 columns are under way before the first store.
 __device__ __forceinline__ void copy_row(const bf16* source, bf16* target, int columns) {
     constexpr int LOADS = 4;
-    constexpr int STRIDE = 8 * 128;
+    constexpr int STRIDE = 8 * ROW_THREADS;
     for (int first = 8 * thread_index(); first < columns; first += LOADS * STRIDE) {
         Vector16 values[LOADS];
 #pragma unroll
@@ -39,17 +39,18 @@ struct alignas(16) ScatterEntry {
     unsigned int bytes;         // a multiple of 4
 };
 
-// Puts the values of a step, which crossed in one copy, where they belong. Grid (entries, 8), 256 threads.
-extern "C" __global__ void __launch_bounds__(256) wp_scatter_writes(const unsigned char* staging, int entryCount) {
-    REQUIRE_THREADS(256);
+// Puts the values of a step, which crossed in one copy, where they belong. Grid (entries,
+// SCATTER_BLOCKS).
+extern "C" __global__ void __launch_bounds__(SCATTER_THREADS) wp_scatter_writes(const unsigned char* staging, int entryCount) {
+    REQUIRE_THREADS(SCATTER_THREADS);
     if (block_index_x() >= entryCount) {
         return;
     }
     const ScatterEntry entry = reinterpret_cast<const ScatterEntry*>(staging)[block_index_x()];
     const unsigned char* source = staging + entry.offset;
     unsigned char* target = reinterpret_cast<unsigned char*>(entry.target);
-    const unsigned first = static_cast<unsigned>(block_index_y() * 256 + thread_index());
-    const unsigned stride = 8 * 256;
+    const unsigned first = static_cast<unsigned>(block_index_y() * SCATTER_THREADS + thread_index());
+    const unsigned stride = SCATTER_BLOCKS * SCATTER_THREADS;
     const unsigned vectors = entry.target % 16 == 0 ? entry.bytes / 16 : 0;
     for (unsigned i = first; i < vectors; i += stride) {
         store_16(target + 16ull * i, load_16(source + 16ull * i));
@@ -60,21 +61,21 @@ extern "C" __global__ void __launch_bounds__(256) wp_scatter_writes(const unsign
 }
 
 // tokens[row] = drawn[sources[row]] where sources[row] is not negative; nothing drawn (-1) feeds 0, which nobody reads
-// on its own. Grid ceil(rows / 128), 128 threads.
-extern "C" __global__ void __launch_bounds__(128)
+// on its own. Grid ceil(rows / ROW_THREADS).
+extern "C" __global__ void __launch_bounds__(ROW_THREADS)
 wp_feed_tokens(const int* drawn, const int* sources, int* tokens, int rows, const int* live) {
-    REQUIRE_THREADS(128);
-    const int row = block_index_x() * 128 + thread_index();
+    REQUIRE_THREADS(ROW_THREADS);
+    const int row = block_index_x() * ROW_THREADS + thread_index();
     if (row < rows && is_live(row, live) && sources[row] >= 0) {
         const int token = drawn[sources[row]];
         tokens[row] = token < 0 ? 0 : token;
     }
 }
 
-// hidden[row] = table[tokens[row]]. Grid rows, 128 threads.
-extern "C" __global__ void __launch_bounds__(128)
+// hidden[row] = table[tokens[row]]. Grid rows.
+extern "C" __global__ void __launch_bounds__(ROW_THREADS)
 wp_embed(const int* tokens, const bf16* table, bf16* hidden, int columns, const int* live) {
-    REQUIRE_THREADS(128);
+    REQUIRE_THREADS(ROW_THREADS);
     const int row = block_index_x();
     if (is_live(row, live)) {
         copy_row(table + static_cast<long long>(tokens[row]) * columns, hidden + static_cast<long long>(row) * columns,
@@ -82,10 +83,10 @@ wp_embed(const int* tokens, const bf16* table, bf16* hidden, int columns, const 
     }
 }
 
-// output[row] = input[rowIndexes[row]]. Grid rows, 128 threads.
-extern "C" __global__ void __launch_bounds__(128)
+// output[row] = input[rowIndexes[row]]. Grid rows.
+extern "C" __global__ void __launch_bounds__(ROW_THREADS)
 wp_gather_rows(const bf16* input, const int* rowIndexes, bf16* output, int columns, const int* live) {
-    REQUIRE_THREADS(128);
+    REQUIRE_THREADS(ROW_THREADS);
     const int row = block_index_x();
     if (is_live(row, live)) {
         copy_row(input + static_cast<long long>(rowIndexes[row]) * columns,
@@ -93,7 +94,7 @@ wp_gather_rows(const bf16* input, const int* rowIndexes, bf16* output, int colum
     }
 }
 
-// ---- Norms: a block of 256 threads per row.
+// ---- Norms: a block of NORM_THREADS per row.
 
 __device__ __forceinline__ float sum_of_squares(Vector16 values) {
     float sum = 0;
@@ -131,7 +132,7 @@ __device__ __forceinline__ Vector16 scaled(Vector16 values, float scale, Vector1
 template <bool adds>
 struct NormRow {
     static constexpr int KEPT = 4;
-    static constexpr int STRIDE = 8 * 256;
+    static constexpr int STRIDE = 8 * NORM_THREADS;
 
     bf16* input;
     const bf16* addend;
@@ -198,21 +199,21 @@ struct NormRow {
     }
 };
 
-// output = input / sqrt(mean(input²) + epsilon) * weight. Grid rows, 256 threads.
-extern "C" __global__ void __launch_bounds__(256)
+// output = input / sqrt(mean(input²) + epsilon) * weight. Grid rows.
+extern "C" __global__ void __launch_bounds__(NORM_THREADS)
 wp_rms_norm(const bf16* input, const bf16* weight, float epsilon, bf16* output, int columns, const int* live) {
-    REQUIRE_THREADS(256);
+    REQUIRE_THREADS(NORM_THREADS);
     SHARED(float, warpSums, 8);
     const long long start = static_cast<long long>(block_index_x()) * columns;
     NormRow<false> row{const_cast<bf16*>(input) + start, nullptr, weight, columns};
     row.norm(epsilon, output + start, is_live(block_index_x(), live), warpSums);
 }
 
-// residual = bf16(residual + addend); output = the norm of that. Grid rows, 256 threads.
-extern "C" __global__ void __launch_bounds__(256) wp_add_rms_norm(bf16* residual, const bf16* addend,
+// residual = bf16(residual + addend); output = the norm of that. Grid rows.
+extern "C" __global__ void __launch_bounds__(NORM_THREADS) wp_add_rms_norm(bf16* residual, const bf16* addend,
                                                                   const bf16* weight, float epsilon, bf16* output,
                                                                   int columns, const int* live) {
-    REQUIRE_THREADS(256);
+    REQUIRE_THREADS(NORM_THREADS);
     SHARED(float, warpSums, 8);
     const long long start = static_cast<long long>(block_index_x()) * columns;
     NormRow<true> row{residual + start, addend + start, weight, columns};
@@ -223,11 +224,12 @@ extern "C" __global__ void __launch_bounds__(256) wp_add_rms_norm(bf16* residual
 
 __device__ __forceinline__ float silu(float x) { return x / (1.0f + exp2_fast(-1.4426950408889634f * x)); }
 
-// output = silu(gate) * up of gateUp rows [gate of n, up of n], n = columns. Grid (rows, ceil(n / 2048)), 256 threads.
-extern "C" __global__ void __launch_bounds__(256)
+// output = silu(gate) * up of gateUp rows [gate of n, up of n], n = columns. Grid (rows,
+// ceil(n / 8 / SILU_THREADS)).
+extern "C" __global__ void __launch_bounds__(SILU_THREADS)
 wp_silu_mul(const bf16* gateUp, bf16* output, int columns, const int* live) {
-    REQUIRE_THREADS(256);
-    const int column = 8 * (block_index_y() * 256 + thread_index());
+    REQUIRE_THREADS(SILU_THREADS);
+    const int column = 8 * (block_index_y() * SILU_THREADS + thread_index());
     if (column >= columns) {
         return;
     }

@@ -70,7 +70,7 @@ template <typename KV>
 __device__ __forceinline__ void rotate_store(bf16* qkv, const float* rotary, const int* positions, const int* slots,
                                              KV* keys, KV* values, int queryHeads, int kvHeads, int headSize,
                                              const int* live) {
-    REQUIRE_THREADS(128);
+    REQUIRE_THREADS(ROW_THREADS);
     const int token = block_index_x();
     if (live != nullptr && token >= *live) {
         return;
@@ -83,7 +83,7 @@ __device__ __forceinline__ void rotate_store(bf16* qkv, const float* rotary, con
 
     const int chunksOfHalf = half / 8;
     const int turnedHeads = slot >= 0 ? queryHeads + kvHeads : queryHeads;
-    for (int item = thread_index(); item < turnedHeads * chunksOfHalf; item += 128) {
+    for (int item = thread_index(); item < turnedHeads * chunksOfHalf; item += ROW_THREADS) {
         const int head = item / chunksOfHalf;
         const int element = item % chunksOfHalf * 8;
         bf16* const vector = row + head * headSize + element;
@@ -106,7 +106,7 @@ __device__ __forceinline__ void rotate_store(bf16* qkv, const float* rotary, con
         return;
     }
     const int chunks = headSize / 8;
-    for (int item = thread_index(); item < kvHeads * chunks; item += 128) {
+    for (int item = thread_index(); item < kvHeads * chunks; item += ROW_THREADS) {
         const int head = item / chunks;
         const int element = item % chunks * 8;
         float vector[8];
@@ -117,13 +117,13 @@ __device__ __forceinline__ void rotate_store(bf16* qkv, const float* rotary, con
     }
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(ROW_THREADS)
 wp_rotate_store_bf16(bf16* qkv, const float* rotary, const int* positions, const int* slots, bf16* keys, bf16* values,
                      int queryHeads, int kvHeads, int headSize, const int* live) {
     rotate_store(qkv, rotary, positions, slots, keys, values, queryHeads, kvHeads, headSize, live);
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(ROW_THREADS)
 wp_rotate_store_fp8(bf16* qkv, const float* rotary, const int* positions, const int* slots, e4m3* keys, e4m3* values,
                     int queryHeads, int kvHeads, int headSize, const int* live) {
     rotate_store(qkv, rotary, positions, slots, keys, values, queryHeads, kvHeads, headSize, live);
@@ -133,27 +133,27 @@ constexpr int COPY_DEPTH = 4;  // loads of a thread under way before its first s
 
 // One block of one plane a CUDA block: `bytes` from pairs[2 * x] to pairs[2 * x + 1]. No block may be both a source and
 // a target of one launch.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(COPY_THREADS)
 wp_copy_blocks(const unsigned char* source, unsigned long long sourceBlockStride, unsigned long long sourcePlaneStride,
                unsigned char* target, unsigned long long targetBlockStride, unsigned long long targetPlaneStride,
                const int* pairs, int bytes) {
-    REQUIRE_THREADS(256);
+    REQUIRE_THREADS(COPY_THREADS);
     const int pair = block_index_x();
     const int plane = block_index_y();
     const unsigned char* const from = source + pairs[2 * pair] * sourceBlockStride + plane * sourcePlaneStride;
     unsigned char* const to = target + pairs[2 * pair + 1] * targetBlockStride + plane * targetPlaneStride;
-    for (int start = thread_index() * 16; start < bytes; start += COPY_DEPTH * 256 * 16) {
+    for (int start = thread_index() * 16; start < bytes; start += COPY_DEPTH * COPY_THREADS * 16) {
         Vector16 chunks[COPY_DEPTH];
 #pragma unroll
         for (int i = 0; i < COPY_DEPTH; i++) {
-            const int offset = start + i * 256 * 16;
+            const int offset = start + i * COPY_THREADS * 16;
             if (offset < bytes) {
                 chunks[i] = load_16(from + offset);
             }
         }
 #pragma unroll
         for (int i = 0; i < COPY_DEPTH; i++) {
-            const int offset = start + i * 256 * 16;
+            const int offset = start + i * COPY_THREADS * 16;
             if (offset < bytes) {
                 store_16(to + offset, chunks[i]);
             }

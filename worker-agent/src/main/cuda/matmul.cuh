@@ -109,7 +109,7 @@ struct SkinnyProduct {
 template <int m, typename Out>
 __device__ __forceinline__ void skinny_matmul(const bf16* input, const bf16* weight, Out* output, int outputs,
                                               int depth, float* sums) {
-    const int firstOutput = 16 * block_index_x();
+    const int firstOutput = SKINNY_OUTPUTS * block_index_x();
     SkinnyProduct<m> product(input, weight, firstOutput, outputs, depth);
     product.run();
 
@@ -119,8 +119,8 @@ __device__ __forceinline__ void skinny_matmul(const bf16* input, const bf16* wei
     own[64] = product.d[2];
     own[65] = product.d[3];
     sync_block();
-    const int row = thread_index() / 16;
-    const int column = thread_index() % 16;
+    const int row = thread_index() / SKINNY_OUTPUTS;
+    const int column = thread_index() % SKINNY_OUTPUTS;
     if (row < m && firstOutput + column < outputs) {
         float sum = 0;
 #pragma unroll
@@ -131,11 +131,11 @@ __device__ __forceinline__ void skinny_matmul(const bf16* input, const bf16* wei
     }
 }
 
-// Grid ceil(outputs / 16), 256 threads; depth a multiple of 8 and at least 8. Two blocks fit an SM.
+// Grid ceil(outputs / SKINNY_OUTPUTS); depth a multiple of 8 and at least 8. Two blocks fit an SM.
 #define SKINNY_MATMUL(name, m, Out)                                                                                \
-    extern "C" __global__ void __launch_bounds__(256, 2)                                                           \
+    extern "C" __global__ void __launch_bounds__(SKINNY_THREADS, 2)                                                \
         name(const bf16* input, const bf16* weight, Out* output, int outputs, int depth) {                         \
-        REQUIRE_THREADS(256);                                                                                      \
+        REQUIRE_THREADS(SKINNY_THREADS);                                                                           \
         SHARED(float, sums, 8 * 128);                                                                              \
         skinny_matmul<m>(input, weight, output, outputs, depth, sums);                                             \
     }

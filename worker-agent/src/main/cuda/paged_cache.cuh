@@ -19,7 +19,6 @@
 
 typedef unsigned char e4m3;  // the bits of an 8-bit float: 4 of exponent, 3 of mantissa
 
-constexpr int BLOCK_TOKENS = 16;
 constexpr float MINUS_INFINITY = -__builtin_huge_valf();
 
 // Elements between the start of a plane and one head's part of a block.

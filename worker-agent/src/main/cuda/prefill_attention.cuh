@@ -37,8 +37,6 @@
 
 #include "attention_rows.cuh"
 
-constexpr int PREFILL_WARPS = 4;
-constexpr int PREFILL_ROWS = 128;
 constexpr int PREFILL_KEYS = 64;  // one cache block for each warp to gather
 constexpr int PREFILL_BLOCKS = PREFILL_KEYS / BLOCK_TOKENS;
 static_assert(PREFILL_BLOCKS == PREFILL_WARPS, "each warp gathers one cache block a turn");

@@ -7,6 +7,8 @@
 // before the others' last collective; shared memory comes from SHARED and DYNAMIC_SHARED only.
 #pragma once
 
+#include "kernel_sizes.cuh"
+
 typedef unsigned short bf16;  // the bits of a bfloat16
 
 struct alignas(16) Vector16 {

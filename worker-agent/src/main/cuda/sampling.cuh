@@ -1,5 +1,5 @@
 // Draws a token per row by the rule of compute/Sampling.java: float64 weights, ranks by (logit descending, id
-// ascending), a walk by ascending id. A block of 512 threads per row; the vocabulary is never sorted:
+// ascending), a walk by ascending id. A block of SAMPLE_THREADS per row; the vocabulary is never sorted:
 //
 //   1. the largest logit and its lowest id: done if greedy
 //   2. top-k, then top-p, each finds a cut: the last (logit, id) that stays. Logits are mapped to integers of the same
@@ -16,10 +16,8 @@
 
 namespace sampling {
 
-constexpr int THREADS = 512;
-constexpr int WARPS = THREADS / 32;
+constexpr int WARPS = SAMPLE_THREADS / 32;
 constexpr int PARTS = 16;  // subintervals of a search and pieces of a walk
-constexpr int NO_TOKEN = -1;
 constexpr int ALL_IDS = 0x7FFFFFFF;
 constexpr unsigned NO_KEY = 0xFFFFFFFFu;
 
@@ -130,7 +128,7 @@ __device__ __forceinline__ Largest find_largest(const float* row, int vocabulary
     float max = -infinity;
     int best = ALL_IDS;
     bool unusable = false;
-    for_each<4>(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
+    for_each<4>(row, 0, vocabulary, thread_index(), SAMPLE_THREADS, [&](int id, float logit) {
         unusable |= !(logit < infinity);
         if (logit > max) {
             max = logit;
@@ -306,7 +304,7 @@ __device__ __forceinline__ void add_up(const float* row, int vocabulary, Ranks r
     }
     unsigned smallest = interval.high;
     unsigned largest = interval.low;
-    for_each<1>(row, 0, vocabulary, thread_index(), THREADS, [&](int id, float logit) {
+    for_each<1>(row, 0, vocabulary, thread_index(), SAMPLE_THREADS, [&](int id, float logit) {
         const unsigned key = to_key(logit);
         if (key < interval.low || key > interval.high || !ranks.include(id, logit)) {
             return;
@@ -427,7 +425,7 @@ __device__ __forceinline__ int draw(const float* row, int vocabulary, float max,
 // Natural logarithm of the softmax of the raw logits at `token`, to about 1e-6.
 __device__ __forceinline__ float logprob(const float* row, int vocabulary, float max, int token, Exchange& exchange) {
     double sum = 0;
-    for_each<4>(row, 0, vocabulary, thread_index(), THREADS,
+    for_each<4>(row, 0, vocabulary, thread_index(), SAMPLE_THREADS,
              [&](int, float logit) { sum += exp2_fast((logit - max) * 1.4426950408889634f); });
     sum = warp_sum(sum);
     if (lane_index() == 0) {
@@ -444,12 +442,12 @@ __device__ __forceinline__ float logprob(const float* row, int vocabulary, float
 }  // namespace sampling
 
 // tokens[row]: -1 where the logits are unusable; drawnLogprobs[row]: NaN where none is wanted or nothing was drawn.
-// Grid rows, 512 threads.
-extern "C" __global__ void __launch_bounds__(sampling::THREADS)
+// Grid rows.
+extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)
 wp_sample(const float* logits, int vocabulary, const long long* seeds, const int* counters, const float* temperatures,
           const int* topKs, const float* topPs, const int* logprobs, int* tokens, float* drawnLogprobs,
           const int* live) {
-    REQUIRE_THREADS(sampling::THREADS);
+    REQUIRE_THREADS(SAMPLE_THREADS);
     SHARED(sampling::Exchange, exchange, 1);
     const int row = block_index_x();
     if (live != nullptr && row >= *live) {
@@ -458,14 +456,14 @@ wp_sample(const float* logits, int vocabulary, const long long* seeds, const int
     const float* rowLogits = logits + static_cast<long long>(row) * vocabulary;
     const sampling::Largest largest = sampling::find_largest(rowLogits, vocabulary, exchange[0]);
     int token = largest.id;
-    if (token != sampling::NO_TOKEN && temperatures[row] != 0) {
+    if (token != NO_TOKEN && temperatures[row] != 0) {
         const double uniform = sampling::philox_uniform(static_cast<unsigned long long>(seeds[row]),
                                                         static_cast<unsigned>(counters[row]));
         token = sampling::draw(rowLogits, vocabulary, largest.logit, temperatures[row], topKs[row], topPs[row],
                                uniform, exchange[0]);
     }
     float logprob = bits_float(0x7FC00000u);
-    if (token != sampling::NO_TOKEN && logprobs[row] != 0) {
+    if (token != NO_TOKEN && logprobs[row] != 0) {
         logprob = sampling::logprob(rowLogits, vocabulary, largest.logit, token, exchange[0]);
     }
     if (thread_index() == 0) {

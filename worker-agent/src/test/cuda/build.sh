@@ -15,7 +15,8 @@ mkdir -p "$work"
 
 exec 9>"$work/lock"
 flock 9
-built_from=$("$compiler" --version | head -1; cat "$tests"/* "$kernels"/*.cu* | cksum)
+"$kernels/sizes.sh" "$work"
+built_from=$("$compiler" --version | head -1; cat "$tests"/* "$kernels"/*.cu* "$work/kernel_sizes.cuh" | cksum)
 if [ -f "$library" ] && [ "$built_from" = "$(cat "$work/built-from" 2>/dev/null)" ]; then
   exit 0
 fi

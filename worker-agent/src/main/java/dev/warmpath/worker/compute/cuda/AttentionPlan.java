@@ -19,7 +19,8 @@ import java.lang.foreign.ValueLayout;
  * into the 16 rows that one token of 16 heads has. 30 tokens behind 8,000 are one tile for each of 32 query heads, of
  * 136 turns each; as 8 runs for each of 8 KV heads they are cut until the card is full.
  *
- * <p><b>Prefill.</b> Any other sequence with more tokens is cut into tiles of up to {@value #TILE_ROWS} of them.
+ * <p><b>Prefill.</b> Any other sequence with more tokens is cut into tiles of up to {@value KernelSizes#PREFILL_ROWS} of
+ * them.
  *
  * <p>Items and tiles come longest first, so that the short ones fill what the long ones leave. Layouts, int32:
  * <pre>
@@ -32,7 +33,6 @@ import java.lang.foreign.ValueLayout;
  */
 final class AttentionPlan {
 
-    static final int TILE_ROWS = 128;
     /** Sequences of the largest step; its plan has to fit into a staging slot. */
     static final int MAX_SEQUENCES = 8_192;
     private static final int HEADER_INTS = 4;
@@ -106,7 +106,7 @@ final class AttentionPlan {
      * Arranges a step.
      * @param queryStarts    [sequenceCount + 1], as in a {@code PagedBatch}
      * @param contextLengths [sequenceCount]
-     * @param group          query heads of a KV head, 1 to {@link KernelSizes#MOST_HEADS_PER_GROUP}
+     * @param group          query heads of a KV head, 1 to {@link KernelSizes#DECODE_ROWS}
      * @throws IllegalArgumentException if a sequence has more tokens than its context has positions, or there are too
      *                                  many
      */
@@ -121,7 +121,7 @@ final class AttentionPlan {
             if (tokens == 1) {
                 decodeCount++;
             } else {
-                wholeTiles += Math.ceilDiv(tokens, TILE_ROWS);
+                wholeTiles += Math.ceilDiv(tokens, KernelSizes.PREFILL_ROWS);
                 packedTokens += isShort(tokens, contextLengths[sequence]) ? tokens : 0;
             }
         }
@@ -133,7 +133,7 @@ final class AttentionPlan {
             int tokens = queryStarts[sequence + 1] - queryStarts[sequence];
             if (decodes(tokens, contextLengths[sequence])) {
                 addRuns(sequence, queryStarts[sequence], tokens, contextLengths[sequence],
-                        KernelSizes.MOST_HEADS_PER_GROUP / group);
+                        KernelSizes.DECODE_ROWS / group);
             }
         }
         arrangeRuns(pieceBlocks(kvHeads));
@@ -195,7 +195,7 @@ final class AttentionPlan {
     }
 
     private static int mostTiles(int tokenCount, int sequenceCount) {
-        return tokenCount / TILE_ROWS + sequenceCount;
+        return tokenCount / KernelSizes.PREFILL_ROWS + sequenceCount;
     }
 
     private static MemorySegment segment(long ints) {
@@ -304,8 +304,8 @@ final class AttentionPlan {
             int end = queryStarts[sequence + 1];
             int firstPosition = contextLengths[sequence] - (end - start);
             boolean isTiled = !decodes(end - start, contextLengths[sequence]);
-            for (int row = start; row < end && isTiled; row += TILE_ROWS) {
-                int lastRow = Math.min(end, row + TILE_ROWS) - 1;
+            for (int row = start; row < end && isTiled; row += KernelSizes.PREFILL_ROWS) {
+                int lastRow = Math.min(end, row + KernelSizes.PREFILL_ROWS) - 1;
                 order.add(firstPosition + lastRow - start);
                 tileSequences[count] = sequence;
                 tileRows[count++] = row;
@@ -317,7 +317,7 @@ final class AttentionPlan {
             int row = tileRows[order.index(tile)];
             int firstPosition = contextLengths[sequence] - (queryStarts[sequence + 1] - row);
             put(tiles, TILE_INTS * tile, sequence, row, firstPosition,
-                    Math.min(TILE_ROWS, queryStarts[sequence + 1] - row));
+                    Math.min(KernelSizes.PREFILL_ROWS, queryStarts[sequence + 1] - row));
         }
         tileCount = count;
     }

@@ -14,7 +14,6 @@ import java.util.BitSet;
 final class BlockCopier {
 
     private static final int MAX_PAIRS = 4096;
-    private static final int THREADS = 256;
 
     private final CudaStream stream;
     private final Staging staging;
@@ -143,7 +142,7 @@ final class BlockCopier {
         try {
             DevicePointer placed = staging.place(pairs.asSlice(0, 2L * count * Integer.BYTES));
             staging.send();
-            copyBlocks.launch(stream, count, cache.planeCount, THREADS, 0, copyBlocks.arguments()
+            copyBlocks.launch(stream, count, cache.planeCount, KernelSizes.COPY_THREADS, 0, copyBlocks.arguments()
                     .pointer(from.memory()).wide(from.blockStride()).wide(from.planeStride())
                     .pointer(to.memory()).wide(to.blockStride()).wide(to.planeStride())
                     .pointer(placed).integer(cache.blockPlaneBytes));

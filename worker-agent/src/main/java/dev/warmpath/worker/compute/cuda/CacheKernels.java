@@ -6,8 +6,6 @@ import dev.warmpath.worker.compute.CacheType;
 record CacheKernels(Kernel rotateStore, Kernel decode, int decodeSharedBytes, Kernel reduce, Kernel prefill,
                     int prefillSharedBytes) {
 
-    private static final int DECODE_WARPS = 4;
-
     static CacheKernels of(CudaDevice device, CacheType type, int headSize) {
         String element = switch (type) {
             case BF16 -> "bf16";
@@ -28,7 +26,7 @@ record CacheKernels(Kernel rotateStore, Kernel decode, int decodeSharedBytes, Ke
         int blockBytes = 2 * KernelSizes.BLOCK_TOKENS * headSize * type.bytes();
         int stageBytes = blockBytes < 8192 ? 2 * blockBytes : blockBytes;
         int stages = stageBytes >= 8192 ? 3 : stageBytes >= 4096 ? 4 : 6;
-        return DECODE_WARPS * stages * stageBytes;
+        return KernelSizes.DECODE_WARPS * stages * stageBytes;
     }
 
     /** Bfloat16 of 128 queries and twice 64 keys and values; those of fp8 are gathered into half of that once. */

@@ -89,7 +89,7 @@ final class CudaKvCache implements KvCache {
     }
 
     private static long partialHeads(CacheShape shape, int partialCapacity) {
-        return (long) partialCapacity * KernelSizes.MOST_HEADS_PER_GROUP * shape.kvHeadCount();
+        return (long) partialCapacity * KernelSizes.DECODE_ROWS * shape.kvHeadCount();
     }
 
     private static int blockPlaneBytes(CacheShape shape, CacheType type) {

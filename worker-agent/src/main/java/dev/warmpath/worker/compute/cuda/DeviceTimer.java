@@ -1,5 +1,8 @@
 package dev.warmpath.worker.compute.cuda;
 
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_THREADS;
+
 import dev.warmpath.worker.compute.CopyDirection;
 
 /** Times on the card itself, by its own clock; for benchmarks. Each call waits for what it times. */
@@ -11,8 +14,6 @@ public final class DeviceTimer {
     private static final long READS = 2;
     /** Numbers in a row of the matrix that is read: a long row gives one number, so that next to nothing is written. */
     private static final int READ_COLUMNS = 4096;
-    private static final int READ_OUTPUTS_OF_A_BLOCK = 16;
-    private static final int READ_THREADS = 256;
 
     private final CudaBackend backend;
     private final CudaDevice device;
@@ -44,7 +45,7 @@ public final class DeviceTimer {
     private void flush(DevicePointer other, int rows, DevicePointer products) {
         stream.fill(other, (byte) 0);
         Kernel product = device.kernel("wp_skinny_matmul_bf16_m1");
-        product.launch(stream, Math.ceilDiv(rows, READ_OUTPUTS_OF_A_BLOCK), 1, READ_THREADS, 0, product.arguments()
+        product.launch(stream, Math.ceilDiv(rows, SKINNY_OUTPUTS), 1, SKINNY_THREADS, 0, product.arguments()
                 .pointer(other).pointer(other).pointer(products).integer(rows).integer(READ_COLUMNS));
     }
 

@@ -4,15 +4,43 @@ import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
 import org.jspecify.annotations.Nullable;
 
-/** Sizes that the kernels are built for. */
+/**
+ * Sizes that the kernels are built for. The numbers stand here alone: {@code src/main/cuda/sizes.sh} makes a header of
+ * them for the kernels. Threads are those of a block.
+ */
 final class KernelSizes {
 
     /** Tokens in a block of the cache. */
     static final int BLOCK_TOKENS = 16;
-    /** Query heads over one KV head, which attention packs into the 16 rows of one matrix instruction. */
-    static final int MOST_HEADS_PER_GROUP = 16;
     /** Rows are read in pieces of 16 bytes. */
     static final int WIDTH_STEP = 8;
+
+    /**
+     * Rows of a matrix instruction, into which attention packs the tokens of a short suffix times the query heads of
+     * one KV head: so many heads may share one.
+     */
+    static final int DECODE_ROWS = 16;
+    static final int DECODE_WARPS = 4;
+    /** Tokens of a prefill tile. */
+    static final int PREFILL_ROWS = 128;
+    static final int PREFILL_WARPS = 4;
+    /** Of the kernel that joins the pieces of a long context: a warp. */
+    static final int REDUCE_THREADS = 32;
+
+    static final int SAMPLE_THREADS = 512;
+
+    /** Of kernels that copy or turn a row. */
+    static final int ROW_THREADS = 128;
+    static final int NORM_THREADS = 256;
+    /** Each takes 8 columns. */
+    static final int SILU_THREADS = 256;
+    static final int SCATTER_THREADS = 256;
+    /** Blocks for each run of values. */
+    static final int SCATTER_BLOCKS = 8;
+    static final int COPY_THREADS = 256;
+    static final int SKINNY_THREADS = 256;
+    /** Outputs that a block of the skinny product takes. */
+    static final int SKINNY_OUTPUTS = 16;
 
     private KernelSizes() {
     }
@@ -39,9 +67,9 @@ final class KernelSizes {
 
     private static @Nullable String lackOfGroup(CacheShape shape, int queryHeadCount) {
         int group = queryHeadCount / shape.kvHeadCount();
-        return group <= MOST_HEADS_PER_GROUP ? null
+        return group <= DECODE_ROWS ? null
                 : "%d query heads share one of %d KV heads, kernels take groups of at most %d"
-                        .formatted(group, shape.kvHeadCount(), MOST_HEADS_PER_GROUP);
+                        .formatted(group, shape.kvHeadCount(), DECODE_ROWS);
     }
 
     private static @Nullable String lackOfAttention(AttentionSpec spec) {

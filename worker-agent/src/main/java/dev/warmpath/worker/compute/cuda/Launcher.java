@@ -1,5 +1,15 @@
 package dev.warmpath.worker.compute.cuda;
 
+import static dev.warmpath.worker.compute.cuda.KernelSizes.DECODE_WARPS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.NORM_THREADS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.PREFILL_WARPS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.REDUCE_THREADS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.ROW_THREADS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_THREADS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SILU_THREADS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_THREADS;
+
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.DataType;
 import java.util.Arrays;
@@ -8,17 +18,10 @@ import org.jspecify.annotations.Nullable;
 /** Turns operations into launches on one stream. Rows are those of the grid; kernels skip the ones that do not live. */
 final class Launcher {
 
-    private static final int ROW_THREADS = 128;
-    private static final int NORM_THREADS = 256;
-    private static final int SILU_THREADS = 256;
-    /** Columns that a block of the activation kernel takes: 8 a thread. */
-    private static final int SILU_COLUMNS = 2048;
-    private static final int ATTENTION_THREADS = 128;
-    private static final int REDUCE_THREADS = 32;
-    private static final int SAMPLE_THREADS = 512;
-    private static final int SKINNY_THREADS = 256;
-    /** Outputs that a block of the skinny product takes. */
-    private static final int SKINNY_OUTPUTS = 16;
+    /** Columns that a block of the activation kernel takes. */
+    private static final int SILU_COLUMNS = 8 * SILU_THREADS;
+    private static final int DECODE_THREADS = 32 * DECODE_WARPS;
+    private static final int PREFILL_THREADS = 32 * PREFILL_WARPS;
     /** Up to these many rows the weights are read by a kernel of ours, above by the library's. */
     private static final int[] SKINNY_ROWS = {1, 2, 4, 8};
     private static final int MOST_SKINNY_ROWS = 8;
@@ -154,7 +157,7 @@ final class Launcher {
         int queryHeads = queryHeads(attention.qkv(), attention.cache().shape());
         int kvHeads = attention.cache().shape().kvHeadCount();
         if (grids.tiles() != null) {
-            kernels.prefill().launch(stream, queryHeads, grids.tileCount(), ATTENTION_THREADS,
+            kernels.prefill().launch(stream, queryHeads, grids.tileCount(), PREFILL_THREADS,
                     kernels.prefillSharedBytes(), withCache(kernels.prefill().arguments(), attention)
                             .pointer(grids.tiles()).pointer(attention.output().memory).integer(queryHeads)
                             .integer(kvHeads).real(scaleLog2(attention)));
@@ -162,7 +165,7 @@ final class Launcher {
         if (grids.decodePlan() != null) {
             DevicePointer outputs = attention.cache().partialOutputs;
             DevicePointer stats = attention.cache().partialStats;
-            kernels.decode().launch(stream, kvHeads, grids.workItems(), ATTENTION_THREADS, kernels.decodeSharedBytes(),
+            kernels.decode().launch(stream, kvHeads, grids.workItems(), DECODE_THREADS, kernels.decodeSharedBytes(),
                     withCache(kernels.decode().arguments(), attention).pointer(grids.decodePlan()).pointer(outputs)
                             .pointer(stats).pointer(attention.output().memory).integer(queryHeads).integer(kvHeads)
                             .real(scaleLog2(attention)));

@@ -25,8 +25,6 @@ final class Staging {
     /** What writes leave for the step itself: its plan and its row count. */
     private static final long RESERVED_BYTES = 512L << 10;
     private static final int RESERVED_ENTRIES = 4;
-    private static final int SCATTER_THREADS = 256;
-    private static final int SCATTER_BLOCKS = 8;
 
     /** Puts values where they are to be copied from. */
     interface Source {
@@ -123,7 +121,7 @@ final class Staging {
         open.inUse = true;
         stream.copyToDevice(open.host.asSlice(0, Math.min(used, SLOT_BYTES)), open.mirror);
         if (entryCount > 0) {
-            scatter.launch(stream, entryCount, SCATTER_BLOCKS, SCATTER_THREADS, 0,
+            scatter.launch(stream, entryCount, KernelSizes.SCATTER_BLOCKS, KernelSizes.SCATTER_THREADS, 0,
                     scatter.arguments().pointer(open.mirror).integer(entryCount));
         }
     }

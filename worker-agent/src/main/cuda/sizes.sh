@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Writes kernel_sizes.cuh: the numbers that kernels and their callers must agree on, taken from where the callers have
+# them, the `static final int`s of KernelSizes.java, and the token that stands for none.
+#
+#   sizes.sh DIRECTORY
+set -euo pipefail
+
+java=$(cd "$(dirname "${BASH_SOURCE[0]}")/../java/dev/warmpath/worker/compute" && pwd)
+mkdir -p "$1"
+{
+  echo "// Made by sizes.sh of KernelSizes.java and SampledTokens.java; not to be edited."
+  echo "#pragma once"
+  echo
+  sed -nE 's/^    (public )?static final int ([A-Z_]+) = (-?[0-9]+);.*/constexpr int \2 = \3;/p' \
+    "$java/cuda/KernelSizes.java" "$java/SampledTokens.java"
+} >"$1/kernel_sizes.cuh.$$"
+mv "$1/kernel_sizes.cuh.$$" "$1/kernel_sizes.cuh"
