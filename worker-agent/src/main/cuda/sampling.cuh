@@ -1,12 +1,21 @@
 // Draws a token per row by the rule of compute/Sampling.java: float64 weights, ranks by (logit descending, id
-// ascending), a walk by ascending id. A block of SAMPLE_THREADS per row; the vocabulary is never sorted:
+// ascending), a walk by ascending id. Three kernels, of which the first two read a row by SAMPLE_SLICES blocks:
 //
-//   1. the largest logit and its lowest id: done if greedy
-//   2. top-k, then top-p, each finds a cut: the last (logit, id) that stays. Logits are mapped to integers of the same
+//   scan    each slice's largest logit, its lowest id, and, where it is wanted, the float32 sum of the softmax
+//   gather  of rows that are cut by top-k or top-p: the slice's tokens near the row's largest logit, the candidates, in
+//           ascending order of ids, and the float32 weight of all others, the tail
+//   sample  a block per row: greedy rows and log-probabilities need the slices' results only. Cuts are made among the
+//           candidates, weighed in float64. If top-p's edge lies as near to what is added up as the tail may be wrong
+//           by, or beyond the candidates, or if there were too many of them, the whole row is looked at instead: so the
+//           token is the rule's in any case. So is a row that is not cut, where every token weighs in float64
+//
+// The vocabulary is never sorted. Within the last kernel, over candidates or the whole row:
+//
+//   1. top-k, then top-p, each finds a cut: the last (logit, id) that stays. Logits are mapped to integers of the same
 //      order, whose interval is narrowed: a pass adds up the weights (1 for top-k) of 16 subintervals, thread by thread
 //      in registers, and goes on in the one in which the wanted sum is reached. At most 8 passes; only the first sees
 //      weights outside a narrow interval, so that exp() is computed about once per token. Among equals a walk counts.
-//   3. the walk: 16 warps add up a sixteenth of the ids each; the piece in which the target lies is divided again
+//   2. the walk: 16 warps add up a sixteenth of the ids each; the piece in which the target lies is divided again
 //
 // A sum is wanted again after its terms were divided differently. It may then differ in its last bits, so every search
 // takes the last part with a weight in it where none reaches the target.
@@ -118,17 +127,70 @@ __device__ __forceinline__ void for_each(const float* row, int begin, int end, i
     }
 }
 
+constexpr int UNDECIDED = -2;
+// Weights below e^-12 of the largest are the tail's, whose sum of float32 numbers is off by less than this share of it:
+// an exponent of up to 150 is rounded four times, to 2^-24 of itself.
+constexpr float CUTOFF = -12.0f;
+constexpr double TAIL_ERROR = 1e-4;
+
+// What the first two kernels leave of a slice.
+struct alignas(16) Slice {
+    double sum;       // of the softmax, over the slice's own largest; only where a log-probability is wanted
+    double tail;      // weight of what is no candidate
+    float largest;    // minus infinity if nothing is there
+    int id;           // the lowest of equals; ALL_IDS if all are minus infinity
+    unsigned unusable;
+    int candidates;   // more than SAMPLE_CANDIDATES: they are not all here
+};
+
+// What is left of a row: device memory. Candidates that are not there have a logit of minus infinity.
+struct alignas(16) RowSlices {
+    float logits[SAMPLE_SLICES * SAMPLE_CANDIDATES];
+    int ids[SAMPLE_SLICES * SAMPLE_CANDIDATES];
+    Slice slices[SAMPLE_SLICES];
+};
+static_assert(sizeof(RowSlices) == SAMPLE_ROW_BYTES, "the host makes room for so much");
+
+struct Range {
+    int begin;
+    int end;
+};
+
+__device__ __forceinline__ Range slice_range(int slice, int vocabulary) {
+    const int length = (vocabulary + SAMPLE_SLICES - 1) / SAMPLE_SLICES;
+    const int begin = slice * length < vocabulary ? slice * length : vocabulary;
+    return {begin, begin + length < vocabulary ? begin + length : vocabulary};
+}
+
 struct Largest {
     float logit;
     int id;  // the lowest of equals; NO_TOKEN if a logit is NaN or +infinity, or all are -infinity
 };
 
-__device__ __forceinline__ Largest find_largest(const float* row, int vocabulary, Exchange& exchange) {
+// Of a whole row, from its slices.
+__device__ __forceinline__ Largest largest_of(const RowSlices& row) {
+    Largest largest = {bits_float(0xFF800000u), ALL_IDS};
+    unsigned unusable = 0;
+    for (int i = 0; i < SAMPLE_SLICES; i++) {
+        const Slice& slice = row.slices[i];
+        unusable |= slice.unusable;
+        if (slice.largest > largest.logit || (slice.largest == largest.logit && slice.id < largest.id)) {
+            largest = {slice.largest, slice.id};
+        }
+    }
+    if (unusable != 0 || largest.id == ALL_IDS) {
+        largest.id = NO_TOKEN;
+    }
+    return largest;
+}
+
+// Leaves a slice's largest, id and unusable.
+__device__ __forceinline__ void scan(const float* row, Range range, Slice& slice, Exchange& exchange) {
     const float infinity = bits_float(0x7F800000u);
     float max = -infinity;
     int best = ALL_IDS;
     bool unusable = false;
-    for_each<4>(row, 0, vocabulary, thread_index(), SAMPLE_THREADS, [&](int id, float logit) {
+    for_each<4>(row, range.begin, range.end, thread_index(), SAMPLE_THREADS, [&](int id, float logit) {
         unusable |= !(logit < infinity);
         if (logit > max) {
             max = logit;
@@ -160,10 +222,95 @@ __device__ __forceinline__ Largest find_largest(const float* row, int vocabulary
         }
     }
     sync_block();
-    if (anyUnusable != 0 || largest.id == ALL_IDS) {
-        largest.id = NO_TOKEN;
+    if (thread_index() == 0) {
+        slice.largest = largest.logit;
+        slice.id = largest.id;
+        slice.unusable = anyUnusable;
     }
-    return largest;
+    sync_block();
+}
+
+__device__ __forceinline__ double block_sum(double own, Exchange& exchange) {
+    own = warp_sum(own);
+    if (lane_index() == 0) {
+        exchange.sums[warp_index()] = own;
+    }
+    sync_block();
+    double sum = 0;
+#pragma unroll 1
+    for (int warp = 0; warp < WARPS; warp++) {
+        sum += exchange.sums[warp];
+    }
+    sync_block();
+    return sum;
+}
+
+// Leaves a slice's softmax sum.
+__device__ __forceinline__ void add_softmax(const float* row, Range range, Slice& slice, Exchange& exchange) {
+    const float largest = slice.largest;
+    double sum = 0;
+    if (slice.id != ALL_IDS) {
+        for_each<4>(row, range.begin, range.end, thread_index(), SAMPLE_THREADS,
+                    [&](int, float logit) { sum += exp2_fast((logit - largest) * 1.4426950408889634f); });
+    }
+    sum = block_sum(sum, exchange);
+    if (thread_index() == 0) {
+        slice.sum = sum;
+    }
+}
+
+__device__ __forceinline__ int count_bits(unsigned bits) {
+    bits = bits - ((bits >> 1) & 0x55555555u);
+    bits = (bits & 0x33333333u) + ((bits >> 2) & 0x33333333u);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0Fu;
+    return static_cast<int>((bits * 0x01010101u) >> 24);
+}
+
+// Leaves a slice's candidates and the weight of its others.
+__device__ __forceinline__ void gather(const float* row, Range range, float largest, float temperature, int index,
+                                       RowSlices& left, Exchange& exchange) {
+    const float inverseTemperature = 1.0f / temperature;
+    float* const logits = left.logits + index * SAMPLE_CANDIDATES;
+    int* const ids = left.ids + index * SAMPLE_CANDIDATES;
+    double tail = 0;
+    int count = 0;
+#pragma unroll 1
+    for (int first = range.begin; first < range.end; first += SAMPLE_THREADS) {
+        const int id = first + thread_index();
+        const bool inside = id < range.end;
+        const float logit = inside ? row[id] : 0.0f;
+        const float exponent = (logit - largest) * inverseTemperature;
+        const bool candidate = inside && exponent >= CUTOFF;
+        if (inside && !candidate) {
+            tail += exp2_fast(exponent * 1.4426950408889634f);
+        }
+        const unsigned votes = warp_ballot(candidate);
+        if (lane_index() == 0) {
+            exchange.ids[warp_index()] = count_bits(votes);
+        }
+        sync_block();
+        int before = count;
+#pragma unroll 1
+        for (int warp = 0; warp < WARPS; warp++) {
+            before += warp < warp_index() ? exchange.ids[warp] : 0;
+            count += exchange.ids[warp];
+        }
+        sync_block();
+        const int position = before + count_bits(votes & ((1u << lane_index()) - 1));
+        if (candidate && position < SAMPLE_CANDIDATES) {
+            logits[position] = logit;
+            ids[position] = id;
+        }
+    }
+    for (int position = count + thread_index(); position < SAMPLE_CANDIDATES; position += SAMPLE_THREADS) {
+        logits[position] = bits_float(0xFF800000u);
+        ids[position] = 0;
+    }
+    tail = block_sum(tail, exchange);
+    if (thread_index() == 0) {
+        left.slices[index].candidates = count;
+        left.slices[index].tail = tail;
+    }
 }
 
 // Tokens by rank: keys of [low, high], and of those at `low` the ids up to lastId.
@@ -362,6 +509,7 @@ struct Threshold {
     unsigned key;
     double needed;   // at least 1
     double present;  // tokens of this key
+    double margin;   // from the goal to the nearest edge between tokens, in weight; below 0 where it is not reached
 };
 
 __device__ __forceinline__ Threshold find_threshold(const float* row, int vocabulary, Ranks ranks, Weight weight,
@@ -385,14 +533,22 @@ __device__ __forceinline__ Threshold find_threshold(const float* row, int vocabu
         interval.high = interval.largest < high ? interval.largest : high;
     }
     const double each = weight(from_key(interval.low));
-    const double needed = ceil((target - part.before) / each);
-    return {interval.low, needed > 1 ? needed : 1, part.sum / each};
+    const double inside = target - part.before;
+    const double needed = ceil(inside / each);
+    const double below = inside - (needed - 1) * each;
+    const double above = needed * each - inside;
+    const double rest = part.sum - inside;
+    const double margin = below < above ? below : above;
+    return {interval.low, needed > 1 ? needed : 1, part.sum / each, margin < rest ? margin : rest};
 }
 
-__device__ __forceinline__ int draw(const float* row, int vocabulary, float max, float temperature, int topK,
-                                    float topP, double uniform, Exchange& exchange) {
+// Draws from `count` logits, all that there are or the candidates. @param limited: topK is fewer than there are.
+// @param tail: weight of those that are not looked at, off by `error` at most. The index of the drawn logit, or
+// UNDECIDED if that error could make it another one.
+__device__ __forceinline__ int draw(const float* row, int vocabulary, float max, float temperature, bool limited,
+                                    int topK, float topP, double uniform, double tail, double error,
+                                    Exchange& exchange) {
     enum Stage { TOP_K, TOP_P, DRAW };
-    const bool limited = topK > 0 && topK < vocabulary;
     Weight weight = {false, max, 1.0 / static_cast<double>(temperature)};
     Ranks kept = {0, NO_KEY, ALL_IDS};
     int id = 0;
@@ -406,8 +562,11 @@ __device__ __forceinline__ int draw(const float* row, int vocabulary, float max,
         Ranks walked = kept;
         Goal goal = {uniform, 0};
         if (stage != DRAW) {
-            const Goal mass = stage == TOP_K ? Goal{0, static_cast<double>(topK)} : Goal{topP, 0};
+            const Goal mass = stage == TOP_K ? Goal{0, static_cast<double>(topK)} : Goal{topP, topP * tail};
             const Threshold threshold = find_threshold(row, vocabulary, kept, weight, mass, to_key(max), exchange);
+            if (error > 0 && !(threshold.margin > error)) {
+                return UNDECIDED;
+            }
             kept = {threshold.key, NO_KEY, kept.low == threshold.key ? kept.lastId : ALL_IDS};
             if (threshold.needed > threshold.present - 0.5) {
                 continue;
@@ -422,31 +581,59 @@ __device__ __forceinline__ int draw(const float* row, int vocabulary, float max,
     return id;
 }
 
-// Natural logarithm of the softmax of the raw logits at `token`, to about 1e-6.
-__device__ __forceinline__ float logprob(const float* row, int vocabulary, float max, int token, Exchange& exchange) {
-    double sum = 0;
-    for_each<4>(row, 0, vocabulary, thread_index(), SAMPLE_THREADS,
-             [&](int, float logit) { sum += exp2_fast((logit - max) * 1.4426950408889634f); });
-    sum = warp_sum(sum);
-    if (lane_index() == 0) {
-        exchange.sums[warp_index()] = sum;
+__device__ __forceinline__ bool is_cut(int topK, float topP, int vocabulary) {
+    return (topK > 0 && topK < vocabulary) || topP < 1;
+}
+
+// Draws from the candidates of a row that is cut, where they are all there, otherwise or if they cannot tell, from the
+// whole row.
+__device__ __forceinline__ int draw_token(const float* row, int vocabulary, const RowSlices& left, float max,
+                                          float temperature, int topK, float topP, double uniform,
+                                          Exchange& exchange) {
+    const bool limited = topK > 0 && topK < vocabulary;
+    bool among = is_cut(topK, topP, vocabulary);
+    int count = 0;
+    double tail = 0;
+    for (int i = 0; i < SAMPLE_SLICES && among; i++) {
+        const Slice& slice = left.slices[i];
+        among = slice.candidates <= SAMPLE_CANDIDATES;
+        count += slice.candidates;
+        tail += slice.tail;
     }
-    sync_block();
+    among = among && !(limited && topK > count);
+    tail = limited ? 0 : tail;  // what top-k leaves are candidates
+    int index = UNDECIDED;
+    // One call, since its code is large.
+#pragma unroll 1
+    while (index == UNDECIDED) {
+        index = draw(among ? left.logits : row, among ? SAMPLE_SLICES * SAMPLE_CANDIDATES : vocabulary, max,
+                     temperature, limited, topK, topP, uniform, among ? tail : 0, among ? tail * TAIL_ERROR : 0,
+                     exchange);
+        if (index != UNDECIDED && among) {
+            return left.ids[index];
+        }
+        among = false;
+    }
+    return index;
+}
+
+// Natural logarithm of the softmax of the raw logits at `token`, to about 1e-6.
+__device__ __forceinline__ float logprob(const float* row, const RowSlices& left, float max, int token) {
     double total = 0;
-    for (int warp = 0; warp < WARPS; warp++) {
-        total += exchange.sums[warp];
+    for (int i = 0; i < SAMPLE_SLICES; i++) {
+        const Slice& slice = left.slices[i];
+        if (slice.id != ALL_IDS) {
+            total += slice.sum * exp2_fast((slice.largest - max) * 1.4426950408889634f);
+        }
     }
     return static_cast<float>(static_cast<double>(row[token]) - max - log(total));
 }
 
 }  // namespace sampling
 
-// tokens[row]: -1 where the logits are unusable; drawnLogprobs[row]: NaN where none is wanted or nothing was drawn.
-// Grid rows.
+// Grid (rows, SAMPLE_SLICES).
 extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)
-wp_sample(const float* logits, int vocabulary, const long long* seeds, const int* counters, const float* temperatures,
-          const int* topKs, const float* topPs, const int* logprobs, int* tokens, float* drawnLogprobs,
-          const int* live) {
+wp_sample_scan(const float* logits, int vocabulary, const int* logprobs, sampling::RowSlices* left, const int* live) {
     REQUIRE_THREADS(SAMPLE_THREADS);
     SHARED(sampling::Exchange, exchange, 1);
     const int row = block_index_x();
@@ -454,17 +641,58 @@ wp_sample(const float* logits, int vocabulary, const long long* seeds, const int
         return;
     }
     const float* rowLogits = logits + static_cast<long long>(row) * vocabulary;
-    const sampling::Largest largest = sampling::find_largest(rowLogits, vocabulary, exchange[0]);
+    const sampling::Range range = sampling::slice_range(block_index_y(), vocabulary);
+    sampling::Slice& slice = left[row].slices[block_index_y()];
+    sampling::scan(rowLogits, range, slice, exchange[0]);
+    if (logprobs[row] != 0) {
+        sampling::add_softmax(rowLogits, range, slice, exchange[0]);
+    }
+}
+
+// Grid (rows, SAMPLE_SLICES).
+extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)
+wp_sample_gather(const float* logits, int vocabulary, const float* temperatures, const int* topKs, const float* topPs,
+                 sampling::RowSlices* left, const int* live) {
+    REQUIRE_THREADS(SAMPLE_THREADS);
+    SHARED(sampling::Exchange, exchange, 1);
+    const int row = block_index_x();
+    if ((live != nullptr && row >= *live) || temperatures[row] == 0
+        || !sampling::is_cut(topKs[row], topPs[row], vocabulary)) {
+        return;
+    }
+    const sampling::Largest largest = sampling::largest_of(left[row]);
+    if (largest.id == NO_TOKEN) {
+        return;
+    }
+    sampling::gather(logits + static_cast<long long>(row) * vocabulary,
+                     sampling::slice_range(block_index_y(), vocabulary), largest.logit, temperatures[row],
+                     block_index_y(), left[row], exchange[0]);
+}
+
+// tokens[row]: -1 where the logits are unusable; drawnLogprobs[row]: NaN where none is wanted or nothing was drawn.
+// Grid rows.
+extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)
+wp_sample(const float* logits, int vocabulary, const long long* seeds, const int* counters, const float* temperatures,
+          const int* topKs, const float* topPs, const int* logprobs, int* tokens, float* drawnLogprobs,
+          const sampling::RowSlices* left, const int* live) {
+    REQUIRE_THREADS(SAMPLE_THREADS);
+    SHARED(sampling::Exchange, exchange, 1);
+    const int row = block_index_x();
+    if (live != nullptr && row >= *live) {
+        return;
+    }
+    const float* rowLogits = logits + static_cast<long long>(row) * vocabulary;
+    const sampling::Largest largest = sampling::largest_of(left[row]);
     int token = largest.id;
     if (token != NO_TOKEN && temperatures[row] != 0) {
         const double uniform = sampling::philox_uniform(static_cast<unsigned long long>(seeds[row]),
                                                         static_cast<unsigned>(counters[row]));
-        token = sampling::draw(rowLogits, vocabulary, largest.logit, temperatures[row], topKs[row], topPs[row],
-                               uniform, exchange[0]);
+        token = sampling::draw_token(rowLogits, vocabulary, left[row], largest.logit, temperatures[row], topKs[row],
+                                     topPs[row], uniform, exchange[0]);
     }
     float logprob = bits_float(0x7FC00000u);
     if (token != NO_TOKEN && logprobs[row] != 0) {
-        logprob = sampling::logprob(rowLogits, vocabulary, largest.logit, token, exchange[0]);
+        logprob = sampling::logprob(rowLogits, left[row], largest.logit, token);
     }
     if (thread_index() == 0) {
         tokens[row] = token;

@@ -28,6 +28,12 @@ final class KernelSizes {
     static final int REDUCE_THREADS = 32;
 
     static final int SAMPLE_THREADS = 512;
+    /** Parts of a row of logits that blocks look at side by side. */
+    static final int SAMPLE_SLICES = 8;
+    /** Most tokens of a slice that are weighed in float64 without looking at all of the row again. */
+    static final int SAMPLE_CANDIDATES = 512;
+    /** What is left of a row between the kernels: {@code RowSlices} of sampling.cuh. */
+    static final int SAMPLE_ROW_BYTES = 33024;
 
     /** Of kernels that copy or turn a row. */
     static final int ROW_THREADS = 128;

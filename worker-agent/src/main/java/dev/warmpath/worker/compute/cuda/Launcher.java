@@ -5,6 +5,8 @@ import static dev.warmpath.worker.compute.cuda.KernelSizes.NORM_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.PREFILL_WARPS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.REDUCE_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.ROW_THREADS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_ROW_BYTES;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_SLICES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SILU_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
@@ -22,6 +24,8 @@ final class Launcher {
     private static final int SILU_COLUMNS = 8 * SILU_THREADS;
     private static final int DECODE_THREADS = 32 * DECODE_WARPS;
     private static final int PREFILL_THREADS = 32 * PREFILL_WARPS;
+    /** Rows that are sampled by one launch, for which there is room on the device. */
+    private static final int MOST_SAMPLED_ROWS = 256;
     /** Up to these many rows the weights are read by a kernel of ours, above by the library's. */
     private static final int[] SKINNY_ROWS = {1, 2, 4, 8};
     private static final int MOST_SKINNY_ROWS = 8;
@@ -34,7 +38,10 @@ final class Launcher {
     private final Kernel addRmsNorm;
     private final Kernel siluMul;
     private final Kernel gatherRows;
+    private final Kernel sampleScan;
+    private final Kernel sampleGather;
     private final Kernel sample;
+    private final DevicePointer sampledRows;
     private final Kernel[] skinnyToBf16;
     private final Kernel[] skinnyToF32;
 
@@ -47,7 +54,10 @@ final class Launcher {
         addRmsNorm = device.kernel("wp_add_rms_norm");
         siluMul = device.kernel("wp_silu_mul");
         gatherRows = device.kernel("wp_gather_rows");
+        sampleScan = device.kernel("wp_sample_scan");
+        sampleGather = device.kernel("wp_sample_gather");
         sample = device.kernel("wp_sample");
+        sampledRows = device.allocate((long) MOST_SAMPLED_ROWS * SAMPLE_ROW_BYTES, "what is sampled from");
         skinnyToBf16 = skinny(device, "bf16");
         skinnyToF32 = skinny(device, "f32");
     }
@@ -101,12 +111,33 @@ final class Launcher {
             case Operation.GatherRows take -> gatherRows.launch(stream, rows, 1, ROW_THREADS, 0, gatherRows.arguments()
                     .pointer(take.input().memory).pointer(take.rowIndexes().memory)
                     .pointer(take.output().memory).integer(take.output().columns()).pointer(live));
-            case Operation.Sample draw -> sample.launch(stream, rows, 1, SAMPLE_THREADS, 0, sample.arguments()
-                    .pointer(draw.logits().memory).integer(draw.logits().columns()).pointer(draw.seeds().memory)
-                    .pointer(draw.counters().memory).pointer(draw.temperatures().memory).pointer(draw.topKs().memory)
-                    .pointer(draw.topPs().memory).pointer(draw.wanted().memory).pointer(draw.tokens().memory)
-                    .pointer(draw.logprobs().memory).pointer(live));
+            case Operation.Sample draw -> {
+                for (int row = 0; row < rows; row += MOST_SAMPLED_ROWS) {
+                    sample(draw, row, Math.min(MOST_SAMPLED_ROWS, rows - row));
+                }
+            }
         }
+    }
+
+    /** As many rows as there is room for what the first two kernels leave of them. */
+    private void sample(Operation.Sample draw, int row, int rows) {
+        int vocabulary = draw.logits().columns();
+        DevicePointer logits = draw.logits().memory.from((long) row * vocabulary * Float.BYTES);
+        long ints = (long) row * Integer.BYTES;
+        DevicePointer temperatures = draw.temperatures().memory.from(ints);
+        DevicePointer topKs = draw.topKs().memory.from(ints);
+        DevicePointer topPs = draw.topPs().memory.from(ints);
+        DevicePointer wanted = draw.wanted().memory.from(ints);
+        sampleScan.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, sampleScan.arguments().pointer(logits)
+                .integer(vocabulary).pointer(wanted).pointer(sampledRows).pointer(null));
+        sampleGather.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, sampleGather.arguments().pointer(logits)
+                .integer(vocabulary).pointer(temperatures).pointer(topKs).pointer(topPs).pointer(sampledRows)
+                .pointer(null));
+        sample.launch(stream, rows, 1, SAMPLE_THREADS, 0, sample.arguments().pointer(logits).integer(vocabulary)
+                .pointer(draw.seeds().memory.from((long) row * Long.BYTES)).pointer(draw.counters().memory.from(ints))
+                .pointer(temperatures).pointer(topKs).pointer(topPs).pointer(wanted)
+                .pointer(draw.tokens().memory.from(ints)).pointer(draw.logprobs().memory.from(ints))
+                .pointer(sampledRows).pointer(null));
     }
 
     private void multiply(Operation.Matmul product, int rows) {

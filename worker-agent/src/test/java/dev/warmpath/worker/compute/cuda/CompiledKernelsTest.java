@@ -48,6 +48,7 @@ class CompiledKernelsTest {
         SILU("wp_silu_mul", 8, 256),
         SKINNY_MATMUL("wp_skinny_matmul_(bf16|f32)_m(1|2|4|8)", 2, 256),
         SAMPLE("wp_sample", 1, 512),
+        SAMPLE_SLICES("wp_sample_(scan|gather)", 2, 512),
         ROTATE_STORE("wp_rotate_store_(bf16|fp8)", 8, 128),
         COPY_BLOCKS("wp_copy_blocks", 4, 256),
         DECODE_SMALL_HEADS("wp_decode_attention_fp8_d32", 4, 128),
@@ -216,7 +217,7 @@ class CompiledKernelsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"wp_scatter_writes", "wp_embed", "wp_gather_rows", "wp_rms_norm", "wp_add_rms_norm",
-        "wp_silu_mul", "wp_sample", "wp_copy_blocks", "wp_rotate_store_bf16"})
+        "wp_silu_mul", "wp_sample", "wp_sample_scan", "wp_copy_blocks", "wp_rotate_store_bf16"})
     void rows_move_16_bytes_at_a_time(String kernel) throws IOException {
         assertThat(ptx(90).get(kernel)).containsPattern("ld\\.global(\\.nc\\.L1::no_allocate)?\\.v4");
     }

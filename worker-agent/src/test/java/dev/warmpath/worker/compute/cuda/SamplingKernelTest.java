@@ -86,6 +86,11 @@ class SamplingKernelTest {
     abstract static class Cases extends OnDevices {
 
         private Drawn drawOnDevice(Rows rows, int live) {
+            return drawOnDevice(rows, live, rows.logits);
+        }
+
+        /** @param read what the last kernel finds as logits; the first two have seen the true ones */
+        private Drawn drawOnDevice(Rows rows, int live, float[] read) {
             int count = rows.count();
             DevicePointer tokens = arrays.empty(4L * count);
             DevicePointer logprobs = arrays.empty(4L * count);
@@ -94,12 +99,20 @@ class SamplingKernelTest {
                 arrays.floats(rows.temperatures), arrays.ints(rows.topKs), arrays.floats(rows.topPs),
                 arrays.ints(rows.logprobs)};
             DevicePointer liveRows = live == count ? null : arrays.ints(live);
+            DevicePointer left = arrays.empty((long) count * KernelSizes.SAMPLE_ROW_BYTES);
+            arrays.run("wp_sample_scan", count, KernelSizes.SAMPLE_SLICES, 512, arguments -> arguments.pointer(logits)
+                    .integer(rows.vocabulary).pointer(inputs[5]).pointer(left).pointer(liveRows));
+            arrays.run("wp_sample_gather", count, KernelSizes.SAMPLE_SLICES, 512, arguments -> arguments.pointer(logits)
+                    .integer(rows.vocabulary).pointer(inputs[2]).pointer(inputs[3]).pointer(inputs[4]).pointer(left)
+                    .pointer(liveRows));
+            assertThat(arrays.guardIsWhole(left, (long) live * KernelSizes.SAMPLE_ROW_BYTES)).isTrue();
+            DevicePointer readAgain = arrays.floats(read);
             arrays.run("wp_sample", count, 1, 512, arguments -> {
-                arguments.pointer(logits).integer(rows.vocabulary);
+                arguments.pointer(readAgain).integer(rows.vocabulary);
                 for (DevicePointer input : inputs) {
                     arguments.pointer(input);
                 }
-                return arguments.pointer(tokens).pointer(logprobs).pointer(liveRows);
+                return arguments.pointer(tokens).pointer(logprobs).pointer(left).pointer(liveRows);
             });
             assertThat(arrays.guardIsWhole(tokens, 4L * live)).isTrue();
             assertThat(arrays.guardIsWhole(logprobs, 4L * live)).isTrue();
@@ -167,6 +180,46 @@ class SamplingKernelTest {
         void thousands_of_rows_draw_the_tokens_of_the_processors(int vocabulary, int count) {
             Rows rows = Rows.random(vocabulary, count, 1_000_000 + vocabulary);
             assertSame(rows, drawOnDevice(rows, count));
+        }
+
+        /** One token of weight 1, one of 1, and 32,000 below e^-12 that weigh 0.07 together. */
+        private Rows withTail(float temperature, int topK, float... topPs) {
+            int vocabulary = 32_003;
+            int count = topPs.length;
+            var rows = new Rows(vocabulary, new float[count * vocabulary], new long[count], new int[count],
+                    new float[count], new int[count], topPs, new int[count]);
+            for (int row = 0; row < count; row++) {
+                int start = row * vocabulary;
+                Arrays.fill(rows.logits, start, start + vocabulary, -13 * temperature);
+                rows.logits[start + 4_000] = 0;
+                rows.logits[start + 31_000] = 0;
+                rows.seeds[row] = row;
+                rows.temperatures[row] = temperature;
+                rows.topKs[row] = topK;
+            }
+            return rows;
+        }
+
+        @Test
+        void rows_that_are_cut_clear_of_the_tail_are_not_read_again() {
+            Rows rows = withTail(0.7f, 0, 0.3f, 0.5f, 0.6f, 0.9f, 0.95f);
+            assertSame(rows, drawOnDevice(rows, 5, new float[rows.logits.length]));
+            Rows few = withTail(1, 2, 1, 0.4f, 1, 0.9f);
+            assertSame(few, drawOnDevice(few, 4, new float[few.logits.length]));
+        }
+
+        @Test
+        void a_cut_in_the_tail_or_as_near_to_an_edge_as_the_tail_may_be_wrong_looks_at_the_whole_row() {
+            double tail = 32_001 * Math.exp(-13);
+            float[] topPs = new float[40];
+            for (int i = 0; i < topPs.length; i++) {
+                float edge = (float) ((i % 2 == 0 ? 1 : 2) / (2 + tail));
+                topPs[i] = i < 30 ? edge + (i / 2 - 7) * Math.ulp(edge) : 0.975f + 0.002f * (i - 30);
+            }
+            Rows rows = withTail(1, 0, topPs);
+            assertSame(rows, drawOnDevice(rows, topPs.length));
+            Rows beyond = withTail(1, 40, 1, 0.99f, 0.3f);
+            assertSame(beyond, drawOnDevice(beyond, 3));
         }
 
         @Test
