@@ -19,10 +19,12 @@ import java.util.List;
  * @param maxBatchedTokens  tokens a step of the engine takes
  * @param swapLayers        layers of the cache whose blocks are swapped, each of 8 heads of 64
  * @param swapBlocks        blocks swapped in one call
+ * @param sampledRows       of each sampling, the most last
  */
 record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, LlamaShape model,
              List<Held> decodes, AttentionShape fp8Decode, List<Held> prefills, int decodePrompt, int decodeWarmUps,
-             Duration engineWarmUp, List<Prompt> prompts, int maxBatchedTokens, int swapLayers, int swapBlocks) {
+             Duration engineWarmUp, List<Prompt> prompts, int maxBatchedTokens, int swapLayers, int swapBlocks,
+             List<Integer> sampledRows) {
 
     /** A shape and the least share that meets its goal. */
     record Held(AttentionShape shape, double least) {}
@@ -54,7 +56,7 @@ record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, Llama
                 List.of(new Prompt("prefix hit, 512 tokens, 97 % shared", 512, 496, 2.5),
                         new Prompt("prefix hit, 2k tokens, 90 % shared", 2048, 1840, 5),
                         new Prompt("prefix hit, 8k tokens, 85 % shared", 8192, 6960, 4.5)),
-                8192, 16, 2048);
+                8192, 16, 2048, List.of(1, 16, 256));
     }
 
     /** The same program in seconds on an emulated device: nothing of it is a result. */
@@ -70,6 +72,6 @@ record Sizes(int warmUps, int repetitions, long copyBytes, int matmulSide, Llama
                         new Held(AttentionShape.uniform("suffix 5 on 70", 1, 5, 75), 1)),
                 20, 2, Duration.ZERO,
                 List.of(new Prompt("prefix hit, 96 tokens, 83 % shared", 96, 80, 2.5)),
-                128, 2, 6);
+                128, 2, 6, List.of(1, 3));
     }
 }

@@ -113,14 +113,17 @@ final class Launcher {
                     .pointer(take.output().memory).integer(take.output().columns()).pointer(live));
             case Operation.Sample draw -> {
                 for (int row = 0; row < rows; row += MOST_SAMPLED_ROWS) {
-                    sample(draw, row, Math.min(MOST_SAMPLED_ROWS, rows - row));
+                    sample(draw, row, Math.min(MOST_SAMPLED_ROWS, rows - row), live);
                 }
             }
         }
     }
 
-    /** As many rows as there is room for what the first two kernels leave of them. */
-    private void sample(Operation.Sample draw, int row, int rows) {
+    /**
+     * As many rows as there is room for what the first two kernels leave of them.
+     * @param live of a step that is replayed, which has no more of them
+     */
+    private void sample(Operation.Sample draw, int row, int rows, @Nullable DevicePointer live) {
         int vocabulary = draw.logits().columns();
         DevicePointer logits = draw.logits().memory.from((long) row * vocabulary * Float.BYTES);
         long ints = (long) row * Integer.BYTES;
@@ -129,15 +132,15 @@ final class Launcher {
         DevicePointer topPs = draw.topPs().memory.from(ints);
         DevicePointer wanted = draw.wanted().memory.from(ints);
         sampleScan.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, sampleScan.arguments().pointer(logits)
-                .integer(vocabulary).pointer(wanted).pointer(sampledRows).pointer(null));
+                .integer(vocabulary).pointer(wanted).pointer(sampledRows).pointer(live));
         sampleGather.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, sampleGather.arguments().pointer(logits)
                 .integer(vocabulary).pointer(temperatures).pointer(topKs).pointer(topPs).pointer(sampledRows)
-                .pointer(null));
+                .pointer(live));
         sample.launch(stream, rows, 1, SAMPLE_THREADS, 0, sample.arguments().pointer(logits).integer(vocabulary)
                 .pointer(draw.seeds().memory.from((long) row * Long.BYTES)).pointer(draw.counters().memory.from(ints))
                 .pointer(temperatures).pointer(topKs).pointer(topPs).pointer(wanted)
                 .pointer(draw.tokens().memory.from(ints)).pointer(draw.logprobs().memory.from(ints))
-                .pointer(sampledRows).pointer(null));
+                .pointer(sampledRows).pointer(live));
     }
 
     private void multiply(Operation.Matmul product, int rows) {
