@@ -69,6 +69,16 @@ final class AnnouncementReplica {
         require(announced.equals(expected), "announced are the keys that are there");
     }
 
+    /** After a change of one text: it is there with its parent, or gone before its children. */
+    void checkOrder(long text, Set<Long> texts) {
+        if (texts.contains(text)) {
+            require(isRootOrIn(texts, text), "a parent is stored first");
+        } else {
+            require(texts.stream().noneMatch(each -> parentText.getOrDefault(each, ObviousCache.NO_TEXT) == text),
+                    "a child is removed first");
+        }
+    }
+
     int count() {
         return announced.size();
     }

@@ -227,7 +227,7 @@ final class CacheWorld {
         return settings.announces();
     }
 
-    /** Stored minus removed entries of a key are the blocks that carry it (I7). */
+    /** Stored minus removed entries of a key are the blocks that carry it (I7); after each, parents are there (D9). */
     private void countEvents() {
         if (cache.eventCount() == countedEvents) {
             return;
@@ -243,6 +243,9 @@ final class CacheWorld {
             long text = ObviousCache.inGroup(replica.textOf(entry.key()), entry.group());
             copiesByEntry.merge(text, entry.kind() == KvEventLog.Kind.STORED ? 1 : -1, Integer::sum);
             copiesByEntry.remove(text, 0);
+            if (announces() && entry.group() == 0) {
+                replica.checkOrder(text, copiesByEntry.keySet());
+            }
         }
         countedEvents = cache.eventCount();
         requireEqual("keys by the log", copiesByEntry.size(), model.blocksByText.size());
