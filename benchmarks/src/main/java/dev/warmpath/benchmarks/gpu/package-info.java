@@ -1,6 +1,7 @@
 /**
  * What the CUDA runner's kernels and engine reach on a card, against what the card itself allows: one program,
- * {@code GpuTimings}, one class a kind of case, one table. {@code benchmarks/gpu/README.md} says how to run it.
+ * {@code GpuTimings}, one class a kind of case (hence so many), one table. {@code benchmarks/gpu/README.md} says how to
+ * run it.
  */
 @NullMarked
 package dev.warmpath.benchmarks.gpu;

@@ -4,6 +4,7 @@
  * {@link dev.warmpath.router.routing.RequestRouter} puts the candidates together from the fleet, the index and the
  * requests that this router has in flight, and reserves the winner's place. What is placed is a
  * {@link dev.warmpath.router.routing.TokenizedPrompt}, the one form of a prompt from the tokenizer to the worker.
+ * <p>More than half of it are the values that a policy takes and gives, each a small record.
  * <p>Uses {@code fleet}, {@code models}, {@code health}, {@code prefix} and {@code protocol}. Used by
  * {@code completion}, {@code dispatch}, {@code admission}, {@code decisions}, {@code http} and {@code openai}.
  */

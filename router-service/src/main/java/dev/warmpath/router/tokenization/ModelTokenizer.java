@@ -231,8 +231,4 @@ public final class ModelTokenizer {
     public @Nullable String eosToken() {
         return eosToken;
     }
-
-    public boolean hasChatTemplate() {
-        return chatTemplate != null;
-    }
 }

@@ -2,6 +2,7 @@ package dev.warmpath.router.management;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.process.Doors;
 import dev.warmpath.router.RouterApplication;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;

@@ -214,7 +214,6 @@ class ModelTokenizerTest {
     @Test
     void a_model_without_chat_template_completes_text_only() {
         ModelTokenizer plain = tokenizer("{}", "{}", "{}");
-        assertThat(plain.hasChatTemplate()).isFalse();
         assertThat(catchThrowableOfType(TokenizationException.class,
                 () -> plain.render(List.of(new ChatMessage("user", "x")), true, Map.of())).kind())
                 .isEqualTo(TokenizationException.Kind.NO_CHAT_TEMPLATE);

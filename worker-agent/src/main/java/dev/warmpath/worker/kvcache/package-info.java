@@ -24,8 +24,11 @@
  *
  * <p>The engine of today asks for tokens to compute and nothing else, and lets every request read the cache. Blocks of
  * another size for a group await models whose layers keep different amounts for a token; external tokens and {@code
- * loaded} await the memory tiers; lookahead awaits drafts; {@code skipsCacheRead} awaits requests that ask for it; {@code
- * evict} awaits who names blocks. All are tested here like the rest.
+ * loaded} await the memory tiers; lookahead awaits drafts; {@code skipsCacheRead} awaits requests that ask for it;
+ * {@code evict} awaits who names blocks. All are tested here like the rest.
+ *
+ * <p>One package, for the books are held against each other: blocks, keys, queues, tables and the log change together
+ * and are nobody else's to change.
  *
  * <p>Whoever comes from vLLM's v1 engine, whose rules these are, finds here
  *

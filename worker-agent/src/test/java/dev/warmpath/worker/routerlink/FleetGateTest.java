@@ -2,6 +2,7 @@ package dev.warmpath.worker.routerlink;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.process.Doors;
 import dev.warmpath.worker.WorkerApplication;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.warmpath.router.management;
+package dev.warmpath.process;
 
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -37,7 +37,7 @@ import reactor.core.publisher.Mono;
  * Everything that a running service maps, on whichever of its ports, and what each port answers to somebody without a
  * token. To be imported into a test's context; a kind of mapping that it does not know is an error.
  */
-final class Doors implements ApplicationListener<WebServerInitializedEvent> {
+public final class Doors implements ApplicationListener<WebServerInitializedEvent> {
 
     private static final Duration TIMEOUT = Duration.ofMinutes(10);
     private static final Pattern ROUTE = Pattern.compile("\\((\\w+) && (\\S+)\\)");
@@ -50,7 +50,7 @@ final class Doors implements ApplicationListener<WebServerInitializedEvent> {
     }
 
     /** @return lines like {@code GET /metrics: public 200, management 404}, sorted by path */
-    List<String> answers() {
+    public List<String> answers() {
         Map<String, SequencedSet<String>> methodsByPath = new TreeMap<>();
         servers.values().forEach(server -> collect(server.getApplicationContext(), (method, path) ->
                 methodsByPath.computeIfAbsent(path, _ -> new TreeSet<>(List.of("HEAD", "OPTIONS"))).add(method)));
@@ -63,7 +63,8 @@ final class Doors implements ApplicationListener<WebServerInitializedEvent> {
         return lines;
     }
 
-    int port(String server) {
+    /** @param server public or management */
+    public int port(String server) {
         return servers.get(server).getWebServer().getPort();
     }
 
