@@ -17,8 +17,11 @@ public final class KvCacheFootprint {
 
     private static final int HASH_BYTES = 32;
     private static final int TOKEN_BYTES = 4 * Prompts.BLOCK_SIZE;
-    /** Links of the free queue, references, links of duplicates, place in the chain, group, two slots of the table. */
-    private static final int BOOKKEEPING_BYTES = 2 * 4 + 4 + 2 * 4 + 4 + 1 + 2 * 8;
+    /**
+     * Links of the free queue, references, links of duplicates, place in the chain, parent, group, two
+     * slots of the table.
+     */
+    private static final int BOOKKEEPING_BYTES = 2 * 4 + 4 + 2 * 4 + 4 + 4 + 1 + 2 * 8;
     private static final int PROMPT_BLOCKS = 1_024;
 
     private KvCacheFootprint() {}

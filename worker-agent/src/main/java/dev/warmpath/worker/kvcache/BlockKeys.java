@@ -14,7 +14,7 @@ import java.util.stream.IntStream;
  * those are. Several blocks may carry one key, when sequences computed the same tokens side by side. They hang together
  * in a ring in the order in which they got it, and a lookup takes the eldest that is settled.
  *
- * <p>A block takes 37 bytes and a bit here, and 32 for the hash, and 4 for each of its tokens if they are verified.
+ * <p>A block takes 33 bytes and a bit here, and 32 for the hash, and 4 for each of its tokens if they are verified.
  */
 final class BlockKeys {
 
@@ -39,8 +39,8 @@ final class BlockKeys {
     /** Where in its chain a keyed block stands, or {@link #UNKEYED}. */
     private final int[] chainIndex;
     private final byte[] groups;
-    /** Of keyed blocks that are not the first of their chain: the key of the block before. */
-    private final long[] parentKeys;
+    /** Of keyed blocks that are not the first of their chain: the lower half of the key of the block before. */
+    private final int[] parentTags;
     /** [blockCount, WORDS], of keyed blocks. Package-private so that a test can forge a collision. */
     final long[] hashes;
     /** [blockCount, mostTokens], of keyed blocks; empty without verification. */
@@ -68,7 +68,7 @@ final class BlockKeys {
         younger = new int[blockCount];
         elder = new int[blockCount];
         groups = new byte[blockCount];
-        parentKeys = new long[blockCount];
+        parentTags = new int[blockCount];
         unsettled = new BitSet(blockCount);
         chainIndex = new int[settings.blockCount()];
         Arrays.fill(chainIndex, UNKEYED);
@@ -149,7 +149,7 @@ final class BlockKeys {
         }
         chainIndex[block] = index;
         groups[block] = (byte) group;
-        parentKeys[block] = index == 0 ? 0 : chain.key(index - 1);
+        parentTags[block] = index == 0 ? 0 : (int) chain.key(index - 1);
         keyedCount++;
         boolean only = joinRing(block);
         keyCounts[group] += only ? 1 : 0;
@@ -174,23 +174,28 @@ final class BlockKeys {
      * @return the blocks, the deepest first; a new array
      */
     int[] builtOn(Set<Long> keys, boolean orphansToo) {
-        int[] byDepth = IntStream.range(0, parentKeys.length)
+        int[] byDepth = IntStream.range(0, parentTags.length)
                 .filter(this::isKeyed)
                 .boxed()
                 .sorted(Comparator.comparingInt(block -> chainIndex[block]))
                 .mapToInt(Integer::intValue)
                 .toArray();
-        Set<Long> carried = new HashSet<>();
+        // one pair of keys in four billion has the same half: then more is found, with all that was built on it, or an
+        // orphan passes for the child of another
+        Set<Integer> tags = new HashSet<>();
+        keys.forEach(key -> tags.add(key.intValue()));
+        Set<Integer> carried = new HashSet<>();
         int[] found = new int[byDepth.length];
         int count = 0;
         for (int block : byDepth) {                                 // parents come before their children
             boolean inside = chainIndex[block] > 0;
-            if (keys.contains(key(block)) || inside && keys.contains(parentKeys[block])
-                    || inside && orphansToo && !carried.contains(parentKeys[block])) {
+            if (keys.contains(key(block)) || inside && tags.contains(parentTags[block])
+                    || inside && orphansToo && !carried.contains(parentTags[block])) {
                 keys.add(key(block));
+                tags.add((int) key(block));
                 found[found.length - ++count] = block;
             }
-            carried.add(key(block));
+            carried.add((int) key(block));
         }
         return Arrays.copyOfRange(found, found.length - count, found.length);
     }
