@@ -3,11 +3,12 @@
 //
 //   scan    each slice's largest logit, its lowest id, and, where it is wanted, the float32 sum of the softmax
 //   gather  of rows that are cut by top-k or top-p: the slice's tokens near the row's largest logit, the candidates, in
-//           ascending order of ids, and the float32 weight of all others, the tail
+//           ascending order of ids, and the float32 weight of all others, the tail; of rows that are not cut, the
+//           slice's whole float64 weight
 //   sample  a block per row: greedy rows and log-probabilities need the slices' results only. Cuts are made among the
 //           candidates, weighed in float64. If top-p's edge lies as near to what is added up as the tail may be wrong
 //           by, or beyond the candidates, or if there were too many of them, the whole row is looked at instead: so the
-//           token is the rule's in any case. So is a row that is not cut, where every token weighs in float64
+//           token is the rule's in any case. Of a row that is not cut, only the slice is that the token is in
 //
 // The vocabulary is never sorted. Within the last kernel, over candidates or the whole row:
 //
@@ -136,7 +137,7 @@ constexpr double TAIL_ERROR = 1e-4;
 // What the first two kernels leave of a slice.
 struct alignas(16) Slice {
     double sum;       // of the softmax, over the slice's own largest; only where a log-probability is wanted
-    double tail;      // weight of what is no candidate
+    double tail;      // weight of what is no candidate; of all, where the row is not cut
     float largest;    // minus infinity if nothing is there
     int id;           // the lowest of equals; ALL_IDS if all are minus infinity
     unsigned unusable;
@@ -264,6 +265,20 @@ __device__ __forceinline__ int count_bits(unsigned bits) {
     bits = (bits & 0x33333333u) + ((bits >> 2) & 0x33333333u);
     bits = (bits + (bits >> 4)) & 0x0F0F0F0Fu;
     return static_cast<int>((bits * 0x01010101u) >> 24);
+}
+
+// Leaves the weight of all tokens of a slice.
+__device__ __forceinline__ void weigh(const float* row, Range range, float largest, float temperature, Slice& slice,
+                                      Exchange& exchange) {
+    const double inverseTemperature = 1.0 / static_cast<double>(temperature);
+    double sum = 0;
+    for_each<1>(row, range.begin, range.end, thread_index(), SAMPLE_THREADS, [&](int, float logit) {
+        sum += exp((static_cast<double>(logit) - largest) * inverseTemperature);
+    });
+    sum = block_sum(sum, exchange);
+    if (thread_index() == 0) {
+        slice.tail = sum;
+    }
 }
 
 // Leaves a slice's candidates and the weight of its others.
@@ -542,11 +557,11 @@ __device__ __forceinline__ Threshold find_threshold(const float* row, int vocabu
     return {interval.low, needed > 1 ? needed : 1, part.sum / each, margin < rest ? margin : rest};
 }
 
-// Draws from `count` logits, all that there are or the candidates. @param limited: topK is fewer than there are.
-// @param tail: weight of those that are not looked at, off by `error` at most. The index of the drawn logit, or
-// UNDECIDED if that error could make it another one.
+// Draws from so many logits: all that there are, the candidates, or a slice that is known to have the token. `limited`:
+// topK is fewer than there are. `drawn`: the sum that the walk looks for. `tail`: weight of those that are not looked
+// at, off by `error` at most. The index of the drawn logit, or UNDECIDED if that error could make it another one.
 __device__ __forceinline__ int draw(const float* row, int vocabulary, float max, float temperature, bool limited,
-                                    int topK, float topP, double uniform, double tail, double error,
+                                    int topK, float topP, Goal drawn, double tail, double error,
                                     Exchange& exchange) {
     enum Stage { TOP_K, TOP_P, DRAW };
     Weight weight = {false, max, 1.0 / static_cast<double>(temperature)};
@@ -560,7 +575,7 @@ __device__ __forceinline__ int draw(const float* row, int vocabulary, float max,
         }
         weight.counts = stage == TOP_K;
         Ranks walked = kept;
-        Goal goal = {uniform, 0};
+        Goal goal = drawn;
         if (stage != DRAW) {
             const Goal mass = stage == TOP_K ? Goal{0, static_cast<double>(topK)} : Goal{topP, topP * tail};
             const Threshold threshold = find_threshold(row, vocabulary, kept, weight, mass, to_key(max), exchange);
@@ -585,36 +600,80 @@ __device__ __forceinline__ bool is_cut(int topK, float topP, int vocabulary) {
     return (topK > 0 && topK < vocabulary) || topP < 1;
 }
 
-// Draws from the candidates of a row that is cut, where they are all there, otherwise or if they cannot tell, from the
-// whole row.
+// Where a row that is not cut has its token: the first slice with which the weights exceed the target, or the last one
+// that weighs anything.
+struct Place {
+    int slice;
+    double before;  // the weight of the slices passed by
+    double target;
+};
+
+__device__ __forceinline__ Place place_of(const RowSlices& left, double uniform) {
+    double total = 0;
+    for (int i = 0; i < SAMPLE_SLICES; i++) {
+        total += left.slices[i].tail;
+    }
+    Place place = {0, 0, uniform * total};
+    double before = 0;
+    for (int i = 0; i < SAMPLE_SLICES; i++) {
+        const double own = left.slices[i].tail;
+        if (own > 0) {
+            place.slice = i;
+            place.before = before;
+            before += own;
+            if (before > place.target) {
+                break;
+            }
+        }
+    }
+    return place;
+}
+
+// Draws from the candidates of a row that is cut, where they are all there, otherwise, or if they cannot tell, from the
+// whole row; from one slice of a row that is not cut.
 __device__ __forceinline__ int draw_token(const float* row, int vocabulary, const RowSlices& left, float max,
                                           float temperature, int topK, float topP, double uniform,
                                           Exchange& exchange) {
     const bool limited = topK > 0 && topK < vocabulary;
     bool among = is_cut(topK, topP, vocabulary);
-    int count = 0;
+    const float* from = row;
+    int length = vocabulary;
+    int first = 0;
+    Goal drawn = {uniform, 0};
     double tail = 0;
-    for (int i = 0; i < SAMPLE_SLICES && among; i++) {
-        const Slice& slice = left.slices[i];
-        among = slice.candidates <= SAMPLE_CANDIDATES;
-        count += slice.candidates;
-        tail += slice.tail;
+    if (among) {
+        int count = 0;
+        for (int i = 0; i < SAMPLE_SLICES && among; i++) {
+            const Slice& slice = left.slices[i];
+            among = slice.candidates <= SAMPLE_CANDIDATES;
+            count += slice.candidates;
+            tail += limited ? 0 : slice.tail;  // what top-k leaves are candidates
+        }
+        among = among && !(limited && topK > count);
+        from = among ? left.logits : row;
+        length = among ? SAMPLE_SLICES * SAMPLE_CANDIDATES : vocabulary;
+    } else {
+        const Place place = place_of(left, uniform);
+        const Range range = slice_range(place.slice, vocabulary);
+        first = range.begin;
+        from = row + first;
+        length = range.end - first;
+        drawn = {0, place.target - place.before};
     }
-    among = among && !(limited && topK > count);
-    tail = limited ? 0 : tail;  // what top-k leaves are candidates
     int index = UNDECIDED;
     // One call, since its code is large.
 #pragma unroll 1
     while (index == UNDECIDED) {
-        index = draw(among ? left.logits : row, among ? SAMPLE_SLICES * SAMPLE_CANDIDATES : vocabulary, max,
-                     temperature, limited, topK, topP, uniform, among ? tail : 0, among ? tail * TAIL_ERROR : 0,
-                     exchange);
+        index = draw(from, length, max, temperature, limited, topK, topP, drawn, among ? tail : 0,
+                     among ? tail * TAIL_ERROR : 0, exchange);
         if (index != UNDECIDED && among) {
             return left.ids[index];
         }
         among = false;
+        from = index == UNDECIDED ? row : from;
+        length = index == UNDECIDED ? vocabulary : length;
     }
-    return index;
+    return first + index;
 }
 
 // Natural logarithm of the softmax of the raw logits at `token`, to about 1e-6.
@@ -656,17 +715,21 @@ wp_sample_gather(const float* logits, int vocabulary, const float* temperatures,
     REQUIRE_THREADS(SAMPLE_THREADS);
     SHARED(sampling::Exchange, exchange, 1);
     const int row = block_index_x();
-    if ((live != nullptr && row >= *live) || temperatures[row] == 0
-        || !sampling::is_cut(topKs[row], topPs[row], vocabulary)) {
+    if ((live != nullptr && row >= *live) || temperatures[row] == 0) {
         return;
     }
     const sampling::Largest largest = sampling::largest_of(left[row]);
     if (largest.id == NO_TOKEN) {
         return;
     }
-    sampling::gather(logits + static_cast<long long>(row) * vocabulary,
-                     sampling::slice_range(block_index_y(), vocabulary), largest.logit, temperatures[row],
-                     block_index_y(), left[row], exchange[0]);
+    const float* rowLogits = logits + static_cast<long long>(row) * vocabulary;
+    const int slice = block_index_y();
+    const sampling::Range range = sampling::slice_range(slice, vocabulary);
+    if (sampling::is_cut(topKs[row], topPs[row], vocabulary)) {
+        sampling::gather(rowLogits, range, largest.logit, temperatures[row], slice, left[row], exchange[0]);
+    } else {
+        sampling::weigh(rowLogits, range, largest.logit, temperatures[row], left[row].slices[slice], exchange[0]);
+    }
 }
 
 // tokens[row]: -1 where the logits are unusable; drawnLogprobs[row]: NaN where none is wanted or nothing was drawn.

@@ -16,13 +16,13 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * Drawing tokens from logits, against reading them once: greedily, cut by top-p, by top-k, and from all tokens, which is
- * the one way in which every token weighs in float64.
+ * Drawing tokens from logits, against reading them once: greedily, cut by top-p, by top-k, from all tokens, where each
+ * weighs in float64, and cut where too many tokens weigh alike to be candidates.
  */
 final class SamplingCase implements GpuCase {
 
     private static final List<Way> WAYS = List.of(new Way("greedy", 0, 0, 1), new Way("top-p 0.95", 0.8f, 0, 0.95f),
-            new Way("top-k 50", 0.8f, 50, 1), new Way("all", 0.8f, 0, 1));
+            new Way("top-k 50", 0.8f, 50, 1), new Way("all", 0.8f, 0, 1), new Way("flat, top-p 0.95", 4, 0, 0.95f));
     /** Tokens of a row that stand out. */
     private static final int PEAKS = 20;
 

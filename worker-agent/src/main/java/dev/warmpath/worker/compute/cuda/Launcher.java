@@ -24,8 +24,8 @@ final class Launcher {
     private static final int SILU_COLUMNS = 8 * SILU_THREADS;
     private static final int DECODE_THREADS = 32 * DECODE_WARPS;
     private static final int PREFILL_THREADS = 32 * PREFILL_WARPS;
-    /** Rows that are sampled by one launch, for which there is room on the device. */
-    private static final int MOST_SAMPLED_ROWS = 256;
+    /** Rows that are sampled by one launch, for which there is room on the device; all of a step that is replayed. */
+    private static final int MOST_SAMPLED_ROWS = StepGraphs.MAX_ROWS;
     /** Up to these many rows the weights are read by a kernel of ours, above by the library's. */
     private static final int[] SKINNY_ROWS = {1, 2, 4, 8};
     private static final int MOST_SKINNY_ROWS = 8;

@@ -167,7 +167,7 @@ class SamplingKernelTest {
 
         /** Odd vocabularies start rows at every alignment; 512 threads and 16 warps are met exactly and just missed. */
         @ParameterizedTest
-        @CsvSource({"1, 20", "7, 80", "16, 40", "33, 40", "511, 40", "2048, 80", "4098, 40", "32003, 8"})
+        @CsvSource({"1, 20", "7, 80", "16, 40", "33, 40", "511, 40", "2048, 80", "4098, 40", "32001, 8", "32003, 8"})
         void tokens_and_logprobs_are_those_of_the_processors(int vocabulary, int count) {
             arrays.schedule(vocabulary);
             Rows rows = Rows.random(vocabulary, count, vocabulary);
@@ -176,7 +176,7 @@ class SamplingKernelTest {
 
         @Tag("full")
         @ParameterizedTest
-        @CsvSource({"2, 2000", "7, 2000", "17, 2000", "260, 2000", "2048, 2000", "4098, 1000", "32003, 200"})
+        @CsvSource({"2, 2000", "7, 2000", "17, 2000", "260, 2000", "2048, 2000", "4098, 1000", "32003, 200", "151936, 60"})
         void thousands_of_rows_draw_the_tokens_of_the_processors(int vocabulary, int count) {
             Rows rows = Rows.random(vocabulary, count, 1_000_000 + vocabulary);
             assertSame(rows, drawOnDevice(rows, count));
@@ -206,6 +206,18 @@ class SamplingKernelTest {
             assertSame(rows, drawOnDevice(rows, 5, new float[rows.logits.length]));
             Rows few = withTail(1, 2, 1, 0.4f, 1, 0.9f);
             assertSame(few, drawOnDevice(few, 4, new float[few.logits.length]));
+        }
+
+        @Test
+        void rows_that_are_not_cut_are_walked_in_the_slice_that_has_their_token() {
+            float[] topPs = new float[40];
+            Arrays.fill(topPs, 1);
+            Rows rows = withTail(1, 0, topPs);
+            for (int row = 0; row < 20; row++) {                      // mostly the tail's
+                rows.logits[row * rows.vocabulary + 4_000] = -13;
+                rows.logits[row * rows.vocabulary + 31_000] = row % 2 == 0 ? -13 : Float.NEGATIVE_INFINITY;
+            }
+            assertSame(rows, drawOnDevice(rows, topPs.length));
         }
 
         @Test
