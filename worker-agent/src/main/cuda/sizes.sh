@@ -6,12 +6,17 @@
 set -euo pipefail
 
 java=$(cd "$(dirname "${BASH_SOURCE[0]}")/../java/dev/warmpath/worker/compute" && pwd)
+number='^    (public )?static final int ([A-Z0-9_]+) = (-?[0-9]+);.*'
+unread=$(grep -hE '^ .*static final int ' "$java/cuda/KernelSizes.java" | grep -vE "$number" || true)
+if [ -n "$unread" ]; then
+  echo "sizes.sh reads plain numbers that stand on one line, not:"$'\n'"$unread" >&2
+  exit 1
+fi
 mkdir -p "$1"
 {
   echo "// Made by sizes.sh of KernelSizes.java and SampledTokens.java; not to be edited."
   echo "#pragma once"
   echo
-  sed -nE 's/^    (public )?static final int ([A-Z_]+) = (-?[0-9]+);.*/constexpr int \2 = \3;/p' \
-    "$java/cuda/KernelSizes.java" "$java/SampledTokens.java"
+  sed -nE "s/$number/constexpr int \2 = \3;/p" "$java/cuda/KernelSizes.java" "$java/SampledTokens.java"
 } >"$1/kernel_sizes.cuh.$$"
 mv "$1/kernel_sizes.cuh.$$" "$1/kernel_sizes.cuh"

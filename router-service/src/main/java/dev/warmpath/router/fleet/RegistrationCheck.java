@@ -7,6 +7,7 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.RefusalReason;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.protocol.process.ForeignText;
 import dev.warmpath.protocol.redis.RedisLayout;
 import dev.warmpath.router.fleet.RegistrationOutcome.Refused;
 import java.net.InetAddress;
@@ -204,7 +205,6 @@ public final class RegistrationCheck {
 
     /** Short and on one line: it goes into a log. */
     private static String quoted(String text) {
-        String shown = text.length() <= 80 ? text : text.substring(0, 80) + "…";
-        return "'" + shown.replaceAll("\\p{Cntrl}", "?") + "'";
+        return "'" + ForeignText.oneLine(text, 80) + "'";
     }
 }

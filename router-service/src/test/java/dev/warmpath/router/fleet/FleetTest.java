@@ -597,7 +597,7 @@ class FleetTest {
         assertInvalid(with("workerId", "a:b"), RefusalReason.INVALID,
                 "workerId 'a:b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
         assertInvalid(with("workerId", "a\nb"), RefusalReason.INVALID,
-                "workerId 'a?b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
+                "workerId 'a b' does not match [A-Za-z0-9][A-Za-z0-9._-]{0,255}");
         assertInvalid(with("epoch", 0L), RefusalReason.INVALID,
                 "epoch 0 is outside 1 to 9223372036854775807");
         for (String url : List.of("ftp://host", "http:///x", "file:/etc/passwd", "http://u:p@host", "http://host/path",

@@ -29,6 +29,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
@@ -65,6 +66,14 @@ class FleetRoutesTest {
     private final AtomicLong number = new AtomicLong(System.nanoTime());
     private final HttpClient http = HttpClient.newHttpClient();
 
+    /** The tests share one router, and a worker of the next one may have the same name. */
+    @AfterEach
+    void the_fleet_is_empty_again() throws Exception {
+        while (!fleet.snapshot().isEmpty()) {
+            Thread.sleep(5);
+        }
+    }
+
     @Test
     void a_worker_registers_becomes_ready_and_is_seen_by_operators() throws Exception {
         try (var worker = new FakeWorker("w", 7)) {
@@ -81,9 +90,6 @@ class FleetRoutesTest {
             assertThat(seen.get("running").asInt()).isEqualTo(2);
             assertThat(seen.get("freeBlocks").asInt()).isEqualTo(900);
             assertThat(seen.get("lastSequence").asInt()).isZero();
-        }
-        while (!fleet.snapshot().isEmpty()) {
-            Thread.sleep(5);
         }
     }
 
@@ -110,9 +116,6 @@ class FleetRoutesTest {
             String newer = older.replace("}", ",\"draining\":true,\"mood\":\"weary\"}");
             assertThat(postText(Protocol.HEARTBEATS_PATH, newer, HUSH).statusCode()).isEqualTo(204);
             assertThat(fleet.everyone().getFirst().isDraining()).isTrue();
-        }
-        while (!fleet.snapshot().isEmpty()) {
-            Thread.sleep(5);
         }
     }
 
@@ -151,9 +154,6 @@ class FleetRoutesTest {
             }
             assertThat(operator("PUT", drain, "Bearer boss", "Origin", "http://evil.example")).isEqualTo(403);
             assertThat(fleet.everyone().getFirst().isDraining()).isFalse();
-        }
-        while (!fleet.snapshot().isEmpty()) {
-            Thread.sleep(5);
         }
     }
 
@@ -267,9 +267,6 @@ class FleetRoutesTest {
             assertThat(get("/actuator/workers").statusCode()).isEqualTo(200);
         } finally {
             free.countDown();
-        }
-        while (!fleet.snapshot().isEmpty()) {
-            Thread.sleep(5);
         }
     }
 
