@@ -1,0 +1,299 @@
+{{- define "warmpath.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 34 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 34 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 34 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What never changes in a release's life. Takes root and component. */}}
+{{- define "warmpath.selector" -}}
+app.kubernetes.io/name: {{ default .root.Chart.Name .root.Values.nameOverride }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- with .entry }}
+warmpath.dev/worker: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{- define "warmpath.labels" -}}
+{{ include "warmpath.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end -}}
+
+{{/* Takes root and image: {repository, tag, digest}. */}}
+{{- define "warmpath.image" -}}
+{{- $name := .image.repository -}}
+{{- with .root.Values.image.registry -}}{{- $name = printf "%s/%s" . $name -}}{{- end -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" $name .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $name (coalesce .image.tag .root.Values.image.tag .root.Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "warmpath.tokensSecret" -}}
+{{- default (printf "%s-tokens" (include "warmpath.fullname" .)) .Values.tokens.existingSecret -}}
+{{- end -}}
+
+{{- define "warmpath.redisSecret" -}}
+{{- if .Values.redis.auth.existingSecret -}}
+{{- .Values.redis.auth.existingSecret -}}
+{{- else if eq .Values.redis.mode "builtin" -}}
+{{- include "warmpath.fullname" . }}-redis
+{{- end -}}
+{{- end -}}
+
+{{/*
+Values that were made once and must stay: as the cluster has them, else new ones. Templates that ask again get the same
+answer. Takes root, secret and a list of keys; gives JSON.
+*/}}
+{{- define "warmpath.kept" -}}
+{{- $known := default dict (get .root "warmpathKept") -}}
+{{- if not (hasKey $known .secret) -}}
+  {{- $there := default dict (lookup "v1" "Secret" .root.Release.Namespace .secret).data -}}
+  {{- $made := dict -}}
+  {{- range .keys -}}
+    {{- $_ := set $made . (hasKey $there . | ternary (get $there . | b64dec) (randBytes 32 | sha256sum)) -}}
+  {{- end -}}
+  {{- $_ := set $known .secret $made -}}
+  {{- $_ := set .root "warmpathKept" $known -}}
+{{- end -}}
+{{- get $known .secret | toJson -}}
+{{- end -}}
+
+{{/*
+Changes when the tokens do, so that pods are started anew with them. A few digits of a digest: enough to tell, and too
+little to try tokens against.
+*/}}
+{{- define "warmpath.tokensVersion" -}}
+{{- $secret := include "warmpath.tokensSecret" . -}}
+{{- $keys := list .Values.tokens.fleetKey .Values.tokens.managementKey -}}
+{{- if .Values.tokens.existingSecret -}}
+{{- pick (default dict (lookup "v1" "Secret" .Release.Namespace $secret).data) (first $keys) (last $keys) | toJson | sha256sum | trunc 8 -}}
+{{- else -}}
+{{- include "warmpath.kept" (dict "root" . "secret" $secret "keys" $keys) | sha256sum | trunc 8 -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "warmpath.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "warmpath.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* What every pod has in common. */}}
+{{- define "warmpath.pod" -}}
+serviceAccountName: {{ .Values.serviceAccountName }}
+automountServiceAccountToken: false
+# the environment that Kubernetes makes of Services would be read as settings: SERVER_PORT, WARMPATH_…
+enableServiceLinks: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext:
+  {{- include "warmpath.podSecurity" . | nindent 2 }}
+{{- end -}}
+
+{{/* Where pods may run. Takes root, component, entry (or none) and of: the values. */}}
+{{- define "warmpath.placement" -}}
+{{- with .of.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .of.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .of.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- if .of.topologySpread }}
+topologySpreadConstraints:
+  {{- range .of.topologySpread }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels:
+        {{- include "warmpath.selector" $ | nindent 8 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Heap by the memory limit. The launcher of Java reads this variable before its arguments. Takes jvm. */}}
+{{- define "warmpath.jvmEnv" -}}
+- name: JDK_JAVA_OPTIONS
+  value: {{ printf "-XX:MaxRAMPercentage=%v -XX:MaxDirectMemorySize=%s %s" .maxRamPercentage .maxDirectMemory (join " " .options) | trim | quote }}
+{{- end -}}
+
+{{/* 1000000, not 1e+06. */}}
+{{- define "warmpath.scalar" -}}
+{{- if and (kindIs "float64" .) (eq (floor .) .) -}}{{ int64 . }}{{- else -}}{{ . }}{{- end -}}
+{{- end -}}
+
+{{/* Settings as environment: {kv: {block-size: 16}} is WARMPATH_KV_BLOCKSIZE=16. Takes prefix and settings. */}}
+{{- define "warmpath.settingsEnv" -}}
+{{- range $key, $value := .settings }}
+{{- $name := printf "%s_%s" $.prefix ($key | replace "-" "" | upper) }}
+{{- if has $key (list "revision-weights" "pinned-revisions") }}
+{{- else if kindIs "map" $value }}
+{{- include "warmpath.settingsEnv" (dict "prefix" $name "settings" $value) }}
+{{- else }}
+- name: {{ $name }}
+  value: {{ include "warmpath.scalar" $value | quote }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "warmpath.tokenEnv" -}}
+- name: {{ .name }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "warmpath.tokensSecret" .root }}
+      key: {{ .key }}
+{{- end -}}
+
+{{/* Takes root and who: router or worker. */}}
+{{- define "warmpath.redisEnv" -}}
+{{- $redis := .root.Values.redis -}}
+{{- if ne $redis.mode "none" }}
+- name: WARMPATH_REDIS_URI
+  value: {{ include "warmpath.redisUri" .root | quote }}
+{{- if eq $redis.mode "cluster" }}
+- name: WARMPATH_REDIS_CLUSTER
+  value: "true"
+{{- end }}
+{{- $user := get $redis.auth (printf "%sUsername" .who) }}
+{{- if and (eq $redis.mode "builtin") (not $user) }}
+{{- $user = printf "warmpath-%s" .who }}
+{{- end }}
+{{- with $user }}
+- name: WARMPATH_REDIS_USERNAME
+  value: {{ . }}
+{{- end }}
+{{- with include "warmpath.redisSecret" .root }}
+- name: WARMPATH_REDIS_PASSWORD
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: {{ get $redis.auth (printf "%sPasswordKey" $.who) }}
+{{- end }}
+{{- if $redis.ca.existingSecret }}
+- name: WARMPATH_REDIS_CACERTIFICATE
+  value: /etc/warmpath/redis/{{ $redis.ca.key }}
+{{- end }}
+{{- include "warmpath.settingsEnv" (dict "prefix" "WARMPATH_REDIS" "settings" $redis.settings) }}
+{{- end }}
+{{- end -}}
+
+{{- define "warmpath.redisUri" -}}
+{{- $redis := .Values.redis -}}
+{{- $scheme := ternary "rediss" "redis" $redis.tls -}}
+{{- if eq $redis.mode "builtin" -}}
+redis://{{ include "warmpath.fullname" . }}-redis:6379
+{{- else if eq $redis.mode "sentinel" -}}
+{{ $scheme }}-sentinel://{{ join "," $redis.hosts }}#{{ $redis.sentinelPrimary }}
+{{- else -}}
+{{ $scheme }}://{{ join "," $redis.hosts }}
+{{- end -}}
+{{- end -}}
+
+{{/* All entries of workers, each with what it does not say itself, as JSON. */}}
+{{- define "warmpath.workers" -}}
+{{- $workers := list -}}
+{{- $names := list -}}
+{{- range .Values.workers -}}
+{{- if has .name $names -}}{{- fail (printf "workers has two entries named %q" .name) -}}{{- end -}}
+{{- $names = append $names .name -}}
+{{- $workers = append $workers (mergeOverwrite (deepCopy $.Values.workerDefaults) (deepCopy .)) -}}
+{{- end -}}
+{{- $workers | toJson -}}
+{{- end -}}
+
+{{/* The folder that a worker reads its model from. Takes a worker. */}}
+{{- define "warmpath.modelDirectory" -}}
+{{- if eq .model.source "image" -}}
+{{- .model.path -}}
+{{- else if eq .model.source "pvc" -}}
+/models/{{ trimAll "/" .model.path }}
+{{- else -}}
+/models/{{ default .name .model.name }}
+{{- end -}}
+{{- end -}}
+
+{{/* Takes root and entry: its name. */}}
+{{- define "warmpath.workerName" -}}
+{{- printf "%s-worker-%s" (include "warmpath.fullname" .root) .entry -}}
+{{- end -}}
+
+{{/* As clients call it: the worker takes the last part of its folder. Takes a worker. */}}
+{{- define "warmpath.modelName" -}}
+{{- default (base (include "warmpath.modelDirectory" .)) .model.name -}}
+{{- end -}}
+
+{{- define "warmpath.redisCaVolume" -}}
+{{- with .Values.redis.ca }}
+{{- if .existingSecret }}
+- name: redis-ca
+  secret:
+    secretName: {{ .existingSecret }}
+    items: [{key: {{ .key }}, path: {{ .key }}}]
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* With one card, for a worker computes on one. Takes a worker. */}}
+{{- define "warmpath.workerResources" -}}
+{{- $resources := deepCopy .resources -}}
+{{- if and .gpu.enabled .gpu.resourceClaimTemplate -}}
+{{- $_ := set $resources "claims" (list (dict "name" "gpu")) -}}
+{{- else if .gpu.enabled -}}
+{{- $_ := set $resources "limits" (set (default dict $resources.limits) .gpu.resource "1") -}}
+{{- end -}}
+{{- toYaml $resources -}}
+{{- end -}}
+
+{{/* With that for the taint which nodes with cards usually have. Takes a worker; gives JSON. */}}
+{{- define "warmpath.workerTolerations" -}}
+{{- $tolerations := .tolerations -}}
+{{- if .gpu.enabled -}}
+{{- $tolerations = append $tolerations (dict "key" "nvidia.com/gpu" "operator" "Exists" "effect" "NoSchedule") -}}
+{{- end -}}
+{{- $tolerations | toJson -}}
+{{- end -}}
+
+{{/* Seconds from SIGTERM until whatever hangs is cut off: the services' 10 s for last bytes, and some to spare. */}}
+{{- define "warmpath.shutdownDeadline" -}}
+{{- add (default 0 .settleSeconds) .timeoutSeconds 25 -}}
+{{- end -}}
+
+{{/* From the deletion of a pod until SIGKILL: preStop counts, too. */}}
+{{- define "warmpath.terminationGrace" -}}
+{{- add .preStopSeconds (include "warmpath.shutdownDeadline" . | int) 10 -}}
+{{- end -}}
