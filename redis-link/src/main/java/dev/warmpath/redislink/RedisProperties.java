@@ -23,20 +23,21 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * Which Redis carries the shared index; the same on routers and workers.
  *
- * @param uri            {@code redis://host:6379}, {@code rediss://…} for TLS,
- *                       {@code redis-sentinel://host1:26379,host2:26379#name-of-the-primary}; absent or blank: there is
- *                       no Redis
- * @param cluster        true: the hosts of the URI are seeds of a Redis Cluster
- * @param username       ACL user; absent: the default user
- * @param password       its password
- * @param caCertificate  PEM file with the authorities to trust, for TLS; absent: those of the JVM
- * @param connectTimeout longest wait for a connection to open
- * @param commandTimeout longest wait for an answer
- * @param streamLength   entries kept in each event stream, about; more let a router be away for longer
- * @param eventStreams   streams over which workers are spread, 1 to {@value RedisLayout#MAX_STREAM_COUNT}; a router
- *                       follows a worker that has another number directly, as if it were not in Redis
+ * @param uri which Redis: {@code redis://host:6379}, {@code rediss://…} for TLS,
+ *            {@code redis-sentinel://host1:26379,host2:26379#name-of-the-primary}; the same on routers and workers.
+ *            Unset: none is needed
+ * @param cluster the hosts of the URI are seeds of a Redis Cluster
+ * @param username ACL user; unset: the default user
+ * @param password the user's password
+ * @param caCertificate PEM file with the authorities to trust, for TLS; unset: those of the JVM
+ * @param connectTimeout longest wait for a connection to open, 10ms to 30s
+ * @param commandTimeout longest wait for an answer, 10ms to 30s
+ * @param streamLength entries kept in each event stream, about, 100 or more; more let a router be away for longer. Has
+ *                     no meaning on a router
+ * @param eventStreams streams over which workers are spread, 1 to 64; the same on all routers and workers: a router
+ *                     follows a worker that has another number directly, as if it were not in Redis
  */
-@ConfigurationProperties(value = "warmpath.redis", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.redis")
 public record RedisProperties(
         @Nullable String uri,
         @DefaultValue("false") boolean cluster,

@@ -1,5 +1,6 @@
 package dev.warmpath.router;
 
+import dev.warmpath.process.Service;
 import dev.warmpath.process.ServiceProcess;
 import dev.warmpath.router.audit.IndexCommand;
 import java.util.Arrays;
@@ -22,6 +23,6 @@ public class RouterApplication {
             List<String> arguments = Arrays.asList(args).subList(1, args.length);
             System.exit(IndexCommand.run(arguments, System.out, System.err));
         }
-        ServiceProcess.run(RouterApplication.class, args);
+        ServiceProcess.run(Service.ROUTER, RouterApplication.class, args);
     }
 }

@@ -14,13 +14,14 @@ public final class ServiceProcess {
 
     private ServiceProcess() {}
 
-    /** Returns when the service has started. */
-    public static void run(Class<?> application, String[] args) {
+    /** Returns when the service has started. A setting that it does not have stops the start. */
+    public static void run(Service service, Class<?> application, String[] args) {
         var deadline = new AtomicReference<>(DEADLINE_UNTIL_SETTINGS_ARE_READ);
         ProcessEnd.guard(deadline::get);
         var spring = new SpringApplication(application);
         spring.addInitializers(context -> {
             QueuedLog.install();
+            UnknownSettingsException.check(context.getEnvironment(), SettingNames.of(service));
             deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline());
             ProcessEnd.warnUnlessMemoryEndsIt();
         });

@@ -9,8 +9,9 @@ import org.springframework.core.env.Environment;
 /**
  * The end of this process.
  *
- * @param deadline from the signal to the halt, whatever hangs then; longer than what the last requests have,
- *                 {@code spring.lifecycle.timeout-per-shutdown-phase}
+ * @param deadline from the signal to stop until whatever hangs is cut off, status 1; more than
+ *                 {@code spring.lifecycle.timeout-per-shutdown-phase}, and less than what a container is given
+ *                 ({@code terminationGracePeriodSeconds})
  */
 @ConfigurationProperties(ShutdownProperties.PREFIX)
 record ShutdownProperties(@DefaultValue("150s") Duration deadline) {

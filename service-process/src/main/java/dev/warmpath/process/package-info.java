@@ -1,7 +1,8 @@
 /**
  * What router and worker share as processes: {@link dev.warmpath.process.ServiceProcess} starts one under the rules of its
  * end ({@link dev.warmpath.protocol.process.ProcessEnd}) and with a log that holds nobody up
- * ({@link dev.warmpath.process.QueuedLog}); {@link dev.warmpath.process.EventLoopGuard} ends it when its server can answer
+ * ({@link dev.warmpath.process.QueuedLog}), and only with settings that there are
+ * ({@code UnknownSettingsException}); {@link dev.warmpath.process.EventLoopGuard} ends it when its server can answer
  * nobody any more.
  * <p>Uses Spring, Netty, Logback and {@code protocol.process}. Used by the two {@code main}.
  */

@@ -123,7 +123,7 @@ class QueuedLogTest {
     static final class Talkative {
 
         public static void main(String[] arguments) throws IOException {
-            ServiceProcess.run(Talkative.class, arguments);
+            ServiceProcess.run(Service.ROUTER, Talkative.class, arguments);
             for (int i = 0; i < 8 * QueuedLog.MAX_QUEUED; i++) {
                 LoggerFactory.getLogger(Talkative.class).info("line {} of many that nobody reads", i);
             }
@@ -149,7 +149,7 @@ class QueuedLogTest {
     static final class Breaking {
 
         public static void main(String[] arguments) {
-            ServiceProcess.run(Breaking.class, arguments);
+            ServiceProcess.run(Service.ROUTER, Breaking.class, arguments);
             for (int i = 0; i < 100; i++) {
                 LoggerFactory.getLogger(Breaking.class).info("line {}", i);
             }

@@ -18,17 +18,20 @@ import org.springframework.validation.annotation.Validated;
 /**
  * What computes the model.
  *
- * @param backend         {@code auto}: a GPU if there is one, else the vector unit; {@code cuda}: a GPU or nothing;
- *                        {@code vector}: the processor's vector unit; {@code scalar}: plain loops, slow, for comparison
+ * @param backend {@code auto}: a GPU if there is one, else processors; {@code cuda}: a GPU or no start; {@code vector}:
+ *                processors; {@code scalar}: plain loops, slow, for comparison
  * @param cuda            where the GPU and its libraries are found
- * @param threads         that compute on processors, 0 = one per core
- * @param kernelBlockSize tokens of a block on the device, a divisor of {@code warmpath.kv.block-size}; 0 = the same on
- *                        processors, on a GPU what its kernels are built for
- * @param warmUp          how long made-up requests run at start, so that the first real one finds compiled code; a GPU
- *                        then prepares for steps of all sizes, which is left out with 0
- * @param longestStep     how long one step may take: beyond it the device counts as hanging, nothing new is taken, and at
- *                        twice as long the process ends. More than any good step takes: a
- *                        router waits 60 s for a first token
+ * @param threads threads that compute on processors, 0 = one per core: a worker per machine wants all, N workers on one
+ *                machine cores ÷ N
+ * @param kernelBlockSize tokens per block as the device sees it, a divisor of {@code warmpath.kv.block-size}; 0 = the
+ *                        same on processors, on a GPU what its kernels are built for, 16
+ * @param warmUp how long made-up requests run before the worker is ready, so that the first real one finds compiled
+ *               code; a GPU then prepares for steps of all sizes, which takes seconds and is left out with 0s
+ * @param longestStep how long one step may take: beyond it the device counts as hanging and nothing new is taken until
+ *                    the step has ended; at twice as long the process ends with status 1, to be started anew. Set it
+ *                    higher where a single step takes so long in good order: a slow device with a long prompt and
+ *                    {@code warmpath.scheduler.chunked-prefill} off. A router waits no longer than
+ *                    {@code warmpath.dispatch.first-token-timeout} for a first token
  */
 @Validated
 @ConfigurationProperties("warmpath.compute")
@@ -51,9 +54,10 @@ public record ComputeProperties(
     /**
      * Which GPU.
      *
-     * @param device   ordinal among those that the driver shows, from 0, or a UUID as {@code nvidia-smi -L} lists it
-     * @param driver   the driver's library; unset: {@code libcuda.so.1} where such libraries are
-     * @param cublasLt the library of products; unset: {@code libcublasLt.so} where such libraries are
+     * @param device which GPU: its number by the driver's count, from 0, or its UUID as {@code nvidia-smi -L} lists it,
+     *               which stays the same when cards are added or hidden
+     * @param driver the driver's library or its folder; unset: {@code libcuda.so.1} where such libraries are
+     * @param cublasLt the library of products or its folder; unset: {@code libcublasLt.so} where such libraries are
      */
     public record Cuda(@DefaultValue("0") @Pattern(regexp = CudaSettings.DEVICE) String device, @Nullable Path driver, @Nullable Path cublasLt) {}
 

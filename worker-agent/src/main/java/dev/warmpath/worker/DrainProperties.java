@@ -11,8 +11,8 @@ import org.springframework.validation.annotation.Validated;
 /**
  * How a worker ends.
  *
- * @param timeout how long requests that it has taken may go on after it was told to stop; those left are ended as
- *                {@link dev.warmpath.protocol.generate.FailureReason#SHUTTING_DOWN}
+ * @param timeout how long requests that it has taken may go on after SIGTERM; those left are ended. Whoever runs it
+ *                must wait a little longer before SIGKILL
  */
 @Validated
 @ConfigurationProperties("warmpath.drain")

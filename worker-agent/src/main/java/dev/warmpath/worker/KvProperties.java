@@ -13,18 +13,19 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The paged KV cache. Its size is given as memory, or as a number of blocks, not as both.
  *
- * @param memory            what the cache may take of the device's memory; unset: 128 MB on processors, on a GPU all
- *                          that the model leaves free
- * @param memoryUtilization share of it that is used, above 0, at most 1, by default 0.9
- * @param blockCount        blocks of the pool, the null block included; unset: as many as the memory holds
- * @param blockSize         tokens per block; a part of the model's revision
- * @param cacheDtype        type of the keys and values
- * @param swapSpace         host memory for blocks of sequences that have to give way; 0: they are computed again
- * @param hashSeed          text that block hashes start from; a part of the model's revision
- * @param prefixCaching     false: nothing is ever reused
- * @param verifyTokens      true: a hit must have equal token ids, not only an equal 32-byte hash
- * @param freeOrder         which free block is taken next
- * @param watermark         share of the pool that a new sequence leaves free while others run, 0 to below 1
+ * @param memory what the cache may take; this much on processors unless set, on a GPU all that the model leaves free
+ * @param memoryUtilization share of the memory that is used, above 0 and at most 1
+ * @param blockCount blocks of the pool, the null block included, instead of {@code memory} and
+ *                   {@code memory-utilization}; unset: as many as the memory holds
+ * @param blockSize tokens per block; a part of the model's revision
+ * @param cacheDtype how keys and values are kept: {@code auto} as the backend computes them; {@code fp8} in one byte
+ *                   each, on a GPU only
+ * @param swapSpace host memory for blocks of preempted sequences; 0: they are computed again
+ * @param hashSeed text that block hashes start from; a part of the model's revision
+ * @param prefixCaching reuse prefixes; false: nothing is ever reused
+ * @param verifyTokens a hit must have equal token ids, not only an equal 32-byte hash
+ * @param freeOrder which free block is taken next; {@code release-order} is vLLM's rule of before June 2026
+ * @param watermark share of the pool that a new sequence leaves free while others run, 0 to below 1
  */
 @Validated
 @ConfigurationProperties("warmpath.kv")

@@ -10,10 +10,13 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The model that this worker brings.
  *
- * @param directory   in Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors
- * @param name        what clients write as {@code model}; by default the directory's name
- * @param contextLength most tokens of prompt and answer together, 2 or more; by default all that the model was made for
- * @param digestCache the file that keeps digests of weights from start to start; none: they are read at every start
+ * @param directory the model in Hugging Face layout: config.json, tokenizer.json, tokenizer_config.json, *.safetensors
+ * @param name what clients write as {@code model}; unset: the directory's name
+ * @param contextLength most tokens of prompt and answer together; unset: all that the model was made for. Workers with
+ *                      another number are another revision
+ * @param digestCache the file that keeps digests of weights from start to start, by path, size and time of change; as
+ *                    shipped {@code ~/.cache/warmpath/digests}. Where it cannot be written, each start reads all
+ *                    weights once more
  */
 @Validated
 @ConfigurationProperties("warmpath.model")

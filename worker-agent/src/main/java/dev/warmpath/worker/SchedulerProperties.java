@@ -15,18 +15,24 @@ import org.springframework.validation.annotation.Validated;
 /**
  * How much work one step and one queue hold, and who comes first.
  *
- * @param maxNumBatchedTokens most tokens computed in one step; unset: as it suits what computes
- * @param maxNumSeqs          most sequences computed at the same time; unset: likewise
- * @param maxWaiting          how many more may be alive, waiting or preempted; one more is refused
- * @param chunkedPrefill      false: a prompt is computed in one step, or later; the budget must then reach the context
+ * @param maxNumBatchedTokens most tokens of one step; unset: 8,192 on a GPU, 512 on processors
+ * @param maxNumSeqs most sequences of one step; unset: 256 on a GPU, 64 on processors
+ * @param maxWaiting how many sequences beyond {@code max-num-seqs} may be there, waiting or preempted; one more is
+ *                   refused
+ * @param chunkedPrefill cut prompts to the step's budget. Off, a prompt is computed in one step, and the budget must
+ *                       reach the model's context
  * @param longPrefillTokenThreshold most tokens of one prompt in a step; 0 = no such limit
- * @param policy              {@code fcfs}: in the order of arrival; {@code priority}: the lower number first
- * @param schedulerSteps      steps per decision while everybody decodes and nobody waits
- * @param asyncScheduling     true: the next step is prepared while the last one is computed; unset: likewise
- * @param reserveWholeSequence true: a sequence is admitted when all its tokens find blocks; false: its first piece
- * @param cacheAwareWindow    of so many at the queue's head the longest cached prefix goes first; 0 = off;
- *                            each step that admits somebody looks all of them up
- * @param overtakeLimit       who has waited so long is not overtaken any more; 0 = nobody ever is
+ * @param policy who comes first: {@code fcfs} in the order of arrival; {@code priority} the generate protocol's lower
+ *               number first
+ * @param schedulerSteps steps per decision while everybody decodes and nobody waits: less overhead, tokens come in
+ *                       bursts
+ * @param asyncScheduling prepare the next step while the last one is computed; unset: on with a GPU, off on processors,
+ *                        which compute a step when it is submitted and gain nothing
+ * @param reserveWholeSequence admit a sequence when all its known tokens find blocks, which saves most preemptions;
+ *                             false: when its first piece does
+ * @param cacheAwareWindow among so many that wait longest, the longest cached prefix goes first; 0 = off. Each of them
+ *                         is looked up in every step that admits somebody
+ * @param overtakeLimit who has waited so long is not overtaken any more; 0 = nobody ever is
  */
 @Validated
 @ConfigurationProperties("warmpath.scheduler")

@@ -1,5 +1,6 @@
 package dev.warmpath.worker;
 
+import dev.warmpath.process.Service;
 import dev.warmpath.process.ServiceProcess;
 import java.security.Security;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
@@ -18,6 +19,6 @@ public class WorkerApplication {
     public static void main(String[] args) {
         Security.setProperty("networkaddress.cache.ttl", DNS_CACHE_SECONDS);
         Security.setProperty("networkaddress.cache.negative.ttl", DNS_CACHE_SECONDS);
-        ServiceProcess.run(WorkerApplication.class, args);
+        ServiceProcess.run(Service.WORKER, WorkerApplication.class, args);
     }
 }

@@ -10,9 +10,9 @@ import org.springframework.validation.annotation.Validated;
 /**
  * Who this worker is.
  *
- * @param id      its place in the fleet, unique, 1 to 128 characters as in a host name; it survives restarts (a StatefulSet's pod
- *                name). Routers take no other
- * @param baseUrl where routers reach it
+ * @param id the worker's place in the fleet, unique: 1 to 128 letters, digits, dots, underscores and hyphens; it
+ *           survives restarts (a StatefulSet's pod name)
+ * @param baseUrl where routers reach this worker
  */
 @Validated
 @ConfigurationProperties("warmpath.worker")

@@ -12,13 +12,19 @@ import org.springframework.validation.annotation.Validated;
 /**
  * Limits on the work accepted before callers are told to come back.
  *
- * @param maxInFlight   requests that may be under way at the same time, waiting for their first token included; 0: as
- *                      many as the fleet's capacity asks for, see {@link AdmissionControl}
- * @param maxWait       a request that would wait longer than this for its turn at a worker is refused
- * @param bodyHeapShare share of the heap that their bodies may take, and what is read from them
+ * @param maxInFlight requests that may be under way at the same time, waiting for their first token included; one more
+ *                    gets 503 with {@code retry-after}. 0: four times what the ready workers compute at the same time
+ *                    ({@code max-num-seqs}), at least 512
+ * @param maxWait longest wait that a request may expect for its turn at a worker; beyond it 503 at once,
+ *                {@code retry-after} tells the expected wait. What its own prompt takes is not counted. Shorter:
+ *                earlier first tokens under overload, more refusals in a burst. There is no limit per client or API key
+ *                yet: one that asks for everything makes others wait, too
+ * @param bodyHeapShare share of the heap for the bodies of requests in flight: 2 bytes for each that has come, 5 and 64
+ *                      for each value in it while it is read, 3 after that; more gets 503 with {@code retry-after}, and
+ *                      so does at once whose declared length could not be read now
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.admission", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.admission")
 record AdmissionProperties(
         @DefaultValue("0") @PositiveOrZero int maxInFlight,
         @DefaultValue("1s") @DurationMin(millis = 1) Duration maxWait,

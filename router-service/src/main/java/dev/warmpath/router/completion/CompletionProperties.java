@@ -9,10 +9,11 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The pool that reads large bodies, tokenizes and routes, off the event loops.
  *
- * @param tokenizerThreads  0 = one per processor
- * @param tokenizerQueue    computations that may wait for one of them; one too many is refused as overload
+ * @param tokenizerThreads threads that read large bodies, tokenize and route, off the event loops; 0 = one per
+ *                         processor
+ * @param tokenizerQueue computations that may wait for one of these threads; one more gets 503
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.completion", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.completion")
 record CompletionProperties(
         @DefaultValue("0") @PositiveOrZero int tokenizerThreads, @DefaultValue("1024") @Positive int tokenizerQueue) {}

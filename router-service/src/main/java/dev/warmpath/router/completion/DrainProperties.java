@@ -11,12 +11,13 @@ import org.springframework.validation.annotation.Validated;
 /**
  * How a router ends.
  *
- * @param settle  how long it goes on accepting after it has said that it is not ready: load balancers find that out by
- *                asking, so longer than they take between two questions
- * @param timeout how long answers may go on after that; those left are ended with an error event
+ * @param settle after SIGTERM: how long it goes on accepting although it is not ready, longer than load balancers take
+ *               between two questions. With {@code timeout} and 20 s more it must stay below
+ *               {@code warmpath.shutdown.deadline}
+ * @param timeout how long answers may go on after {@code settle}; those left are ended with an error event
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.drain", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.drain")
 record DrainProperties(
         @DefaultValue("5s") @NotNull @DurationMin @DurationMax(hours = 1) Duration settle,
         @DefaultValue("120s") @NotNull @DurationMin @DurationMax(hours = 1) Duration timeout) {}

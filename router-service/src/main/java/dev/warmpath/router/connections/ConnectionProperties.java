@@ -11,16 +11,17 @@ import org.springframework.validation.annotation.Validated;
 /**
  * What clients may cost by their connections alone.
  *
- * @param max              connections of a port; one more closes the one that has been idle longest
- * @param headerTimeout    longest time from a connection's begin, or a later request's first byte, to the headers' end
- * @param bodyIdleTimeout  longest silence within a body
- * @param bodyRate         least of a body in a second, on average after the first {@code bodyIdleTimeout}
- * @param writeIdleTimeout how long a client may read nothing of an answer
- * @param writeRate        least that it reads in a second, on average after the first {@code writeIdleTimeout} in which
- *                         there was always something left to read
+ * @param max connections of each port; one more closes the one that has been idle longest
+ * @param headerTimeout longest time from a connection's begin, or a later request's first byte, to the headers' end.
+ *                      Between two requests it is {@code server.netty.idle-timeout}, 75s
+ * @param bodyIdleTimeout longest silence within a body
+ * @param bodyRate least of a body in a second, on average after the first {@code body-idle-timeout}
+ * @param writeIdleTimeout how long a client may read nothing of its answer
+ * @param writeRate least that a client reads in a second, on average after the first {@code write-idle-timeout} in
+ *                  which there was always something left to read: who takes all that he is given is never slow
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.connections", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.connections")
 record ConnectionProperties(
         @DefaultValue("10000") @Positive int max,
         @DefaultValue("10s") @NotNull Duration headerTimeout,

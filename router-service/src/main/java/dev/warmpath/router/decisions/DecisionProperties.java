@@ -12,12 +12,13 @@ import org.springframework.validation.annotation.Validated;
 /**
  * What is kept of decisions.
  *
- * @param keep        how many are shown on the management port; up to 4 KB each
- * @param file        where each is written as a line of JSON when it has ended; null: nowhere
- * @param maxFileSize beyond it the file is put aside as {@code <file>.1}, in place of the one before
+ * @param keep how many decisions {@code /actuator/decisions} shows, up to 4 KB of heap each
+ * @param file where each decision is written as a line of JSON when it has ended; unset: nowhere
+ * @param maxFileSize from what size on the file of decisions becomes {@code <file>.1}, in place of the one before, 1MB
+ *                    at least
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.decisions", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.decisions")
 record DecisionProperties(
         @DefaultValue("1024") @Min(1) @Max(100_000) int keep,
         @Nullable Path file,

@@ -11,18 +11,22 @@ import org.springframework.validation.annotation.Validated;
 /**
  * How long and how often workers are asked.
  *
- * @param maxAttempts             workers that one request may be sent to, the first included: three sick ones fail none
- * @param retryShare              tries after the first that are allowed, as a share of the requests of the last 10 s
- * @param leastRetries            such tries within 10 s that are allowed however few requests there are
- * @param connectTimeout          for a connection to a worker
- * @param leastFirstTokenTimeout  a worker is waited for so long before its first token, however soon that is expected
- * @param firstTokenTimeout       and no longer than this, see {@link FirstTokenDeadline}
- * @param interTokenTimeout       likewise between two tokens, as long as the client reads: one that does not asks for none
+ * @param maxAttempts workers that one request may be sent to, the first included: three sick ones fail none
+ * @param retryShare tries beyond the first, as a share of the requests of the last 10 s
+ * @param leastRetries how many such tries there may be within 10 s however few requests there are
+ * @param connectTimeout longest wait for a connection to a worker
+ * @param leastFirstTokenTimeout a worker is waited for eight times as long as it, or while that is unknown its
+ *                               revision, typically takes to a first token for as much work; at least so long. While
+ *                               neither is known, and where no other worker is left to ask, it is
+ *                               {@code first-token-timeout}
+ * @param firstTokenTimeout longest wait for a silent worker's first token; one that is silent when its lease is lost is
+ *                          waited for a second
+ * @param interTokenTimeout longest wait between two tokens, while the client reads: one that does not asks for none
  * @param maxConnectionsPerWorker connections to one worker, each carrying one request at a time; one too many is
  *                                treated as a worker whose queue is full
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.dispatch", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.dispatch")
 record DispatchProperties(
         @DefaultValue("4") @Positive int maxAttempts,
         @DefaultValue("0.2") @PositiveOrZero double retryShare,

@@ -14,14 +14,17 @@ import org.springframework.validation.annotation.Validated;
 /**
  * Who may join the fleet, and for how long.
  *
- * @param leaseDuration a worker that is silent this long is removed; workers send a heartbeat every second
- * @param token         the secret that routers and workers share; without one, all addresses must be loopback
- * @param maxWorkers    registrations beyond this are refused
- * @param revisionWeights how often a revision's capacity counts when new requests are shared, by revision; 0 drains it
- * @param pinnedRevisions the only revision that takes a model's new requests, by the model's name
+ * @param leaseDuration a worker that is silent for so long is removed: one that hangs after this, one that dies at
+ *                      once. Workers send a heartbeat every second
+ * @param token the secret that routers and workers share; without one, both ports and all workers must be on loopback
+ * @param maxWorkers workers in the fleet; one more is refused when it registers
+ * @param revisionWeights how often a revision's capacity counts when new requests are shared, from the start:
+ *                        {@code …revision-weights.REVISION=0.1}, 0 to 1,000; 0 drains it
+ * @param pinnedRevisions the only revision that takes a model's new requests, from the start:
+ *                        {@code …pinned-revisions[MODEL]=REVISION}
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.fleet", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.fleet")
 public record FleetProperties(
         @DefaultValue("5s") @DurationMin(millis = 100) Duration leaseDuration,
         @Nullable String token,

@@ -10,12 +10,12 @@ import org.springframework.validation.annotation.Validated;
 /**
  * When a worker that breathes is taken for sick.
  *
- * @param slowFactor       a worker that takes so many times what the median of its revision takes is ejected; more than
- *                         the fastest device of a mixed fleet is faster than the slowest
- * @param unreachableAfter a worker that answers no request of this router for so long is sent none
+ * @param slowFactor a worker whose tokens take so many times the median of its revision gets no requests for a while;
+ *                   more than the fastest device of a mixed fleet is faster than the slowest
+ * @param unreachableAfter a worker that answers nothing of this router for so long is sent nothing
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.health", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.health")
 public record HealthProperties(
         @DefaultValue("5") @DecimalMin("1.5") double slowFactor,
         @DefaultValue("3s") @DurationMin(millis = 100) Duration unreachableAfter) {}

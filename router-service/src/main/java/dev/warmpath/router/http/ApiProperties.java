@@ -10,12 +10,13 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The public API's own settings.
  *
- * @param decisionHeaders whether answers say which worker gave them and why, in {@code x-warmpath-*} headers
- * @param maxBody         longest request body
- * @param heartbeat       a stream that is silent for this long gets a comment, so that proxies keep it open
+ * @param decisionHeaders answers say in {@code x-warmpath-*} headers which worker gave them and why
+ * @param maxBody longest body, 1B to 2047MB; models of short contexts take less
+ * @param heartbeat a stream that is silent for so long gets a comment, so that proxies keep it open; one whose client
+ *                  takes nothing for four of them is given up
  */
 @Validated
-@ConfigurationProperties(value = "warmpath.openai", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.openai")
 record ApiProperties(
         @DefaultValue("true") boolean decisionHeaders,
         @DefaultValue("16MB") @NotNull DataSize maxBody,

@@ -6,10 +6,9 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 /**
  * Who may change what this router does.
  *
- * @param token the secret of operators, for writes on the management port; without one, that port must be bound to
- *              loopback
+ * @param token the secret of operators, for writes on the management port; needed unless that is bound to loopback
  */
-@ConfigurationProperties(value = "warmpath.management", ignoreUnknownFields = false)
+@ConfigurationProperties("warmpath.management")
 record ManagementProperties(@Nullable String token) {
 
     /** Never the token. */

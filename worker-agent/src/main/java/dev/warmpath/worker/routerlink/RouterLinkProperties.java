@@ -14,10 +14,11 @@ import org.springframework.validation.annotation.Validated;
 /**
  * Where the routers are.
  *
- * @param urls              management ports of the routers; a name is resolved again and again, each address is a
- *                          router
- * @param token             the secret that routers and workers share, or none on one machine
- * @param heartbeatInterval routers remove a worker after five seconds of silence
+ * @param urls management addresses of the routers; a name that resolves to several means all of them, looked up every 5
+ *             s; one that gives no answer stands for what it stood for, and the log says so
+ * @param token the fleet's secret, better given as {@code warmpath.fleet.token}
+ * @param heartbeatInterval time between two heartbeats; routers miss a worker after their
+ *                          {@code warmpath.fleet.lease-duration}
  */
 @Validated
 @ConfigurationProperties("warmpath.routerlink")

@@ -3,8 +3,6 @@ package dev.warmpath.router;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.lang.reflect.Parameter;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Map;
@@ -20,19 +18,8 @@ import org.springframework.core.env.PropertySource;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.core.type.filter.AnnotationTypeFilter;
 
-/** The operator's page against the records, and against the file that ships with them. */
-class DocumentedSettingsTest {
-
-    @Test
-    void the_page_names_every_setting_of_the_router_with_its_default() throws Exception {
-        Map<String, String> documented = new TreeMap<>();
-        Files.readAllLines(Path.of("../docs/operations.md")).stream()
-                .filter(line -> line.matches("\\| router (and worker )?`warmpath.*"))
-                .filter(line -> !line.contains("`warmpath.redis.*`"))    // the worker's rows are the same settings
-                .forEach(row -> read(row, documented));
-
-        assertThat(documented).isEqualTo(settings());
-    }
+/** The file of defaults that ships with the records, against them. */
+class ShippedSettingsTest {
 
     @Test
     void the_file_of_defaults_sets_what_is_the_default_anyway() throws Exception {
@@ -49,17 +36,6 @@ class DocumentedSettingsTest {
 
         assertThat(shipped).hasSizeGreaterThan(20);
         assertThat(settings).containsAllEntriesOf(shipped);
-    }
-
-    /** {@code | router `warmpath.drain.settle`, `.timeout` | 5s, 120s | …}. */
-    private static void read(String row, Map<String, String> documented) {
-        String[] cells = row.split(" \\| ");
-        String[] names = cells[0].substring(cells[0].indexOf('`')).replace("`", "").split(", ");
-        String[] defaults = cells[1].split(", ");
-        String capability = names[0].substring(0, names[0].lastIndexOf('.'));
-        for (int i = 0; i < names.length; i++) {
-            documented.put(i == 0 ? names[0] : capability + names[i], defaults[i]);
-        }
     }
 
     private static Map<String, String> settings() throws ClassNotFoundException {
