@@ -30,15 +30,21 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
-{{/* Takes root and image: {repository, tag, digest}. */}}
+{{/* Takes root, image: {repository, tag, digest}, and flavour: what a tag that the entry does not name ends with. */}}
 {{- define "warmpath.image" -}}
 {{- $name := .image.repository -}}
 {{- with .root.Values.image.registry -}}{{- $name = printf "%s/%s" . $name -}}{{- end -}}
 {{- if .image.digest -}}
 {{- printf "%s@%s" $name .image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" $name (coalesce .image.tag .root.Values.image.tag .root.Chart.AppVersion) -}}
+{{- $common := default .root.Chart.AppVersion .root.Values.image.tag -}}
+{{- printf "%s:%s" $name (default (printf "%s%s" $common (default "" .flavour)) .image.tag) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Takes root and worker. */}}
+{{- define "warmpath.workerImage" -}}
+{{- include "warmpath.image" (dict "root" .root "image" .worker.image "flavour" (ternary "-cuda" "" .worker.gpu.enabled)) -}}
 {{- end -}}
 
 {{- define "warmpath.tokensSecret" -}}
@@ -79,7 +85,8 @@ little to try tokens against.
 {{- $secret := include "warmpath.tokensSecret" . -}}
 {{- $keys := list .Values.tokens.fleetKey .Values.tokens.managementKey -}}
 {{- if .Values.tokens.existingSecret -}}
-{{- pick (default dict (lookup "v1" "Secret" .Release.Namespace $secret).data) (first $keys) (last $keys) | toJson | sha256sum | trunc 8 -}}
+{{- $data := default dict (lookup "v1" "Secret" .Release.Namespace $secret).data -}}
+{{- pick $data (first $keys) (last $keys) | toJson | sha256sum | trunc 8 -}}
 {{- else -}}
 {{- include "warmpath.kept" (dict "root" . "secret" $secret "keys" $keys) | sha256sum | trunc 8 -}}
 {{- end -}}
@@ -149,7 +156,9 @@ topologySpreadConstraints:
 {{/* Heap by the memory limit. The launcher of Java reads this variable before its arguments. Takes jvm. */}}
 {{- define "warmpath.jvmEnv" -}}
 - name: JDK_JAVA_OPTIONS
-  value: {{ printf "-XX:MaxRAMPercentage=%v -XX:MaxDirectMemorySize=%s %s" .maxRamPercentage .maxDirectMemory (join " " .options) | trim | quote }}
+  {{- $heap := printf "-XX:MaxRAMPercentage=%v" .maxRamPercentage }}
+  {{- $direct := printf "-XX:MaxDirectMemorySize=%s" .maxDirectMemory }}
+  value: {{ concat (list $heap $direct) .options | join " " | quote }}
 {{- end -}}
 
 {{/* 1000000, not 1e+06. */}}
@@ -164,6 +173,9 @@ topologySpreadConstraints:
 {{- if has $key (list "revision-weights" "pinned-revisions") }}
 {{- else if kindIs "map" $value }}
 {{- include "warmpath.settingsEnv" (dict "prefix" $name "settings" $value) }}
+{{- else if kindIs "slice" $value }}
+- name: {{ $name }}
+  value: {{ join "," $value | quote }}
 {{- else }}
 - name: {{ $name }}
   value: {{ include "warmpath.scalar" $value | quote }}
@@ -231,7 +243,14 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- range .Values.workers -}}
 {{- if has .name $names -}}{{- fail (printf "workers has two entries named %q" .name) -}}{{- end -}}
 {{- $names = append $names .name -}}
-{{- $workers = append $workers (mergeOverwrite (deepCopy $.Values.workerDefaults) (deepCopy .)) -}}
+{{- $worker := mergeOverwrite (deepCopy $.Values.workerDefaults) (deepCopy .) -}}
+{{- if and (eq $worker.model.source "pvc") (not $worker.model.claim) -}}
+{{- fail (printf "the model of worker %q is in a claim that model.claim does not name" .name) -}}
+{{- end -}}
+{{- if and (eq $worker.model.source "download") (not $worker.model.download.files) -}}
+{{- fail (printf "the model of worker %q is to be downloaded, but model.download.files names no files" .name) -}}
+{{- end -}}
+{{- $workers = append $workers $worker -}}
 {{- end -}}
 {{- $workers | toJson -}}
 {{- end -}}
