@@ -16,7 +16,7 @@ import dev.warmpath.worker.engine.StepHangsException;
 import dev.warmpath.worker.generate.Outbox;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
-import dev.warmpath.worker.metrics.CacheDescription;
+import dev.warmpath.worker.metrics.ServedModel;
 import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
@@ -204,10 +204,11 @@ class WorkerConfiguration {
     }
 
     @Bean
-    CacheDescription cacheDescription(ModelProperties model, KvProperties kv, CachePlan plan, ComputeBackend backend) {
+    ServedModel servedModel(ModelProperties model, LoadedModel loaded, KvProperties kv, CachePlan plan,
+            ComputeBackend backend) {
         KvCacheSettings cache = plan.cache();
-        return new CacheDescription(model.servedName(), cache.blockSize(), cache.blockCount(), kv.blockCount(),
-                cache.hostBlockCount(), plan.size().bytesPerBlock(), backend.cacheType().label(),
+        return new ServedModel(model.servedName(), loaded.config().contextLength(), loaded.loadTime(),
+                cache.blockSize(), cache.blockCount(), kv.blockCount(), cache.hostBlockCount(), plan.size().bytesPerBlock(), backend.cacheType().label(),
                 kv.memoryUtilizationOrDefault(), kv.swapSpace().toBytes(), cache.prefixCaching(),
                 kv.hashSettings().algorithm());
     }

@@ -14,7 +14,7 @@ import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.compute.cuda.WithCompiledKernels;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.GenerationListener;
-import dev.warmpath.worker.metrics.CacheDescription;
+import dev.warmpath.worker.metrics.ServedModel;
 import dev.warmpath.worker.model.Golden;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.nio.file.Path;
@@ -74,7 +74,7 @@ class CudaWorkerTest {
         try (var context = start(driver, "--warmpath.kv.memory-utilization=0.03")) {
             assertThat(context.getBean(ComputeBackend.class).name()).isEqualTo("cuda");
             assertThat(context.getBean(SchedulerSettings.class).asyncScheduling()).isTrue();
-            assertThat(context.getBean(CacheDescription.class).elementType()).isEqualTo("fp8_e4m3");
+            assertThat(context.getBean(ServedModel.class).elementType()).isEqualTo("fp8_e4m3");
             // 1 GiB less 7 MB of weights in two bytes each, activations, what the backend keeps, and 256 MiB beside
             assertThat(context.getBean(CachePlan.class).size().memoryBytes()).isBetween(594L << 20, 761L << 20);
             assertThat(log.getOut().lines().filter(line -> line.contains("computing on "))).hasSize(1);

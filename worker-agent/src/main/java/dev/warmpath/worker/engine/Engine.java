@@ -80,11 +80,32 @@ public final class Engine implements AutoCloseable {
      *                          hanging
      */
     public List<Generation> submit(GenerateRequest request, List<GenerationListener> listeners) {
+        try {
+            return submit(request, listeners, /* madeUp */ false);
+        } catch (RefusedException e) {
+            loop.observations().refused(e.reason());
+            throw e;
+        }
+    }
+
+    /** The same for a request of the warm-up's, which counts as work, but not as a request. */
+    List<Generation> submitMadeUp(GenerateRequest request, List<GenerationListener> listeners) {
+        return submit(request, listeners, /* madeUp */ true);
+    }
+
+    /** Counts a request that came no further than to whoever would have submitted it. @return to be thrown */
+    public RefusedException refuse(FailureReason reason, String message) {
+        loop.observations().refused(reason);
+        return new RefusedException(reason, message);
+    }
+
+    private List<Generation> submit(GenerateRequest request, List<GenerationListener> listeners, boolean madeUp) {
         requireMoving();
-        List<Sequence> sequences = intake.accept(request, listeners.size(), nanoClock.getAsLong());
+        long now = nanoClock.getAsLong();
+        List<Sequence> sequences = intake.accept(request, listeners.size(), now);
         List<Generation> generations = new ArrayList<>();
         for (int i = 0; i < listeners.size(); i++) {
-            generations.add(new Generation(sequences.get(i), listeners.get(i)));
+            generations.add(new Generation(sequences.get(i), listeners.get(i), now, madeUp));
         }
         loop.commands().submit(generations);
         LockSupport.unpark(thread);

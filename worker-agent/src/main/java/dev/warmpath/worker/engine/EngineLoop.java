@@ -43,6 +43,8 @@ public final class EngineLoop {
     private static final int MAX_COMMANDS_PER_STEP = 256;
     /** The audit reads every block: once per lull, but not for each of a quick series of lulls. */
     private static final long AUDIT_INTERVAL_NANOS = 1_000_000_000;
+    /** Observations are copied so often while there is work: some kilobytes, too much for each step. */
+    private static final long COPY_INTERVAL_NANOS = 100_000_000;
 
     private final Scheduler scheduler;
     private final KvCacheManager cache;
@@ -53,6 +55,7 @@ public final class EngineLoop {
     private final LongSupplier nanoClock;
     private final Map<Sequence, Generation> generations = new HashMap<>();
     private final Consumer<Command> apply = this::apply;
+    private final Observations observations = new Observations();
 
     private long steps;
     private long computedTokens;
@@ -60,6 +63,8 @@ public final class EngineLoop {
     private long stepNanos;
     private long lastAuditNanos;
     private boolean auditDue = true;
+    private EngineSnapshot.Observed observed;
+    private long observedNanos;
     private volatile EngineSnapshot snapshot;
     /** True while the device is at work, or hangs. */
     private volatile boolean computing;
@@ -84,6 +89,7 @@ public final class EngineLoop {
         this.announcements = announcements;
         this.told = told;
         this.nanoClock = nanoClock;
+        this.observed = observations.observed(cache.residency());
         this.snapshot = takeSnapshot();
     }
 
@@ -97,6 +103,10 @@ public final class EngineLoop {
 
     CommandQueue commands() {
         return commands;
+    }
+
+    Observations observations() {
+        return observations;
     }
 
     int mostGenerations() {
@@ -121,9 +131,10 @@ public final class EngineLoop {
     /** One turn of the engine. @return tokens drawn; 0 while nothing but prompts, or nothing at all, is computed */
     int step() {
         commands.drain(apply, MAX_COMMANDS_PER_STEP);
-        ScheduledBatch batch = scheduler.schedule(nanoClock.getAsLong());
+        long now = nanoClock.getAsLong();
+        ScheduledBatch batch = scheduler.schedule(now);
         for (int i = 0; i < batch.expired().size(); i++) {
-            tellEnd(batch.expired().get(i));
+            tellEnd(batch.expired().get(i), now);
         }
         int drawn = 0;
         if (scheduler.batchesInFlight() == 0) {
@@ -159,11 +170,13 @@ public final class EngineLoop {
             case Command.Cancel(Generation generation) -> {
                 if (scheduler.cancel(generation.sequence())) {
                     forget(generation);
+                    observations.cancelled(generation, nanoClock.getAsLong());
                 }
             }
             case Command.Stop(Generation generation) -> {
                 if (scheduler.cancel(generation.sequence())) {
                     forget(generation);
+                    observations.finished(generation, FinishReason.STOP, nanoClock.getAsLong());
                     say(generation, listener -> listener.onFinished(FinishReason.STOP, generation.usage()));
                 }
             }
@@ -185,6 +198,7 @@ public final class EngineLoop {
             case Submission.Accepted() -> generations.put(generation.sequence(), generation);
             case Submission.Refused(FailureReason reason, String message) -> {
                 commands.release(generation);
+                observations.refused(reason);
                 say(generation, listener -> listener.onFailed(reason, message));
             }
         }
@@ -218,14 +232,16 @@ public final class EngineLoop {
         int drawn = 0;
         for (int step = 0; step < batch.stepCount(); step++) {
             int[] tokens = computation.await();
-            stepStartNanos = nanoClock.getAsLong();
+            long now = nanoClock.getAsLong();
+            stepStartNanos = now;
             scheduler.settle(batch, tokens);
             steps++;
+            observations.stepDone(batch, step, now);
             computedTokens += batch.totalTokens(step);
             if (step + 1 == batch.stepCount()) {
                 publish(batch);
             }
-            tell(batch, step);
+            tell(batch, step, now);
             told.run();
             drawn += batch.sampleCount(step);
         }
@@ -237,7 +253,8 @@ public final class EngineLoop {
         computation.discard();
         List<Sequence> failed = scheduler.fail("the device failed: " + e.getMessage());
         publish();
-        failed.forEach(this::tellEnd);
+        long now = nanoClock.getAsLong();
+        failed.forEach(sequence -> tellEnd(sequence, now));
     }
 
     /** What was changed for batches that are still in flight is theirs to publish. */
@@ -260,20 +277,22 @@ public final class EngineLoop {
         }
     }
 
-    private void tell(ScheduledBatch batch, int step) {
+    private void tell(ScheduledBatch batch, int step, long nowNanos) {
         for (int entry = 0; entry < batch.size(); entry++) {
             if (batch.tookToken(entry)) {
                 Sequence sequence = batch.sequence(entry);
                 int drawn = batch.sampleIndex(entry, step);
                 generatedTokens++;
-                tellToken(generation(sequence), sequence.tokens().token(sequence.tokens().tokenCount() - 1),
+                Generation generation = generation(sequence);
+                observations.drew(generation, nowNanos);
+                tellToken(generation, sequence.tokens().token(sequence.tokens().tokenCount() - 1),
                         computation.logprob(drawn));
                 if (sequence.isOver()) {
-                    tellEnd(sequence);
+                    tellEnd(sequence, nowNanos);
                 }
             } else if (batch.failed(entry)) {
                 log.warn("{} has unusable logits", batch.sequence(entry));
-                tellEnd(batch.sequence(entry));
+                tellEnd(batch.sequence(entry), nowNanos);
             }
         }
     }
@@ -291,14 +310,18 @@ public final class EngineLoop {
         }
     }
 
-    private void tellEnd(Sequence sequence) {
+    private void tellEnd(Sequence sequence, long nowNanos) {
         Generation generation = generation(sequence);
         forget(generation);
         switch (sequence.state()) {
-            case SequenceState.Finished(var reason, var _) ->
-                    say(generation, listener -> listener.onFinished(reason, generation.usage()));
-            case SequenceState.Failed(var reason, var message) ->
-                    say(generation, listener -> listener.onFailed(reason, message));
+            case SequenceState.Finished(var reason, var _) -> {
+                observations.finished(generation, reason, nowNanos);
+                say(generation, listener -> listener.onFinished(reason, generation.usage()));
+            }
+            case SequenceState.Failed(var reason, var message) -> {
+                observations.failed(generation, reason, nowNanos);
+                say(generation, listener -> listener.onFailed(reason, message));
+            }
             case SequenceState.Cancelled() -> { }
             case SequenceState.Alive alive -> throw new IllegalStateException(sequence + " has not ended, it is " + alive);
         }
@@ -343,8 +366,8 @@ public final class EngineLoop {
         PrefixCacheStats stats = cache.stats();
         int used = cache.usableBlocks() - cache.freeBlocks();
         return new EngineSnapshot(
-                new EngineSnapshot.Load(
-                        scheduler.runningCount(), scheduler.waitingCount(), scheduler.pendingPromptTokens()),
+                new EngineSnapshot.Load(scheduler.runningCount(), scheduler.waitingCount(),
+                        scheduler.waitingForBlocksCount(), scheduler.pendingPromptTokens()),
                 new EngineSnapshot.Pool(cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
                         (long) used * cache.blockSize(), scheduler.unusedSlots()),
                 new EngineSnapshot.PrefixCache(
@@ -354,6 +377,16 @@ public final class EngineLoop {
                         cache.swappedInBlocks()),
                 new EngineSnapshot.Work(steps, stepNanos, computedTokens, generatedTokens,
                         scheduler.recomputePreemptions(), scheduler.swapPreemptions(), computation.refusedGraphs()),
-                /* stepAgeNanos */ 0);
+                observed(), /* stepAgeNanos */ 0);
+    }
+
+    /** Copied anew now and then, and whenever there is nothing left to do. */
+    private EngineSnapshot.Observed observed() {
+        long now = nanoClock.getAsLong();
+        if (scheduler.isIdle() || now - observedNanos >= COPY_INTERVAL_NANOS) {
+            observed = observations.observed(cache.residency());
+            observedNanos = now;
+        }
+        return observed;
     }
 }

@@ -1,14 +1,23 @@
 package dev.warmpath.worker.engine;
 
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.worker.histogram.Distribution;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Objects;
+
 /**
  * The engine's state after a turn, for heartbeats and meters. What counts up does so since the start.
  *
+ * @param observed     is up to 100 ms older than the rest while the engine is at work
  * @param stepAgeNanos how long the device step that is running now has been running; 0 while none is
  */
-public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap swap, Work work, long stepAgeNanos) {
+public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap swap, Work work, Observed observed,
+        long stepAgeNanos) {
 
     EngineSnapshot withStepAge(long nanos) {
-        return nanos == stepAgeNanos ? this : new EngineSnapshot(load, pool, prefixCache, swap, work, nanos);
+        return nanos == stepAgeNanos ? this : new EngineSnapshot(load, pool, prefixCache, swap, work, observed, nanos);
     }
 
     /**
@@ -16,9 +25,10 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
      *
      * @param running             sequences being computed
      * @param waiting             sequences queued behind them
+     * @param waitingForBlocks    of those, the ones that found too few blocks when they were last tried
      * @param pendingPromptTokens prompt tokens of both that still have to be computed
      */
-    public record Load(int running, int waiting, long pendingPromptTokens) {}
+    public record Load(int running, int waiting, int waitingForBlocks, long pendingPromptTokens) {}
 
     /**
      * The blocks on the device.
@@ -93,6 +103,72 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
         /** How often a sequence had to give way. */
         public long preemptions() {
             return recomputePreemptions + swapPreemptions;
+        }
+    }
+
+    /** What became of requests, the warm-up's not among them, and how times and sizes are distributed. */
+    public static final class Observed {
+
+        private final long[] finished;
+        private final long[] failed;
+        private final long[] refused;
+        private final long cancelled;
+        private final long promptTokens;
+        private final long cachedPromptTokens;
+        private final Map<EngineHistogram, Distribution> distributions;
+
+        /**
+         * Nobody writes to these arrays and this map any more.
+         *
+         * @param finished requests by {@link FinishReason}
+         * @param failed   by {@link FailureReason}, as is {@code refused}
+         */
+        public Observed(long[] finished, long[] failed, long[] refused, long cancelled, long promptTokens,
+                long cachedPromptTokens, Map<EngineHistogram, Distribution> distributions) {
+            this.finished = finished;
+            this.failed = failed;
+            this.refused = refused;
+            this.cancelled = cancelled;
+            this.promptTokens = promptTokens;
+            this.cachedPromptTokens = cachedPromptTokens;
+            this.distributions = distributions;
+        }
+
+        public long finished(FinishReason reason) {
+            return finished[reason.ordinal()];
+        }
+
+        /** Taken, and failed later. */
+        public long failed(FailureReason reason) {
+            return failed[reason.ordinal()];
+        }
+
+        public long failed() {
+            return Arrays.stream(failed).sum();
+        }
+
+        /** Not taken. */
+        public long refused(FailureReason reason) {
+            return refused[reason.ordinal()];
+        }
+
+        /** Nobody waited for them any more. */
+        public long cancelled() {
+            return cancelled;
+        }
+
+        /** Of requests that came so far as a token. */
+        public long promptTokens() {
+            return promptTokens;
+        }
+
+        /** Of those, found in the cache. */
+        public long cachedPromptTokens() {
+            return cachedPromptTokens;
+        }
+
+        public Distribution distribution(EngineHistogram histogram) {
+            return Objects.requireNonNull(distributions.get(histogram));
         }
     }
 }

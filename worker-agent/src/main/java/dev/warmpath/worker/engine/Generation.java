@@ -11,13 +11,22 @@ public final class Generation {
     private final Sequence sequence;
     private final GenerationListener listener;
     private final Sampling sampling;
+    private final long submittedNanos;
+    private final boolean madeUp;
     /** It was asked to end, or is over: asking for that is no news any more. */
     private final AtomicBoolean closing = new AtomicBoolean();
     private boolean silenced;
 
-    Generation(Sequence sequence, GenerationListener listener) {
+    // the engine's own notes, on its clock
+    long firstTokenNanos = Sequence.NEVER;
+    long lastTokenNanos = Sequence.NEVER;
+
+    /** @param madeUp it is the warm-up's, and not counted among requests */
+    Generation(Sequence sequence, GenerationListener listener, long submittedNanos, boolean madeUp) {
         this.sequence = sequence;
         this.listener = listener;
+        this.submittedNanos = submittedNanos;
+        this.madeUp = madeUp;
         var asked = sequence.sampling();
         this.sampling = new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
     }
@@ -33,6 +42,15 @@ public final class Generation {
     /** How its tokens are drawn. */
     Sampling sampling() {
         return sampling;
+    }
+
+    /** When it arrived, on the engine's clock. */
+    long submittedNanos() {
+        return submittedNanos;
+    }
+
+    boolean isMadeUp() {
+        return madeUp;
     }
 
     /** Nothing is left to end from here on. @return false if so before */

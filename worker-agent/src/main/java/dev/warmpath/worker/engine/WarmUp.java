@@ -100,8 +100,8 @@ public final class WarmUp {
         }
         if (sizes.length > 0) {
             var begun = new CompletableFuture<Void>();
-            Generation beside = engine.submit(
-                    greedy("warm-up-beside", longContext, ENDLESS), new Completion(begun, /* early */ true));
+            Generation beside = engine.submitMadeUp(greedy("warm-up-beside", longContext, ENDLESS),
+                    List.of(new Completion(begun, /* early */ true))).getFirst();
             await(begun);
             for (int sequences : sizes) {
                 await(decode("warm-up-mixed-" + sequences, shortContext, Math.max(1, sequences - 1)));
@@ -130,7 +130,7 @@ public final class WarmUp {
     private CompletableFuture<Void> submit(GenerateRequest request, int choices) {
         List<CompletableFuture<Void>> done =
                 Stream.generate(CompletableFuture<Void>::new).limit(choices).toList();
-        engine.submit(request, done.stream().<GenerationListener>map(
+        engine.submitMadeUp(request, done.stream().<GenerationListener>map(
                 one -> new Completion(one, /* early */ false)).toList());
         return CompletableFuture.allOf(done.toArray(CompletableFuture[]::new));
     }

@@ -6,7 +6,6 @@ import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.Generation;
-import dev.warmpath.worker.engine.RefusedException;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -63,7 +62,7 @@ final class GenerateController {
     Flux<byte[]> generate(@RequestBody Mono<byte[]> body, ServerWebExchange exchange) {
         return body.doOnNext(_ -> streams.enter(exchange))
                 .publishOn(intake)
-                .onErrorMap(RejectedExecutionException.class, _ -> new RefusedException(FailureReason.QUEUE_FULL,
+                .onErrorMap(RejectedExecutionException.class, _ -> engine.refuse(FailureReason.QUEUE_FULL,
                         "more requests than this worker takes at all wait to be decoded"))
                 .flatMapMany(text -> begin(requests.readValue(text)));
     }

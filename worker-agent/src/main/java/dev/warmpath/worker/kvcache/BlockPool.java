@@ -36,6 +36,7 @@ final class BlockPool {
     private final FreeQueue free;
     private final int[] references;
     private final BlockKeys keys;
+    private final BlockAges ages;
     private long evictions;
 
     BlockPool(KvCacheSettings settings, KvEventLog log) {
@@ -46,6 +47,7 @@ final class BlockPool {
         free.remove(NULL_BLOCK);
         references = new int[blockCount];
         keys = new BlockKeys(settings);
+        ages = new BlockAges(blockCount);
     }
 
     /** Blocks without the null block. */
@@ -86,6 +88,11 @@ final class BlockPool {
         return evictions;
     }
 
+    /** How long blocks stay and lie idle. */
+    BlockAges ages() {
+        return ages;
+    }
+
     int[] freeListing() {
         return free.listing();
     }
@@ -109,7 +116,9 @@ final class BlockPool {
         int block = free.popFirst();
         if (unkey(block)) {
             evictions++;
+            ages.evicted(block);
         }
+        ages.allocated(block);
         references[block] = 1;
         return block;
     }
@@ -123,6 +132,7 @@ final class BlockPool {
             free.remove(block);
         }
         references[block]++;
+        ages.touched(block);
     }
 
     /**

@@ -80,6 +80,11 @@ public final class KvCacheManager {
         audit = new CacheAudit(settings, pool, log);
     }
 
+    /** What is taken, hit or evicted from here on, is so now. @param nowNanos a monotonic clock */
+    public void beginStep(long nowNanos) {
+        pool.ages().at(nowNanos);
+    }
+
     /**
      * The longest cached prefix of a sequence, generated tokens included; at least its last token is left to compute.
      * Takes nothing.
@@ -510,6 +515,11 @@ public final class KvCacheManager {
 
     public PrefixCacheStats stats() {
         return counters.stats(pool);
+    }
+
+    /** How long blocks stay cached and lie idle, since the start. */
+    public BlockResidency residency() {
+        return pool.ages().residency();
     }
 
     /** Hit tokens over queried ones of the last thousand first admissions, 0 to 1. */

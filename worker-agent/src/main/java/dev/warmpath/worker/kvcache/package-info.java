@@ -13,14 +13,16 @@
  *       whom it serves.
  *   <li>{@link dev.warmpath.worker.kvcache.PrefixHit} and {@link dev.warmpath.worker.kvcache.Admission}: what was found
  *       and what is asked for; {@link dev.warmpath.worker.kvcache.BlockCopies}: what the device has to copy.
- *   <li>{@link dev.warmpath.worker.kvcache.PrefixCacheStats}: what came of it.
+ *   <li>{@link dev.warmpath.worker.kvcache.PrefixCacheStats} and {@link dev.warmpath.worker.kvcache.BlockResidency}:
+ *       what came of it.
  * </ul>
  *
  * <p>Behind the front, {@code PrefixMatcher} finds what is cached, {@code Room} says whether there are enough blocks,
  * {@code GroupTables} fills tables with blocks from the {@code BlockPool}, {@code SwapSpace} keeps what was preempted,
  * {@code BlockHolding} is what the cache notes about one sequence, and {@code UseChecks} has the sentences for errors
- * of use. Keys are in {@code BlockKeys}, and every one that appears or goes is noted in the {@code KvEventLog}. {@code
- * CacheAudit} holds the books against each other. One thread owns all of it.
+ * of use. Keys are in {@code BlockKeys}, and every one that appears or goes is noted in the {@code KvEventLog};
+ * {@code BlockAges} notes how old blocks get. {@code CacheAudit} holds the books against each other. One thread owns
+ * all of it.
  *
  * <p>The engine of today asks for tokens to compute and nothing else, and lets every request read the cache. Blocks of
  * another size for a group await models whose layers keep different amounts for a token; external tokens and {@code
@@ -46,6 +48,7 @@
  * <tr><td>{@code get_num_common_prefix_blocks}</td><td>{@link KvCacheManager#commonPrefixBlocks}</td></tr>
  * <tr><td>{@code make_prefix_cache_stats}, {@code usage}</td><td>{@link KvCacheManager#stats},
  *     {@link KvCacheManager#usage}</td></tr>
+ * <tr><td>{@code KVCacheMetricsCollector}</td><td>{@code BlockAges}, {@link KvCacheManager#residency}</td></tr>
  * <tr><td>{@code BlockPool.get_new_blocks}, with {@code _maybe_evict_cached_block}</td><td>{@code BlockPool.allocate}</td></tr>
  * <tr><td>{@code get_cached_block}</td><td>{@code BlockPool.find}</td></tr>
  * <tr><td>{@code cache_full_blocks}</td><td>{@code GroupTables.key} and {@code BlockPool.key}</td></tr>
@@ -66,7 +69,7 @@
  *     {@link KvCacheManager#swapOut}, the next {@link KvCacheManager#admit}</td></tr>
  * </table>
  *
- * <p>Uses {@code protocol.block} and {@code protocol.event}. Used by {@code scheduler}; its changes by
+ * <p>Uses {@code protocol.block}, {@code protocol.event} and {@code histogram}. Used by {@code scheduler}; its changes by
  * {@code routerlink}, through {@code engine}.
  */
 @NullMarked

@@ -16,22 +16,22 @@ import org.springframework.stereotype.Component;
 final class EngineMeters implements MeterBinder {
 
     private final Supplier<EngineSnapshot> engine;
-    private final CacheDescription cache;
+    private final ServedModel model;
 
     @Autowired
-    EngineMeters(Engine engine, CacheDescription cache) {
-        this(engine::snapshot, cache);
+    EngineMeters(Engine engine, ServedModel model) {
+        this(engine::snapshot, model);
     }
 
-    EngineMeters(Supplier<EngineSnapshot> engine, CacheDescription cache) {
+    EngineMeters(Supplier<EngineSnapshot> engine, ServedModel model) {
         this.engine = engine;
-        this.cache = cache;
+        this.model = model;
     }
 
     @Override
     public void bindTo(MeterRegistry registry) {
         for (WorkerMeter meter : WorkerMeter.values()) {
-            ToDoubleFunction<Supplier<EngineSnapshot>> value = now -> meter.value.applyAsDouble(now.get(), cache);
+            ToDoubleFunction<Supplier<EngineSnapshot>> value = now -> meter.value.applyAsDouble(now.get(), model);
             switch (meter.kind) {
                 case GAUGE -> Gauge.builder(meter.meterName, engine, value).tags(meter.tags)
                         .description(meter.description).baseUnit(meter.unit).register(registry);

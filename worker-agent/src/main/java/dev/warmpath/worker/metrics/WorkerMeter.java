@@ -1,5 +1,7 @@
 package dev.warmpath.worker.metrics;
 
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.engine.EngineSnapshot;
 import io.micrometer.core.instrument.Tags;
 import java.util.function.ToDoubleBiFunction;
@@ -7,16 +9,40 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All meters of the worker. No labels but those that split one meter in two: a worker is one process with one model,
- * and the scraper says which.
+ * All meters of the worker that have one value; {@link WorkerHistogram} has the others. No labels but those that split
+ * one meter in several: a worker is one process with one model, and the scraper says which.
  */
 enum WorkerMeter {
     RUNNING(Kind.GAUGE, "warmpath.engine.running", "sequences", "Sequences being computed",
             now -> now.load().running()),
     WAITING(Kind.GAUGE, "warmpath.engine.waiting", "sequences", "Sequences queued", now -> now.load().waiting()),
+    WAITING_FOR_BLOCKS(Kind.GAUGE, "warmpath.engine.waiting.for.blocks", "sequences",
+            "Of those queued, the ones that found too few blocks", now -> now.load().waitingForBlocks()),
     PENDING(Kind.GAUGE, "warmpath.engine.prompt.pending", "tokens",
             "Prompt tokens of running and waiting sequences still to be computed",
             now -> now.load().pendingPromptTokens()),
+    FINISHED_STOP(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "stop"), null, Text.ENDED,
+            now -> now.observed().finished(FinishReason.STOP)),
+    FINISHED_LENGTH(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "length"), null, Text.ENDED,
+            now -> now.observed().finished(FinishReason.LENGTH)),
+    CANCELLED(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "cancelled"), null, Text.ENDED,
+            now -> now.observed().cancelled()),
+    FAILED_DEADLINE(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "deadline_exceeded"), null, Text.ENDED,
+            now -> now.observed().failed(FailureReason.DEADLINE_EXCEEDED)),
+    FAILED_ENGINE(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "engine_failure"), null, Text.ENDED,
+            now -> now.observed().failed(FailureReason.ENGINE_FAILURE)),
+    FAILED_LOGITS(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "unusable_logits"), null, Text.ENDED,
+            now -> now.observed().failed(FailureReason.UNUSABLE_LOGITS)),
+    REFUSED_INVALID(Kind.COUNTER, "warmpath.engine.refused.requests", Tags.of("reason", "invalid_request"), null,
+            Text.REFUSED, now -> now.observed().refused(FailureReason.INVALID_REQUEST)),
+    REFUSED_UNSUPPORTED(Kind.COUNTER, "warmpath.engine.refused.requests", Tags.of("reason", "unsupported"), null,
+            Text.REFUSED, now -> now.observed().refused(FailureReason.UNSUPPORTED)),
+    REFUSED_EPOCH(Kind.COUNTER, "warmpath.engine.refused.requests", Tags.of("reason", "wrong_epoch"), null,
+            Text.REFUSED, now -> now.observed().refused(FailureReason.WRONG_EPOCH)),
+    REFUSED_FULL(Kind.COUNTER, "warmpath.engine.refused.requests", Tags.of("reason", "queue_full"), null,
+            Text.REFUSED, now -> now.observed().refused(FailureReason.QUEUE_FULL)),
+    REFUSED_SHUTTING_DOWN(Kind.COUNTER, "warmpath.engine.refused.requests", Tags.of("reason", "shutting_down"), null,
+            Text.REFUSED, now -> now.observed().refused(FailureReason.SHUTTING_DOWN)),
     STEPS(Kind.COUNTER, "warmpath.engine.steps", "steps", "Steps computed", now -> now.work().steps()),
     STEP_TIME(Kind.COUNTER, "warmpath.engine.step.time", "seconds", "Time spent on device work; scheduling is not in it",
             now -> now.work().stepNanos() / 1e9),
@@ -67,11 +93,19 @@ enum WorkerMeter {
             "Blocks that had the 8-byte key looked for, but another hash or other tokens; they were not used",
             now -> now.prefixCache().collisions()),
     RESETS(Kind.COUNTER, "warmpath.prefix.cache.resets", null, "How often all cached prefixes were forgotten",
-            now -> now.prefixCache().resets());
+            now -> now.prefixCache().resets()),
+    MODEL_LOAD(Kind.GAUGE, "warmpath.model.load", "seconds", "How long the weights took from their files to the device",
+            (_, model) -> model.loadTime().toNanos() / 1e9);
 
     enum Kind {
         GAUGE,
         COUNTER
+    }
+
+    /** Constants of the enum cannot name a constant of its own. */
+    private static final class Text {
+        static final String ENDED = "Requests that were taken, by how they ended";
+        static final String REFUSED = "Requests that were not taken, by why";
     }
 
     final Kind kind;
@@ -79,10 +113,15 @@ enum WorkerMeter {
     final Tags tags;
     final @Nullable String unit;
     final String description;
-    final ToDoubleBiFunction<EngineSnapshot, CacheDescription> value;
+    final ToDoubleBiFunction<EngineSnapshot, ServedModel> value;
 
     WorkerMeter(Kind kind, String meterName, @Nullable String unit, String description,
             ToDoubleFunction<EngineSnapshot> value) {
+        this(kind, meterName, Tags.empty(), unit, description, value);
+    }
+
+    WorkerMeter(Kind kind, String meterName, @Nullable String unit, String description,
+            ToDoubleBiFunction<EngineSnapshot, ServedModel> value) {
         this(kind, meterName, Tags.empty(), unit, description, value);
     }
 
@@ -92,7 +131,7 @@ enum WorkerMeter {
     }
 
     WorkerMeter(Kind kind, String meterName, Tags tags, @Nullable String unit, String description,
-            ToDoubleBiFunction<EngineSnapshot, CacheDescription> value) {
+            ToDoubleBiFunction<EngineSnapshot, ServedModel> value) {
         this.kind = kind;
         this.meterName = meterName;
         this.tags = tags;

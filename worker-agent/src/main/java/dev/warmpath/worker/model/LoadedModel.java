@@ -5,6 +5,7 @@ import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.SampledTokens;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 
 /**
@@ -21,8 +22,10 @@ public final class LoadedModel {
     final Decoder decoder;
     /** Where steps in flight leave what they drew, one for each. */
     final SampledTokens[] sampled;
+    private final Duration loadTime;
 
-    private LoadedModel(ModelConfig config, DecoderSpec spec, ComputeBackend backend, StepSettings settings) {
+    private LoadedModel(ModelConfig config, DecoderSpec spec, ComputeBackend backend, StepSettings settings,
+            long startNanos) {
         int maxTokens = settings.maxBatchTokens();
         int maxSequences = settings.maxSequences();
         this.config = config;
@@ -36,6 +39,7 @@ public final class LoadedModel {
         this.sampled = new SampledTokens[settings.maxStepsInFlight()];
         Arrays.setAll(sampled, _ -> new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),
                 backend.allocate(DataType.F32, maxSequences, 1)));
+        this.loadTime = Duration.ofNanos(System.nanoTime() - startNanos);
     }
 
     /**
@@ -47,12 +51,19 @@ public final class LoadedModel {
      */
     public static LoadedModel load(Path modelDirectory, ModelConfig config, ComputeBackend backend,
             StepSettings settings) throws IOException {
+        long start = System.nanoTime();
         try {
-            return new LoadedModel(config, WeightLoader.load(modelDirectory, config, backend), backend, settings);
+            DecoderSpec weights = WeightLoader.load(modelDirectory, config, backend);
+            return new LoadedModel(config, weights, backend, settings, start);
         } catch (IOException | RuntimeException e) {
             backend.close();
             throw e;
         }
+    }
+
+    /** How long it took to come from its files to the device. */
+    public Duration loadTime() {
+        return loadTime;
     }
 
     public ModelConfig config() {

@@ -93,6 +93,9 @@ final class AdmissionOrder {
     void refused(Sequence sequence) {
         sequence.refusedInStep = step;
         sequence.freeBlocksWhenRefused = cache.freeBlocks();
+        if (sequence.lackedBlocksNanos == Sequence.NEVER) {
+            sequence.lackedBlocksNanos = nowNanos;
+        }
         refusals++;
     }
 

@@ -45,6 +45,9 @@ final class Admissions {
                     waiting.remove(place);
                     running.add(sequence);
                     sequence.become(Alive.RUNNING);
+                    if (sequence.admittedNanos == Sequence.NEVER) {
+                        sequence.admittedNanos = nowNanos;
+                    }
                     order.admitted(sequence);
                 }
                 case LACKS_BLOCKS -> order.refused(sequence);

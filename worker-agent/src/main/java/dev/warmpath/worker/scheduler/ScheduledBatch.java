@@ -52,6 +52,8 @@ public final class ScheduledBatch {
     private int stepCount;
     private int settledSteps;
     private long eventCount;
+    private long scheduledNanos;
+    private int prefillTokens;
 
     ScheduledBatch(int maxSequences, int maxSteps) {
         sequences = new Sequence[maxSequences];
@@ -95,6 +97,19 @@ public final class ScheduledBatch {
     /** Tokens that a step computes. @param step 0 to {@link #stepCount()} - 1, here and below */
     public int totalTokens(int step) {
         return step == 0 ? totalTokens : sampleCounts[step];
+    }
+
+    /**
+     * Of the tokens that a step computes, those that are no decoding: of prompts, and what is computed again after a
+     * preemption.
+     */
+    public int prefillTokens(int step) {
+        return step == 0 ? prefillTokens : 0;
+    }
+
+    /** When it was made, on the clock of {@link Scheduler#schedule}. */
+    public long scheduledNanos() {
+        return scheduledNanos;
     }
 
     /** @param entry 0 to {@link #size()} - 1, here and below */
@@ -186,6 +201,7 @@ public final class ScheduledBatch {
         totalTokens = 0;
         stepCount = 1;
         settledSteps = 0;
+        prefillTokens = 0;
         rowCounts[0] = 0;
         sampleCounts[0] = 0;
         expired.clear();
@@ -235,6 +251,10 @@ public final class ScheduledBatch {
         expired.add(sequence);
     }
 
+    void begin(long nowNanos) {
+        scheduledNanos = nowNanos;
+    }
+
     /** Nothing is added any more: numbers the rows, and notes where each sequence stands now. */
     void complete(long eventCount) {
         this.eventCount = eventCount;
@@ -248,6 +268,8 @@ public final class ScheduledBatch {
             sequence.scheduledTokens = tokens.computedTokens();
             sequence.batchesInFlight++;
             computedTokens[entry] = tokens.computedTokens();
+            boolean decodes = tokenCounts[entry] == 1 && firstPositions[entry] >= tokens.promptLength();
+            prefillTokens += decodes ? 0 : tokenCounts[entry];
         }
     }
 

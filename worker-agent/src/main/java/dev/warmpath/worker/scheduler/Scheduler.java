@@ -108,7 +108,9 @@ public final class Scheduler {
      *         that those have to settle first
      */
     public ScheduledBatch schedule(long nowNanos) {
+        cache.beginStep(nowNanos);
         ScheduledBatch batch = inFlight.begin();
+        batch.begin(nowNanos);
         expire(batch, nowNanos);
         if (serving.serve(batch)) {
             admissions.admit(batch, nowNanos);
@@ -200,6 +202,15 @@ public final class Scheduler {
     /** Sequences in the queue, preempted ones among them. */
     public int waitingCount() {
         return waiting.size();
+    }
+
+    /** Of those in the queue, the ones that were tried and found too few blocks. */
+    public int waitingForBlocksCount() {
+        int count = 0;
+        for (int i = 0; i < waiting.size(); i++) {
+            count += waiting.get(i).waitsForBlocks() ? 1 : 0;
+        }
+        return count;
     }
 
     /** Prompt tokens of running and waiting sequences still to be computed; hits of waiting ones are not known yet. */

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 public final class Sequence {
 
     public static final long NO_DEADLINE = Long.MAX_VALUE;
+    /** The time of what has not happened. */
+    public static final long NEVER = Long.MIN_VALUE;
     static final int NEVER_REFUSED = -1;
 
     private final String requestId;
@@ -34,6 +36,8 @@ public final class Sequence {
     /** Counts up with every submission. */
     long arrival;
     long arrivalNanos;
+    long admittedNanos = NEVER;
+    long lackedBlocksNanos = NEVER;
     /** Batches in flight that compute it: while there are any, its blocks are written to. */
     int batchesInFlight;
     /** A row of it was unusable: what it holds is found by nobody any more. */
@@ -139,6 +143,21 @@ public final class Sequence {
     /** Tokens drawn so far, a stop token included. */
     public int completionTokens() {
         return tokens.tokenCount() - tokens.promptLength();
+    }
+
+    /** When it was first admitted, on the clock of {@link Scheduler#schedule}, or {@link #NEVER}. */
+    public long admittedNanos() {
+        return admittedNanos;
+    }
+
+    /** When it first was to be admitted and found too few blocks, on the same clock, or {@link #NEVER}. */
+    public long lackedBlocksNanos() {
+        return lackedBlocksNanos;
+    }
+
+    /** True if it waits and found too few blocks when it was last tried. */
+    boolean waitsForBlocks() {
+        return freeBlocksWhenRefused != NEVER_REFUSED;
     }
 
     /** How often it had to give its blocks up. */

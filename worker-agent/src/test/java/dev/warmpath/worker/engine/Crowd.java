@@ -101,7 +101,7 @@ final class Crowd implements AutoCloseable {
     private void prepare(Ask ask) {
         var recording = new Recording();
         recordings.add(recording);
-        generations.add(new Generation(sequence(ask), recording));
+        generations.add(new Generation(sequence(ask), recording, /* submittedNanos */ 0, /* madeUp */ false));
         seenRows.add(new BitSet());
     }
 
@@ -190,7 +190,7 @@ final class Crowd implements AutoCloseable {
         failedRequests++;
         var recording = new Recording();
         var generation = new Generation(sequence(ask, prompt, new StopConditions(stop.maxTokens() - known,
-                stop.stopTokenIds(), true)), recording);
+                stop.stopTokenIds(), true)), recording, /* submittedNanos */ 0, /* madeUp */ false);
         recordings.set(ask.index(), recording);
         generations.set(ask.index(), generation);
         loop.commands().submit(List.of(generation));

@@ -51,6 +51,8 @@ final class EngineRig implements AutoCloseable {
     boolean refusesCopies;
     /** Waiting for a step takes until this is counted down. */
     volatile @Nullable CountDownLatch hangs;
+    /** Waiting for a step takes so long on the clock. */
+    long stepNanos;
     /** Steps that were waited for. */
     int awaits;
     /** Thrown, once set, when something is to be announced. */
@@ -161,6 +163,7 @@ final class EngineRig implements AutoCloseable {
                                 hung.await();
                             }
                             awaits++;
+                            nowNanos += stepNanos;
                             if (failingSteps > 0) {
                                 failingSteps--;
                                 throw new ComputeException("injected");

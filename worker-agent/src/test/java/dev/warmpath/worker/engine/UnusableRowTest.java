@@ -117,6 +117,7 @@ class UnusableRowTest {
                     .isEqualTo("after 160 tokens the model gives no logits that a token could be drawn from");
             assertThat(rig.loop.snapshot().work().computedTokens()).isEqualTo(async ? 32 : 16);
             assertThat(rig.announced.size()).isZero();
+            assertThat(rig.loop.snapshot().observed().failed(FailureReason.UNUSABLE_LOGITS)).isEqualTo(1);
         }
     }
 

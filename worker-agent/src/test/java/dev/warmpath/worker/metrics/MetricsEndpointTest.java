@@ -56,16 +56,15 @@ class MetricsEndpointTest {
         answerTwice();
         String after = get(port, "/metrics", null).body();
 
-        assertThat(types(after)).containsExactlyInAnyOrderEntriesOf(Map.of(
+        assertThat(types(after)).containsAllEntriesOf(Map.of(
                 "vllm:num_requests_running", "gauge",
                 "vllm:num_requests_waiting", "gauge",
                 "vllm:kv_cache_usage_perc", "gauge",
                 "vllm:prefix_cache_queries_total", "counter",
-                "vllm:prefix_cache_hits_total", "counter",
-                "vllm:num_preemptions_total", "counter",
+                "vllm:request_success_total", "counter",
                 "vllm:cache_config_info", "gauge",
-                "vllm:gpu_cache_usage_perc", "gauge",
-                "vllm:gpu_prefix_cache_hit_rate", "gauge"));
+                "vllm:time_to_first_token_seconds", "histogram",
+                "vllm:iteration_tokens_total", "histogram"));
         Map<String, Double> samples = samples(after);
         assertThat(samples).containsEntry("vllm:num_requests_running" + MODEL_LABELS, 0.0)
                 .containsEntry("vllm:num_requests_waiting" + MODEL_LABELS, 0.0)
@@ -76,6 +75,11 @@ class MetricsEndpointTest {
         assertThat(growth("vllm:prefix_cache_queries_total" + MODEL_LABELS, before, after)).isEqualTo(200);
         assertThat(growth("vllm:prefix_cache_hits_total" + MODEL_LABELS, before, after)).isGreaterThanOrEqualTo(96);
         assertThat(samples.get("vllm:gpu_prefix_cache_hit_rate" + MODEL_LABELS)).isBetween(0.1, 1.0);
+        assertThat(growth("vllm:prompt_tokens_total" + MODEL_LABELS, before, after)).isEqualTo(200);
+        assertThat(growth("vllm:generation_tokens_total" + MODEL_LABELS, before, after)).isEqualTo(6);
+        assertThat(growth("vllm:time_to_first_token_seconds_count" + MODEL_LABELS, before, after)).isEqualTo(2);
+        assertThat(growth("vllm:inter_token_latency_seconds_count" + MODEL_LABELS, before, after)).isEqualTo(4);
+        assertThat(growth("vllm:request_prompt_tokens_sum" + MODEL_LABELS, before, after)).isEqualTo(200);
     }
 
     @Test
@@ -131,6 +135,9 @@ class MetricsEndpointTest {
                 .containsEntry("warmpath_kv_swap_blocks_used", 0.0);
         assertThat(growth("warmpath_prefix_cache_queries_blocks_total", before, after)).isEqualTo(12);
         assertThat(growth("warmpath_prefix_cache_hits_blocks_total", before, after)).isGreaterThanOrEqualTo(6);
+        assertThat(growth("warmpath_engine_requests_total{end=\"length\"}", before, after)).isEqualTo(2);
+        assertThat(growth("warmpath_request_end_to_end_seconds_count", before, after)).isEqualTo(2);
+        assertThat(samples(after).get("warmpath_model_load_seconds")).isPositive();
     }
 
     /** Two equal requests, one after the other, and the engine at rest again. */

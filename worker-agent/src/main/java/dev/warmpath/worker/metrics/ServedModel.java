@@ -1,11 +1,14 @@
 package dev.warmpath.worker.metrics;
 
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What never changes about the worker's cache while it runs.
+ * What never changes while the worker runs: the model, and the cache that it was given.
  *
  * @param model             the model's name, as clients write it
+ * @param contextLength     most tokens of prompt and answer together
+ * @param loadTime          how long the weights took to come from their files to the device
  * @param blockSize         tokens per block
  * @param blockCount        blocks of the pool, the null block included
  * @param blockCountSetting the number of blocks that the operator gave, null if memory decided
@@ -17,8 +20,10 @@ import org.jspecify.annotations.Nullable;
  * @param prefixCaching     whether prefixes are reused
  * @param hashAlgorithm     of block hashes
  */
-public record CacheDescription(
+public record ServedModel(
         String model,
+        int contextLength,
+        Duration loadTime,
         int blockSize,
         int blockCount,
         @Nullable Integer blockCountSetting,
