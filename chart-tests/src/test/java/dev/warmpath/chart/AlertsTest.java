@@ -1,0 +1,66 @@
+package dev.warmpath.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The chart's alert rules: each fires on its fault, and somebody has written what to do then. */
+class AlertsTest {
+
+    private static final Path RULES = Path.of("../helm/warmpath/files/rules/warmpath.yaml").toAbsolutePath().normalize();
+    private static final Path RUNBOOKS = Path.of("../docs/runbooks.md");
+    private static final Path UNIT_TESTS = Path.of("src/test/resources/alerts.yaml");
+    private static final Pattern ALERT = Pattern.compile("- alert: (\\w+)");
+
+    @Test
+    void every_alert_has_a_runbook_and_a_unit_test_and_every_runbook_an_alert() throws IOException {
+        List<String> alerts = found(ALERT, RULES);
+
+        assertThat(alerts).hasSizeGreaterThan(15).doesNotHaveDuplicates();
+        assertThat(found(Pattern.compile("(?m)^## (\\w+)"), RUNBOOKS)).containsExactlyElementsOf(alerts);
+        assertThat(found(Pattern.compile("- name: \"(\\w+): "), UNIT_TESTS)).containsAll(alerts);
+        assertThat(found(Pattern.compile("runbook_url: docs/runbooks.md#(\\w+)"), RULES))
+                .containsExactlyElementsOf(alerts.stream().map(String::toLowerCase).toList());
+    }
+
+    @Test
+    void every_alert_fires_on_its_fault_and_none_for_a_fleet_that_is_well(@TempDir Path folder)
+            throws IOException, InterruptedException {
+        assumePromtool();
+        Path tests = folder.resolve("alerts.yaml");
+        Files.writeString(tests, Files.readString(UNIT_TESTS).replace("[RULES]", "[\"" + RULES + "\"]"));
+
+        assertThat(promtool("check", "rules", RULES.toString())).contains("SUCCESS");
+        assertThat(promtool("test", "rules", tests.toString())).contains("SUCCESS").doesNotContain("FAILED");
+    }
+
+    private static void assumePromtool() {
+        boolean isThere = Stream.of(System.getenv("PATH").split(File.pathSeparator))
+                .anyMatch(folder -> Files.isExecutable(Path.of(folder, "promtool")));
+        if (!isThere) {
+            System.err.println("LEFT OUT: unit tests of alerts, for there is no promtool on the PATH");
+        }
+        assumeTrue(isThere, "no promtool on the PATH");
+    }
+
+    private static String promtool(String... arguments) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(
+                Stream.concat(Stream.of("promtool"), Stream.of(arguments)).toList()).redirectErrorStream(true).start();
+        String said = new String(process.getInputStream().readAllBytes());
+        assertThat(process.waitFor()).as(said).isZero();
+        return said;
+    }
+
+    private static List<String> found(Pattern pattern, Path file) throws IOException {
+        return pattern.matcher(Files.readString(file)).results().map(match -> match.group(1)).toList();
+    }
+}
