@@ -47,7 +47,7 @@ class UnusableLogitsTest {
                 assertThat(failed.body().path("error").path("code").asString()).isEqualTo("unusable_logits");
                 assertThat(others.stream().map(CompletableFuture::join).map(Answer::text)).isEqualTo(alone);
             }
-            assertThat(gateway.meter("warmpath_dispatch_failures_total")).as("failed attempts").isEqualTo(5);
+            assertThat(gateway.meter("warmpath_dispatch_failures_total{cause=\"unusable_logits\"}")).as("failed attempts").isEqualTo(5);
             assertThat(gateway.readyWorkers()).hasSize(2);
         }
     }

@@ -37,9 +37,9 @@ class ArchitectureTest {
             Map.entry("fields", List.of("completion")),
             // under every dialect: bodies admitted and read, answers written, each error its status
             Map.entry("http", List.of(
-                    "completion", "admission", "fleet", "models", "tokenization", "routing", "dispatch")),
+                    "completion", "admission", "fleet", "models", "tokenization", "routing", "dispatch", "metrics")),
             // beneath both: deadlines of connections; what comes too late gets an error of the public API
-            Map.entry("connections", List.of("http")),
+            Map.entry("connections", List.of("http", "metrics")),
             // the spine
             Map.entry("completion", List.of(
                     "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "metrics")),

@@ -1,9 +1,14 @@
 package dev.warmpath.router.admission;
 
 import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Limit;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.stereotype.Component;
@@ -28,24 +33,31 @@ public final class AdmissionControl {
     private final IntSupplier maxInFlight;
     private final long budgetBytes;
     private final RouterMetrics metrics;
-    private int inFlight;
+    private final LongSupplier nanoTime;
+    /** In the order of their coming. */
+    private final Set<Place> places = new LinkedHashSet<>();
     private long heldBytes;
 
     @Autowired
     AdmissionControl(AdmissionProperties properties, Fleet fleet, RouterMetrics metrics) {
         this(() -> properties.maxInFlight() > 0 ? properties.maxInFlight() : capacity(fleet),
-                (long) (Runtime.getRuntime().maxMemory() * properties.bodyHeapShare()), metrics);
+                (long) (Runtime.getRuntime().maxMemory() * properties.bodyHeapShare()), metrics, System::nanoTime);
     }
 
     /**
      * @param maxInFlight asked for each request
      * @param budgetBytes heap that the bodies of all requests in flight may take together
+     * @param nanoTime    a monotonic clock, as {@link System#nanoTime}
      */
-    public AdmissionControl(IntSupplier maxInFlight, long budgetBytes, RouterMetrics metrics) {
+    public AdmissionControl(
+            IntSupplier maxInFlight, long budgetBytes, RouterMetrics metrics, LongSupplier nanoTime) {
         this.maxInFlight = maxInFlight;
         this.budgetBytes = budgetBytes;
         this.metrics = metrics;
-        metrics.watchAdmission(this::inFlight, this::heldBytes);
+        this.nanoTime = nanoTime;
+        metrics.watch(RouterMeter.REQUESTS_IN_FLIGHT, this::inFlight);
+        metrics.watch(RouterMeter.BODY_BYTES, this::heldBytes);
+        metrics.watch(RouterMeter.OLDEST_REQUEST_AGE, () -> (double) oldestNanos() / TimeUnit.SECONDS.toNanos(1));
     }
 
     /**
@@ -61,13 +73,14 @@ public final class AdmissionControl {
     }
 
     private synchronized Permit enter(int limit, long bytes) {
-        if (inFlight >= limit) {
+        if (places.size() >= limit) {
             metrics.refusedAtTheDoor(Limit.PLACES);
             throw new OverloadedException(limit + " requests are in flight, which is this router's limit");
         }
         refuseIfTooMuch(0, bytes);
-        inFlight++;
-        return new Permit(new Place());
+        var place = new Place(nanoTime.getAsLong());
+        places.add(place);
+        return new Permit(place);
     }
 
     private static int capacity(Fleet fleet) {
@@ -76,7 +89,12 @@ public final class AdmissionControl {
 
     /** Places that are taken. */
     public synchronized int inFlight() {
-        return inFlight;
+        return places.size();
+    }
+
+    /** Since the oldest of them was taken; 0 if none is. */
+    synchronized long oldestNanos() {
+        return places.isEmpty() ? 0 : nanoTime.getAsLong() - places.iterator().next().sinceNanos;
     }
 
     /** Heap that the bodies in flight take. */
@@ -100,8 +118,13 @@ public final class AdmissionControl {
 
     /** What a request has taken, until its last permit is closed. */
     private static final class Place {
+        private final long sinceNanos;
         private long bytes;
         private int permits = 1;
+
+        Place(long sinceNanos) {
+            this.sinceNanos = sinceNanos;
+        }
     }
 
     /**
@@ -115,6 +138,11 @@ public final class AdmissionControl {
 
         private Permit(Place place) {
             this.place = place;
+        }
+
+        /** When the place was taken, on the clock of {@link System#nanoTime}: the request's arrival. */
+        public long sinceNanos() {
+            return place.sinceNanos;
         }
 
         /** One more permit for the same place; null if it was given back, so that nobody waits for what comes. */
@@ -177,7 +205,7 @@ public final class AdmissionControl {
                 if (!closed) {
                     closed = true;
                     if (--place.permits == 0) {
-                        inFlight--;
+                        places.remove(place);
                         heldBytes -= place.bytes;
                     }
                 }

@@ -75,8 +75,10 @@ public final class CompletionFlow {
      *         {@link DispatchException} at any time
      */
     public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
-        return Flux.using(dispatcher::begin, tries -> untilCut(answer(new Journey(request, permit, tries))), Tries::close)
-                .transform(new CompletionMeter(metrics, request)::measure);
+        var meter = new CompletionMeter(metrics, request, permit.sinceNanos(), System::nanoTime);
+        return Flux.using(dispatcher::begin,
+                        tries -> untilCut(answer(new Journey(request, permit, tries, meter))), Tries::close)
+                .transform(meter::measure);
     }
 
     /** An error of the other publisher alone would not cancel the answer. */
@@ -87,11 +89,13 @@ public final class CompletionFlow {
     }
 
     /** One client's request on its way, whoever answers it. */
-    private record Journey(CompletionRequest request, Permit permit, Tries tries) {}
+    private record Journey(CompletionRequest request, Permit permit, Tries tries, CompletionMeter meter) {}
 
     private Flux<CompletionEvent> answer(Journey journey) {
         CompletionRequest request = journey.request();
-        return answer(journey, servedModel(request.model(), request.prompt()), Set.of());
+        ServedModel model = servedModel(request.model(), request.prompt());
+        journey.meter().isServed();
+        return answer(journey, model, Set.of());
     }
 
     /** @param failed revisions that could not answer it before */
@@ -142,7 +146,9 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt);
         var answer = new AnswerEvents(prompt, request);
+        journey.meter().inLine();
         return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> router.uncachedTokens(prompt)))
+                .doOnNext(_ -> journey.meter().turn())
                 .flatMapMany(place -> Flux.using(() -> place,
                         _ -> journey.tries().dispatch(generate, excluded -> route(prompt, excluded), answer,
                                 /* hasElsewhere */ otherThan(tried, request) != null),

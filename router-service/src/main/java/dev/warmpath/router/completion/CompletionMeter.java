@@ -2,10 +2,11 @@ package dev.warmpath.router.completion;
 
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.admission.OverloadedException;
+import dev.warmpath.router.metrics.ModelMeters;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Outcome;
-import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
 import reactor.core.publisher.Flux;
 
 /** Watches one completion from outside and writes it into the meters. */
@@ -13,14 +14,25 @@ final class CompletionMeter {
 
     private final RouterMetrics metrics;
     private final CompletionRequest request;
-    private final long startNanos = System.nanoTime();
+    private final long arrivedNanos;
+    private final LongSupplier nanoTime;
     private final AtomicBoolean ended = new AtomicBoolean();
+    private volatile ModelMeters model;
+    private volatile long inLineNanos;
     private int predictedCachedTokens;
     private boolean hasText;
+    private long lastTextNanos;
 
-    CompletionMeter(RouterMetrics metrics, CompletionRequest request) {
+    /**
+     * @param arrivedNanos when the request came, by the same clock
+     * @param nanoTime     a monotonic clock, as {@link System#nanoTime}
+     */
+    CompletionMeter(RouterMetrics metrics, CompletionRequest request, long arrivedNanos, LongSupplier nanoTime) {
         this.metrics = metrics;
         this.request = request;
+        this.arrivedNanos = arrivedNanos;
+        this.nanoTime = nanoTime;
+        this.model = metrics.otherModels();
     }
 
     Flux<CompletionEvent> measure(Flux<CompletionEvent> events) {
@@ -34,32 +46,56 @@ final class CompletionMeter {
                 }));
     }
 
+    /** The model that was asked for is served here, so that its name may be a series. */
+    void isServed() {
+        model = metrics.model(request.model());
+    }
+
+    /** It waits for its turn from now on. */
+    void inLine() {
+        inLineNanos = nanoTime.getAsLong();
+    }
+
+    /** Its turn has come. */
+    void turn() {
+        model.turn(nanoTime.getAsLong() - inLineNanos);
+    }
+
     private void record(CompletionEvent event) {
         switch (event) {
             case CompletionEvent.Routed routed -> predictedCachedTokens = routed.decision().cachedTokens();
-            case CompletionEvent.Text _ -> recordFirstText();
+            case CompletionEvent.Text _ -> recordText();
             case CompletionEvent.Finished finished -> {
-                recordFirstText();
+                if (!hasText || !finished.rest().isEmpty()) {
+                    recordText();
+                }
                 Usage usage = finished.usage();
-                metrics.finished(request.model(), usage.promptTokens(), usage.completionTokens());
+                model.finished(usage.promptTokens(), usage.completionTokens());
                 if (finished.toldByWorker()) {
-                    metrics.cached(request.model(), predictedCachedTokens, usage.cachedTokens());
+                    model.cached(predictedCachedTokens, usage.cachedTokens());
                 }
             }
         }
     }
 
-    private void recordFirstText() {
+    private void recordText() {
+        long now = nanoTime.getAsLong();
         if (!hasText) {
             hasText = true;
-            metrics.firstToken(request.model(), Duration.ofNanos(System.nanoTime() - startNanos));
+            model.firstToken(now - arrivedNanos);
+        } else if (request.streamed()) {
+            model.nextToken(now - lastTextNanos);
         }
+        lastTextNanos = now;
     }
 
     /** A client may leave while the last of its answer is written: it was answered all the same. */
     private void end(Outcome outcome) {
         if (ended.compareAndSet(false, true)) {
-            metrics.requestEnded(request.endpoint(), outcome);
+            metrics.requestEnded(request.endpoint(), model, outcome);
+            if (outcome == Outcome.ANSWERED) {
+                model.answered(nanoTime.getAsLong() - arrivedNanos);
+            }
         }
     }
 }

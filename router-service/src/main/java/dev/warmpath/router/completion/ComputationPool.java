@@ -3,6 +3,9 @@ package dev.warmpath.router.completion;
 import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.OverloadedException;
+import dev.warmpath.router.metrics.RouterMeter;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.Limit;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -24,14 +27,17 @@ import reactor.core.publisher.Signal;
 public final class ComputationPool implements DisposableBean {
 
     private final ThreadPoolExecutor threads;
+    private final RouterMetrics metrics;
 
-    ComputationPool(CompletionProperties properties) {
+    ComputationPool(CompletionProperties properties, RouterMetrics metrics) {
+        this.metrics = metrics;
         int threadCount = properties.tokenizerThreads() > 0
                 ? properties.tokenizerThreads()
                 : Runtime.getRuntime().availableProcessors();
         this.threads = new ThreadPoolExecutor(threadCount, threadCount, 0, TimeUnit.SECONDS,
                 new LinkedBlockingQueue<>(properties.tokenizerQueue()),
                 Thread.ofPlatform().daemon().name("tokenizer-", 0).factory());
+        metrics.watch(RouterMeter.TOKENIZER_QUEUE, () -> threads.getQueue().size());
     }
 
     /**
@@ -51,8 +57,10 @@ public final class ComputationPool implements DisposableBean {
         }
         var cancelled = new AtomicBoolean();
         sink.onCancel(() -> cancelled.set(true));
+        long sinceNanos = System.nanoTime();
         try {
             threads.execute(() -> {
+                metrics.gotThread(System.nanoTime() - sinceNanos);
                 try (share) {
                     if (!cancelled.get()) {
                         sink.success(outcome(work));
@@ -61,6 +69,7 @@ public final class ComputationPool implements DisposableBean {
             });
         } catch (RejectedExecutionException e) {
             share.close();
+            metrics.refusedAtTheDoor(Limit.THREADS);
             sink.success(Signal.error(
                     new OverloadedException(threads.getQueue().size() + " computations wait for a thread already")));
         }

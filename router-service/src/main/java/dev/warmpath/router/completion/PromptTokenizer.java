@@ -3,12 +3,14 @@ package dev.warmpath.router.completion;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import dev.warmpath.router.tokenization.TokenizationException;
 import dev.warmpath.router.tokenization.template.TemplateException;
+import java.util.Locale;
 import java.util.Map;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Mono;
@@ -28,6 +30,9 @@ public final class PromptTokenizer {
     PromptTokenizer(ComputationPool pool, RouterMetrics metrics) {
         this.pool = pool;
         this.metrics = metrics;
+        for (TemplateException.Kind kind : TemplateException.Kind.values()) {
+            metrics.expect(RouterMeter.TEMPLATE_FAILURES, "kind", tag(kind));
+        }
     }
 
     /**
@@ -55,7 +60,7 @@ public final class PromptTokenizer {
         return pool.run(permit, () -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
     }
 
-    private static int[] encode(ServedModel model, Prompt prompt) {
+    private int[] encode(ServedModel model, Prompt prompt) {
         ModelTokenizer tokenizer = model.tokenizer();
         int[] ids = switch (prompt) {
             case Prompt.Tokens tokens -> checked(tokens.ids(), model, "prompt");
@@ -68,13 +73,14 @@ public final class PromptTokenizer {
         return ids;
     }
 
-    private static int[] encode(ServedModel model, Prompt.Chat chat) {
+    private int[] encode(ServedModel model, Prompt.Chat chat) {
         ModelTokenizer tokenizer = model.tokenizer();
         try {
             var rendered = tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of());
             notHopeless(rendered.text(), model, chat);
             return tokenizer.encode(rendered);
         } catch (TemplateException e) {
+            metrics.templateFailed(tag(e.kind()));
             throw switch (e.kind()) {
                 // the template speaks to the caller, or could not make sense of just these messages
                 case REFUSED, EVALUATION, LIMIT -> invalidMessages(e);
@@ -102,6 +108,10 @@ public final class PromptTokenizer {
                     + " with at least one of the answer");
         }
         return text;
+    }
+
+    private static String tag(TemplateException.Kind kind) {
+        return kind.name().toLowerCase(Locale.ROOT);
     }
 
     private static BadRequestException invalidMessages(RuntimeException e) {

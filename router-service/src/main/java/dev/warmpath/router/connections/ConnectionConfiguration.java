@@ -1,5 +1,8 @@
 package dev.warmpath.router.connections;
 
+import dev.warmpath.router.metrics.RouterMeter;
+import dev.warmpath.router.metrics.RouterMetrics;
+import io.netty.util.internal.PlatformDependent;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
@@ -14,14 +17,24 @@ class ConnectionConfiguration {
     private static final String GUARD = "warmpath.connectionGuard";
 
     @Bean
-    OpenConnections publicConnections(ConnectionProperties limits) {
-        return new OpenConnections(limits.max());
+    OpenConnections publicConnections(ConnectionProperties limits, RouterMetrics metrics) {
+        // of Netty, whose buffers the machine's own pool of direct buffers does not count
+        metrics.watch(RouterMeter.DIRECT_MEMORY_USED, PlatformDependent::usedDirectMemory);
+        metrics.watch(RouterMeter.DIRECT_MEMORY_LIMIT, PlatformDependent::maxDirectMemory);
+        return new OpenConnections(limits.max(), "public", metrics);
     }
 
     @Bean
     WebServerFactoryCustomizer<NettyReactiveWebServerFactory> publicConnectionGuard(
             ConnectionProperties limits, OpenConnections publicConnections) {
         return factory -> factory.addServerCustomizers(server -> guarded(server, limits, publicConnections));
+    }
+
+    /** One for each event loop of the public port, which workers' connections share. */
+    @Bean
+    WebServerFactoryCustomizer<NettyReactiveWebServerFactory> eventLoopDelays(RouterMetrics metrics) {
+        return factory -> factory.addServerCustomizers(
+                server -> server.doOnBound(bound -> EventLoopDelay.watch(bound, metrics, System::nanoTime)));
     }
 
     static HttpServer guarded(HttpServer server, ConnectionProperties limits, OpenConnections connections) {

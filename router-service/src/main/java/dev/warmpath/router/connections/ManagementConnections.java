@@ -1,5 +1,6 @@
 package dev.warmpath.router.connections;
 
+import dev.warmpath.router.metrics.RouterMetrics;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
@@ -13,8 +14,8 @@ import org.springframework.context.annotation.Bean;
 class ManagementConnections {
 
     @Bean
-    WebServerFactoryCustomizer<NettyReactiveWebServerFactory> managementConnectionGuard(ConnectionProperties limits) {
-        var connections = new OpenConnections(limits.max());
+    WebServerFactoryCustomizer<NettyReactiveWebServerFactory> managementConnectionGuard(ConnectionProperties limits, RouterMetrics metrics) {
+        var connections = new OpenConnections(limits.max(), "management", metrics);
         return factory -> factory.addServerCustomizers(
                 server -> ConnectionConfiguration.guarded(server, limits, connections));
     }

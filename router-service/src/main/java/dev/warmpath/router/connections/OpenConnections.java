@@ -1,5 +1,7 @@
 package dev.warmpath.router.connections;
 
+import dev.warmpath.router.metrics.RouterMeter;
+import dev.warmpath.router.metrics.RouterMetrics;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -13,8 +15,10 @@ final class OpenConnections {
     private final Set<ConnectionGuard> idle = new LinkedHashSet<>();
     private int open;
 
-    OpenConnections(int max) {
+    /** @param port whose they are, for the meter */
+    OpenConnections(int max, String port, RouterMetrics metrics) {
         this.max = max;
+        metrics.watch(RouterMeter.CONNECTIONS, this::open, "port", port);
     }
 
     /** @return the one to close in its favour, maybe itself; null if there is room */

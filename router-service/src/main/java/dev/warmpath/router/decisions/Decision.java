@@ -2,6 +2,7 @@ package dev.warmpath.router.decisions;
 
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.time.Instant;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -99,6 +100,11 @@ public final class Decision {
 
     Routed routed() {
         return routed;
+    }
+
+    /** How it ended, see {@link Outcome#end}. */
+    String end() {
+        return Objects.requireNonNull(outcome).end();
     }
 
     /** Null while the attempt goes on. */

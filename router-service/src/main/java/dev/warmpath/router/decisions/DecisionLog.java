@@ -23,6 +23,7 @@ public final class DecisionLog implements AutoCloseable {
 
     private final int keep;
     private final @Nullable DecisionFile file;
+    private final RouterMetrics metrics;
     private final InstantSource clock;
     private final LongSupplier nanoTime;
     private final Deque<Decision> latest = new ArrayDeque<>();
@@ -31,12 +32,14 @@ public final class DecisionLog implements AutoCloseable {
     DecisionLog(DecisionProperties properties, RouterMetrics metrics) {
         this(properties.keep(), properties.file() == null ? null
                 : new DecisionFile(properties.file(), properties.maxFileSize().toBytes(), metrics::decisionsDiscarded),
-                InstantSource.system(), System::nanoTime);
+                metrics, InstantSource.system(), System::nanoTime);
     }
 
-    DecisionLog(int keep, @Nullable DecisionFile file, InstantSource clock, LongSupplier nanoTime) {
+    DecisionLog(int keep, @Nullable DecisionFile file, RouterMetrics metrics, InstantSource clock,
+            LongSupplier nanoTime) {
         this.keep = keep;
         this.file = file;
+        this.metrics = metrics;
         this.clock = clock;
         this.nanoTime = nanoTime;
     }
@@ -54,6 +57,7 @@ public final class DecisionLog implements AutoCloseable {
     }
 
     private void ended(Decision decision) {
+        metrics.attemptEnded(decision.routed().workerId(), decision.end());
         if (file != null) {
             file.offer(decision);
         }

@@ -3,7 +3,10 @@ package dev.warmpath.router.dispatch;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.process.ForeignText;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 /** Why a request got no answer, or no whole one, from the fleet. */
 public sealed interface DispatchFailure {
@@ -17,8 +20,17 @@ public sealed interface DispatchFailure {
     /** Meter tag. */
     String cause();
 
+    /** All that {@link #cause} may say. */
+    List<String> CAUSES = Stream.concat(
+            Stream.of("no_worker", "router_stopping", "worker_lost", "worker_silent", "invalid_answer"),
+            Arrays.stream(FailureReason.values()).map(DispatchFailure::causeOf)).toList();
+
     /** What a worker says is shown and logged up to here. */
     int MAX_DETAIL_CHARS = 200;
+
+    private static String causeOf(FailureReason reason) {
+        return reason.name().toLowerCase(Locale.ROOT);
+    }
 
     /** No worker was there to be asked. */
     record NoWorker() implements DispatchFailure {
@@ -152,7 +164,7 @@ public sealed interface DispatchFailure {
 
         @Override
         public String cause() {
-            return reason.name().toLowerCase(Locale.ROOT);
+            return causeOf(reason);
         }
     }
 }

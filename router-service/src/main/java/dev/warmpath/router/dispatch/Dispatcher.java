@@ -11,6 +11,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.StrangerException;
+import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.routing.InFlightRequest;
 import dev.warmpath.router.routing.RouteResult;
@@ -70,6 +71,12 @@ public final class Dispatcher {
         this.properties = properties;
         this.retries = new RetryBudget(properties.retryShare(), properties.leastRetries());
         this.nanoTime = nanoTime;
+        metrics.watch(RouterMeter.RETRY_BUDGET, () -> retries.left(nanoTime.getAsLong()));
+        for (String cause : DispatchFailure.CAUSES) {
+            metrics.expect(RouterMeter.DISPATCH_FAILURES, "cause", cause);
+            metrics.expect(RouterMeter.DISPATCH_RETRIES, "cause", cause);
+            metrics.expect(RouterMeter.DISPATCH_RETRIES_REFUSED, "cause", cause);
+        }
     }
 
     /** What the reader of an answer has made of it so far. Asked on the threads that bring the events. */

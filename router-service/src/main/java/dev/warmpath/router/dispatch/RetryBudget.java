@@ -42,6 +42,12 @@ final class RetryBudget {
         return true;
     }
 
+    /** Tries that are left for the requests that have come. */
+    synchronized long left(long nowNanos) {
+        at(nowNanos);
+        return Math.max(0, (long) Math.max(least, share * sum(requests)) - sum(retries));
+    }
+
     /** The place of this second, with those that have left the window emptied. */
     private int at(long nowNanos) {
         long now = Math.floorDiv(nowNanos, TimeUnit.SECONDS.toNanos(1));

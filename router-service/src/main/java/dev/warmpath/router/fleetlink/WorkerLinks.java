@@ -6,6 +6,7 @@ import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.redislink.RedisLink;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.WorkerView;
 import dev.warmpath.router.fleetlink.log.EventLog;
 import dev.warmpath.router.fleetlink.log.LogInbox;
 import dev.warmpath.router.fleetlink.log.LogReader;
@@ -13,8 +14,12 @@ import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import dev.warmpath.router.fleetlink.stream.WorkerStream;
 import dev.warmpath.router.health.HealthProperties;
 import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.WorkerState;
 import dev.warmpath.router.prefix.PrefixIndex;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -36,6 +41,7 @@ public final class WorkerLinks implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(WorkerLinks.class);
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
+    private static final Duration METERS_INTERVAL = Duration.ofSeconds(1);
     private static final Duration HEALTH_INTERVAL = Duration.ofMillis(250);
     /**
      * Of all of them together. What they hold, connections to Redis above all, is closed by them, or after them; one that
@@ -65,6 +71,26 @@ public final class WorkerLinks implements AutoCloseable {
         this.nanoTime = nanoTime;
         start("fleet-leases", () -> repeat(fleet::expireLeases, LEASE_CHECK_INTERVAL));
         start("index-sweep", () -> repeat(index::sweep, SWEEP_INTERVAL));
+        start("fleet-meters", () -> repeat(() -> metrics.workers(states(fleet.snapshot())), METERS_INTERVAL));
+    }
+
+    /** A worker that is ready, and gets no requests all the same, is in the state that keeps them away. */
+    static Map<String, WorkerState> states(List<WorkerView> workers) {
+        Map<String, WorkerState> states = new HashMap<>();
+        for (WorkerView worker : workers) {
+            states.put(worker.id(), switch (worker.state()) {
+                case JOINING -> WorkerState.JOINING;
+                case DRAINING -> WorkerState.DRAINING;
+                case HANGING -> WorkerState.HANGING;
+                case READY -> switch (worker.health()) {
+                    case HEALTHY -> WorkerState.READY;
+                    case EJECTED -> WorkerState.EJECTED;
+                    case ON_TRIAL -> WorkerState.ON_TRIAL;
+                    case UNREACHABLE -> WorkerState.UNREACHABLE;
+                };
+            });
+        }
+        return states;
     }
 
     /** Begins to read the log in Redis, whenever it can be reached. */

@@ -48,6 +48,11 @@ public record ApiError(int status, Body body, int retryAfterSeconds) {
     /** A restarted worker needs about that. */
     private static final int NO_WORKER_SECONDS = 2;
 
+    /** What clients act on. */
+    String code() {
+        return body.error().code();
+    }
+
     static ApiError of(Throwable error) {
         return switch (error) {
             case BadRequestException bad -> of(bad);

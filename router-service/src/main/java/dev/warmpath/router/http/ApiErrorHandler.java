@@ -2,6 +2,7 @@ package dev.warmpath.router.http;
 
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
+import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.http.SseStream.BrokenOffException;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
@@ -38,10 +39,12 @@ final class ApiErrorHandler implements WebExceptionHandler {
 
     private final ApplicationContext publicContext;
     private final JsonMapper json;
+    private final RouterMetrics metrics;
 
-    ApiErrorHandler(ApplicationContext publicContext, JsonMapper json) {
+    ApiErrorHandler(ApplicationContext publicContext, JsonMapper json, RouterMetrics metrics) {
         this.publicContext = publicContext;
         this.json = json;
+        this.metrics = metrics;
     }
 
     @Override
@@ -64,6 +67,7 @@ final class ApiErrorHandler implements WebExceptionHandler {
         }
         ApiError answer = ApiError.of(error);
         logIfOurs(exchange, answer, error);
+        metrics.errorAnswered(answer.code());
         response.setStatusCode(HttpStatusCode.valueOf(answer.status()));
         HttpHeaders headers = response.getHeaders();
         if (error instanceof ErrorResponse framework) {

@@ -5,7 +5,7 @@
  * ({@code ApiError}).
  * <p>Uses {@code admission} before a body is read, {@code fleet} and {@code models} for how long one may be,
  * {@code completion}'s pool, drain and events, the exceptions of {@code dispatch}, {@code routing}'s decision for
- * headers. Used by {@code openai}, and by {@code connections}.
+ * headers, {@code metrics} to count errors. Used by {@code openai}, and by {@code connections}.
  */
 @NullMarked
 package dev.warmpath.router.http;

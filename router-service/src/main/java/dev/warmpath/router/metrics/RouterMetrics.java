@@ -5,34 +5,44 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
-import java.time.Duration;
 import java.util.Locale;
-import java.util.Set;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.springframework.stereotype.Component;
 
-/** Records the router's meters. Tags take few values: model names beyond {@link #MAX_MODELS} are counted as one. */
+/** Records the router's meters. Tags take few values: models and workers beyond {@link #MAX_SERIES} count as one. */
 @Component
 public final class RouterMetrics {
 
-    static final int MAX_MODELS = 100;
-    private static final String OTHER_MODELS = "other";
+    /** As many names as llm-d tells apart, see its docs/metrics.md. */
+    static final int MAX_SERIES = 1_000;
+    static final String OTHER = "other";
 
     private final MeterRegistry registry;
-    private final Set<String> models = ConcurrentHashMap.newKeySet();
+    private final Map<String, ModelMeters> models = new ConcurrentHashMap<>();
+    private final ModelMeters otherModels;
+    private final WorkerMeters workers;
+    private final Timer tokenizerWait;
+    private final Timer eventLoopDelay;
 
     public RouterMetrics(MeterRegistry registry) {
         this.registry = registry;
-        decisionsDiscarded(0);
-        count(RouterMeter.INDEX_GAPS, 0);                          // a rate needs a zero before the first event
-        count(RouterMeter.INDEX_DRIFT, 0);
-        count(RouterMeter.INDEX_REJECTED_BATCHES, 0);
+        this.otherModels = new ModelMeters(OTHER, this);
+        this.workers = new WorkerMeters(this, registry);
+        this.tokenizerWait = timer(RouterMeter.TOKENIZER_WAIT);
+        this.eventLoopDelay = timer(RouterMeter.EVENT_LOOP_DELAY);
+        counter(RouterMeter.DECISIONS_DISCARDED);
+        counter(RouterMeter.INDEX_CHANGES);
+        counter(RouterMeter.INDEX_GAPS);
+        counter(RouterMeter.INDEX_DRIFT);
+        counter(RouterMeter.INDEX_REJECTED_BATCHES);
         for (ReloadSource source : ReloadSource.values()) {
-            count(RouterMeter.INDEX_RELOADS, 0, "source", tag(source));
+            expect(RouterMeter.INDEX_RELOADS, "source", tag(source));
         }
         for (Limit limit : Limit.values()) {
-            count(RouterMeter.ADMISSION_REFUSALS, 0, "limit", tag(limit));
+            expect(RouterMeter.ADMISSION_REFUSALS, "limit", tag(limit));
         }
     }
 
@@ -46,33 +56,70 @@ public final class RouterMetrics {
     public enum ReloadSource { CHECKPOINT, WORKER, STREAM }
 
     /** What the door can run out of; the tag's value is the name in lower case. */
-    public enum Limit { PLACES, BYTES, WAIT }
+    public enum Limit { PLACES, BYTES, THREADS, WAIT }
 
-    public void watchAdmission(Supplier<Number> inFlight, Supplier<Number> bodyBytes) {
-        watch(RouterMeter.REQUESTS_IN_FLIGHT, inFlight);
-        watch(RouterMeter.BODY_BYTES, bodyBytes);
+    /** Whether a worker gets requests, or why not; the tag's value is the name in lower case. */
+    public enum WorkerState { JOINING, READY, DRAINING, HANGING, EJECTED, ON_TRIAL, UNREACHABLE }
+
+    /** @param value asked whenever somebody reads the gauge; in the meter's unit */
+    public Gauge watch(RouterMeter meter, Supplier<Number> value, String... tags) {
+        return Gauge.builder(meter.meterName(), value).description(meter.description()).baseUnit(meter.unit())
+                .tags(tags).register(registry);
+    }
+
+    /** A counter of these tags begins at 0: a rate needs that before the first event. */
+    public void expect(RouterMeter meter, String... tags) {
+        counter(meter, tags);
+    }
+
+    /** @param name of a model that is served: a client's words must not make series */
+    public ModelMeters model(String name) {
+        ModelMeters known = models.get(name);
+        return known == null ? newModel(name) : known;
+    }
+
+    private synchronized ModelMeters newModel(String name) {
+        return models.size() < MAX_SERIES ? models.computeIfAbsent(name, _ -> new ModelMeters(name, this))
+                : models.getOrDefault(name, otherModels);
+    }
+
+    /** What is counted for no model in particular. */
+    public ModelMeters otherModels() {
+        return otherModels;
     }
 
     public void refusedAtTheDoor(Limit limit) {
         count(RouterMeter.ADMISSION_REFUSALS, 1, "limit", tag(limit));
     }
 
-    /** @param value asked whenever somebody reads the gauge; in the meter's unit */
-    public void watch(RouterMeter meter, Supplier<Number> value, String... tags) {
-        Gauge.builder(meter.meterName(), value).description(meter.description()).baseUnit(meter.unit()).tags(tags)
-                .register(registry);
+    /** @param code of the error's body, one of a few dozen */
+    public void errorAnswered(String code) {
+        count(RouterMeter.ERROR_ANSWERS, 1, "code", code);
+    }
+
+    /** @param kind one of the template's closed set */
+    public void templateFailed(String kind) {
+        count(RouterMeter.TEMPLATE_FAILURES, 1, "kind", kind);
+    }
+
+    /** A computation has got its thread. */
+    public void gotThread(long waitedNanos) {
+        tokenizerWait.record(waitedNanos, TimeUnit.NANOSECONDS);
+    }
+
+    /** An event loop has run what was due so long before. */
+    public void eventLoopWasLate(long nanos) {
+        eventLoopDelay.record(nanos, TimeUnit.NANOSECONDS);
     }
 
     /** @param endpoint one of the few that answer with generated text */
-    public void requestEnded(String endpoint, Outcome outcome) {
-        count(RouterMeter.REQUESTS, 1, "endpoint", endpoint, "outcome", tag(outcome));
+    public void requestEnded(String endpoint, ModelMeters model, Outcome outcome) {
+        count(RouterMeter.REQUESTS, 1, "endpoint", endpoint, "model", model.model(), "outcome", tag(outcome));
     }
 
     /** Runs the work and times it. */
     public <T> T timed(Stage stage, Supplier<T> work) {
-        var meter = RouterMeter.STAGE;
-        return Timer.builder(meter.meterName()).description(meter.description()).tag("stage", tag(stage))
-                .register(registry).record(work);
+        return timer(RouterMeter.STAGE, "stage", tag(stage)).record(work);
     }
 
     /** @param reason one of routing's closed set */
@@ -99,26 +146,18 @@ public final class RouterMetrics {
         count(RouterMeter.DISPATCH_RETRIES_REFUSED, 1, "cause", cause);
     }
 
-    public void firstToken(String model, Duration sinceArrival) {
-        var meter = RouterMeter.TIME_TO_FIRST_TOKEN;
-        Timer.builder(meter.meterName()).description(meter.description()).tag("model", bounded(model))
-                .publishPercentileHistogram().register(registry).record(sinceArrival);
+    /** @param outcome as in the record of the decision */
+    public void attemptEnded(String workerId, String outcome) {
+        workers.attemptEnded(workerId, outcome);
     }
 
-    public void finished(String model, int promptTokens, int completionTokens) {
-        String tag = bounded(model);
-        count(RouterMeter.PROMPT_TOKENS, promptTokens, "model", tag);
-        count(RouterMeter.COMPLETION_TOKENS, completionTokens, "model", tag);
-    }
-
-    /** Prediction and truth of one completion; none where the worker did not tell, so that the two can be compared. */
-    public void cached(String model, int predictedCached, int actualCached) {
-        String tag = bounded(model);
-        count(RouterMeter.PREDICTED_CACHED_TOKENS, predictedCached, "model", tag);
-        count(RouterMeter.ACTUAL_CACHED_TOKENS, actualCached, "model", tag);
-        var error = RouterMeter.CACHED_TOKENS_ERROR;
-        DistributionSummary.builder(error.meterName()).description(error.description()).baseUnit(error.unit())
-                .tag("model", tag).register(registry).record(Math.abs(predictedCached - actualCached));
+    /**
+     * Tells the states of workers, and forgets those that have left.
+     *
+     * @param states of all that are there now, by id
+     */
+    public void workers(Map<String, WorkerState> states) {
+        workers.see(states);
     }
 
     public void changesApplied(int keys) {
@@ -142,15 +181,28 @@ public final class RouterMetrics {
     }
 
     private void count(RouterMeter meter, double amount, String... tags) {
-        Counter.builder(meter.meterName()).description(meter.description()).baseUnit(meter.unit()).tags(tags)
-                .register(registry).increment(amount);
+        counter(meter, tags).increment(amount);
     }
 
-    private String bounded(String model) {
-        return models.contains(model) || models.size() < MAX_MODELS && models.add(model) ? model : OTHER_MODELS;
+    Counter counter(RouterMeter meter, String... tags) {
+        return Counter.builder(meter.meterName()).description(meter.description()).baseUnit(meter.unit()).tags(tags)
+                .register(registry);
     }
 
-    private static String tag(Enum<?> value) {
+    Timer timer(RouterMeter meter, String... tags) {
+        var timer = Timer.builder(meter.meterName()).description(meter.description()).tags(tags);
+        if (meter.kind() == RouterMeter.Kind.LATENCY) {
+            timer.serviceLevelObjectives(Buckets.LATENCIES);
+        }
+        return timer.register(registry);
+    }
+
+    DistributionSummary summary(RouterMeter meter, String... tags) {
+        return DistributionSummary.builder(meter.meterName()).description(meter.description()).baseUnit(meter.unit())
+                .tags(tags).serviceLevelObjectives(Buckets.TOKENS).register(registry);
+    }
+
+    static String tag(Enum<?> value) {
         return value.name().toLowerCase(Locale.ROOT);
     }
 }

@@ -14,8 +14,9 @@ class AdmissionControlTest {
 
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final AtomicInteger places = new AtomicInteger(2);
-    private final AdmissionControl admission =
-            new AdmissionControl(places::get, /* budgetBytes */ 6_400, new RouterMetrics(meters));
+    private long nanos;
+    private final AdmissionControl admission = new AdmissionControl(
+            places::get, /* budgetBytes */ 6_400, new RouterMetrics(meters), () -> nanos);
 
     @Test
     void two_places_are_taken_and_given_back_once_each() {
@@ -32,6 +33,27 @@ class AdmissionControlTest {
         assertThat(admission.inFlight()).isZero();
         assertThat(admission.heldBytes()).isZero();
         assertThat(refusals("places")).isEqualTo(1);
+    }
+
+    @Test
+    void the_oldest_request_is_the_first_that_has_not_gone() {
+        Permit first = admission.enter(0);
+        nanos += 2_000_000_000L;
+        Permit second = admission.enter(0);
+        nanos += 500_000_000L;
+        assertThat(oldestSeconds()).isEqualTo(2.5);
+
+        Permit share = Objects.requireNonNull(first.share());
+        first.close();
+        assertThat(oldestSeconds()).as("a computation for it still runs").isEqualTo(2.5);
+        share.close();
+        assertThat(oldestSeconds()).isEqualTo(0.5);
+        second.close();
+        assertThat(oldestSeconds()).isZero();
+    }
+
+    private double oldestSeconds() {
+        return meters.get("warmpath.oldest.request.age").gauge().value();
     }
 
     /** Who sends slowly keeps no memory from others; who could not be read is told so before it sends. */

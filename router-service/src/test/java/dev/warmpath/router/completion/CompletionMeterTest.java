@@ -5,25 +5,75 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.metrics.RouterMetrics;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.reactivestreams.Subscription;
 import reactor.core.publisher.BaseSubscriber;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Sinks;
 
 class CompletionMeterTest {
 
+    private static final CompletionEvent WHOLE =
+            new CompletionEvent.Finished(0, "", FinishReason.STOP, new Usage(3, 0, 1), true);
+
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final RouterMetrics metrics = new RouterMetrics(meters);
+    private long millis;
+
+    @Test
+    void latencies_are_counted_from_the_arrival_and_between_texts_of_a_stream() {
+        millis = 1_000;
+        var meter = meter(/* streamed */ true);
+        meter.isServed();
+        meter.inLine();
+        millis += 40;
+        meter.turn();
+        var events = Sinks.many().unicast().<CompletionEvent>onBackpressureBuffer();
+        meter.measure(events.asFlux()).subscribe();
+        millis += 60;
+        events.tryEmitNext(new CompletionEvent.Text(0, "One"));
+        millis += 7;
+        events.tryEmitNext(new CompletionEvent.Text(0, " two"));
+        millis += 9;
+        events.tryEmitNext(WHOLE);
+        millis += 4;
+        events.tryEmitComplete();
+
+        assertThat(millisOf("warmpath.queue.wait")).isEqualTo("1 in 40");
+        assertThat(millisOf("warmpath.time.to.first.token")).isEqualTo("1 in 150");
+        assertThat(millisOf("warmpath.inter.token.latency")).isEqualTo("1 in 7");
+        assertThat(millisOf("warmpath.request.duration")).isEqualTo("1 in 170");
+    }
+
+    @Test
+    void an_answer_that_comes_as_a_whole_has_no_time_between_tokens() {
+        var meter = meter(/* streamed */ false);
+        meter.isServed();
+        meter.measure(Flux.just(new CompletionEvent.Text(0, "One"), new CompletionEvent.Text(0, " two"), WHOLE))
+                .subscribe();
+
+        assertThat(millisOf("warmpath.inter.token.latency")).isEqualTo("0 in 0");
+        assertThat(millisOf("warmpath.request.duration")).isEqualTo("1 in 50");
+    }
+
+    @Test
+    void the_name_of_a_model_that_nobody_serves_makes_no_series() {
+        meter(false).measure(Flux.error(new BadRequestException(
+                BadRequestException.Fault.MODEL_NOT_FOUND, "model", "no"))).subscribe(_ -> {}, _ -> {});
+
+        assertThat(meters.get("warmpath.requests").counter().getId().getTag("model")).isEqualTo("other");
+        assertThat(meters.find("warmpath.request.duration").tag("model", "tiny").timer()).isNull();
+    }
 
     @Test
     void a_client_that_leaves_when_its_answer_has_ended_was_answered_once() {
-        var whole = new CompletionEvent.Finished(0, "", FinishReason.STOP, new Usage(3, 0, 1), true);
-
-        read(Flux.just(whole)).cancel();
+        read(Flux.just(WHOLE)).cancel();
 
         assertThat(outcomes()).isEqualTo("answered 1");
     }
@@ -39,9 +89,8 @@ class CompletionMeterTest {
 
     /** @return can be cancelled even when all has come, as that of an answer which is being written */
     private Subscription read(Flux<CompletionEvent> events) {
-        var request = new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, false);
         var reading = new AtomicReference<Subscription>();
-        new CompletionMeter(metrics, request).measure(events).subscribe(new BaseSubscriber<>() {
+        meter(false).measure(events).subscribe(new BaseSubscriber<>() {
             @Override
             protected void hookOnSubscribe(Subscription subscription) {
                 reading.set(subscription);
@@ -49,6 +98,18 @@ class CompletionMeterTest {
             }
         });
         return reading.get();
+    }
+
+    /** Of a request that came 50 ms ago. */
+    private CompletionMeter meter(boolean streamed) {
+        var request =
+                new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, streamed);
+        return new CompletionMeter(metrics, request, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
+    }
+
+    private String millisOf(String timer) {
+        Timer found = meters.get(timer).tag("model", "tiny").timer();
+        return found.count() + " in " + (int) found.totalTime(TimeUnit.MILLISECONDS);
     }
 
     private String outcomes() {

@@ -18,8 +18,10 @@ import reactor.core.Disposable;
 class ComputationPoolTest {
 
     private final AdmissionControl admission =
-            new AdmissionControl(() -> 8, 1_000, new RouterMetrics(new SimpleMeterRegistry()));
-    private final ComputationPool pool = new ComputationPool(new CompletionProperties(/* threads */ 1, /* queue */ 1));
+            new AdmissionControl(() -> 8, 1_000, new RouterMetrics(new SimpleMeterRegistry()), System::nanoTime);
+    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    private final ComputationPool pool = new ComputationPool(
+            new CompletionProperties(/* threads */ 1, /* queue */ 1), new RouterMetrics(meters));
     private final CountDownLatch begun = new CountDownLatch(1);
     private final CountDownLatch end = new CountDownLatch(1);
 
@@ -60,12 +62,15 @@ class ComputationPoolTest {
         });
         begun.await();
         start(() -> 0);
+        assertThat(meters.get("warmpath.tokenizer.queue").gauge().value()).isEqualTo(1);
 
         try (Permit permit = admission.enter(10)) {
             assertThatThrownBy(() -> pool.run(permit, () -> 0).block()).isInstanceOf(OverloadedException.class)
                     .hasMessage("1 computations wait for a thread already");
         }
         assertThat(admission.inFlight()).isEqualTo(2);
+        assertThat(meters.get("warmpath.admission.refusals").tag("limit", "threads").counter().count()).isEqualTo(1);
+        assertThat(meters.get("warmpath.tokenizer.wait").timer().count()).as("one has a thread").isEqualTo(1);
     }
 
     @Test

@@ -26,9 +26,9 @@ class PromptTokenizerTest {
 
     private static final Path MODEL = Path.of("../models/warmpath-tiny");
     private final RouterMetrics metrics = new RouterMetrics(new SimpleMeterRegistry());
-    private final AdmissionControl admission = new AdmissionControl(() -> 100, 1_000, metrics);
+    private final AdmissionControl admission = new AdmissionControl(() -> 100, 1_000, metrics, System::nanoTime);
     private final PromptTokenizer prompts = new PromptTokenizer(
-            new ComputationPool(new CompletionProperties(1, 1)), metrics);
+            new ComputationPool(new CompletionProperties(1, 1), metrics), metrics);
 
     /** The longest token has 15 bytes: 16 tokens cannot hold 241 characters. */
     @Test

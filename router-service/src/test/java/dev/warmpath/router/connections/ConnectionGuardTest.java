@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
+import dev.warmpath.router.metrics.RouterMetrics;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -214,7 +216,7 @@ class ConnectionGuardTest extends RunningRouter {
     /** By the router's own order: clients have their answers a moment before their connections are idle. */
     @Test
     void whoever_was_idle_longest_makes_room() {
-        var connections = new OpenConnections(/* max */ 3);
+        var connections = new OpenConnections(/* max */ 3, "public", new RouterMetrics(new SimpleMeterRegistry()));
         List<ConnectionGuard> guards =
                 Stream.generate(() -> new ConnectionGuard(limits, connections, System::nanoTime)).limit(6).toList();
         for (ConnectionGuard guard : guards.subList(0, 3)) {

@@ -12,6 +12,8 @@ import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import dev.warmpath.router.routing.RouteQuery;
 import dev.warmpath.router.routing.RouteSnapshot;
+import dev.warmpath.router.metrics.RouterMetrics;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -31,6 +33,7 @@ class DecisionLogTest {
     private static final Instant NOON = Instant.parse("2026-11-23T12:00:00Z");
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
+    private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private long nanos;
     private final AtomicInteger discarded = new AtomicInteger();
 
@@ -186,7 +189,7 @@ class DecisionLogTest {
     }
 
     private DecisionLog log(int keep, @Nullable DecisionFile file) {
-        return new DecisionLog(keep, file, () -> NOON, () -> nanos);
+        return new DecisionLog(keep, file, new RouterMetrics(meters), () -> NOON, () -> nanos);
     }
 
     private static Decision begin(DecisionLog log, String request) {

@@ -41,6 +41,20 @@ class RetryBudgetTest {
     }
 
     @Test
+    void what_is_left_is_a_fifth_of_the_requests_and_thirty_at_least_less_what_was_taken() {
+        assertThat(budget.left(now)).isEqualTo(30);
+        for (int i = 0; i < 200; i++) {
+            budget.request(now);
+        }
+        take(7);
+        assertThat(budget.left(now)).isEqualTo(33);
+        take(100);
+        assertThat(budget.left(now)).isZero();
+        now += Duration.ofSeconds(10).toNanos();
+        assertThat(budget.left(now)).isEqualTo(30);
+    }
+
+    @Test
     void years_of_silence_are_passed_over_at_once() {
         budget.request(now);
         now += Duration.ofDays(10_000).toNanos();

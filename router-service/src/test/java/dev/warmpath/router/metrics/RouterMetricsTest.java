@@ -2,8 +2,16 @@ package dev.warmpath.router.metrics;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.router.metrics.RouterMetrics.Outcome;
+import dev.warmpath.router.metrics.RouterMetrics.WorkerState;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.util.Arrays;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class RouterMetricsTest {
@@ -12,23 +20,104 @@ class RouterMetricsTest {
     private final RouterMetrics metrics = new RouterMetrics(registry);
 
     @Test
-    void the_101st_model_is_counted_as_other() {
-        for (int i = 0; i < 103; i++) {
-            metrics.finished("model-" + i, 10, 2);
-            metrics.cached("model-" + i, 8, 4);
+    void the_1001st_model_is_counted_as_other() {
+        for (int i = 0; i < 1_003; i++) {
+            metrics.model("model-" + i).finished(10, 2);
+            metrics.model("model-" + i).cached(8, 4);
         }
-        metrics.finished("model-0", 10, 2);
+        metrics.model("model-0").finished(10, 2);
+        metrics.requestEnded("chat", metrics.model("model-1002"), Outcome.ANSWERED);
 
         assertThat(registry.get("warmpath.prompt.tokens").tag("model", "other").counter().count()).isEqualTo(30);
         assertThat(registry.get("warmpath.prompt.tokens").tag("model", "model-0").counter().count()).isEqualTo(20);
-        assertThat(registry.get("warmpath.prompt.tokens").counters()).hasSize(101);
+        assertThat(registry.get("warmpath.prompt.tokens").counters()).hasSize(1_001);
         assertThat(registry.get("warmpath.cached.token.error").tag("model", "other").summary().max()).isEqualTo(4);
+        assertThat(registry.get("warmpath.requests").tag("model", "other").counter().count()).isEqualTo(1);
     }
 
     @Test
-    void every_meter_has_its_own_name_and_a_description() {
-        assertThat(Arrays.stream(RouterMeter.values()).map(RouterMeter::meterName)).doesNotHaveDuplicates()
-                .allMatch(name -> name.matches("warmpath(\\.[a-z]+)+"));
-        assertThat(Arrays.stream(RouterMeter.values()).map(RouterMeter::description)).doesNotContain("");
+    void a_worker_is_in_one_state_and_leaves_no_series_behind() {
+        metrics.workers(Map.of("w0", WorkerState.JOINING, "w1", WorkerState.READY));
+        metrics.workers(Map.of("w0", WorkerState.READY, "w1", WorkerState.EJECTED));
+        metrics.attemptEnded("w0", "answered");
+        metrics.attemptEnded("w1", "worker_lost");
+        metrics.attemptEnded("w1", "worker_lost");
+
+        assertThat(statesOf("w0")).containsExactly("ready");
+        assertThat(statesOf("w1")).containsExactly("ejected");
+        assertThat(attempts("w1", "worker_lost")).isEqualTo(2);
+
+        metrics.workers(Map.of("w0", WorkerState.READY));
+        assertThat(attempts("w1", "worker_lost")).as("it may be as new as that").isEqualTo(2);
+        metrics.workers(Map.of("w0", WorkerState.READY));
+        metrics.attemptEnded("w1", "left");                        // the last of one that has just gone
+        metrics.workers(Map.of("w0", WorkerState.READY));
+        metrics.workers(Map.of("w0", WorkerState.READY));
+
+        assertThat(series()).isNotEmpty().allMatch(each -> "w0".equals(each.getTag("worker")));
+        assertThat(attempts("w0", "answered")).isEqualTo(1);
+    }
+
+    @Test
+    void a_worker_that_comes_back_begins_at_0() {
+        metrics.workers(Map.of("w0", WorkerState.READY));
+        metrics.attemptEnded("w0", "answered");
+        metrics.workers(Map.of());
+        metrics.workers(Map.of());
+        metrics.workers(Map.of("w0", WorkerState.READY));
+        metrics.attemptEnded("w0", "answered");
+
+        assertThat(attempts("w0", "answered")).isEqualTo(1);
+        assertThat(statesOf("w0")).containsExactly("ready");
+    }
+
+    @Test
+    void beyond_1000_workers_attempts_are_counted_together_and_a_place_that_gets_free_is_used() {
+        Map<String, WorkerState> states = new HashMap<>();
+        for (int i = 0; i < 1_000; i++) {
+            states.put("w" + i, WorkerState.READY);
+        }
+        metrics.workers(states);
+        states.put("late", WorkerState.READY);
+        metrics.workers(states);
+        metrics.attemptEnded("late", "answered");
+
+        assertThat(attempts("other", "answered")).isEqualTo(1);
+        assertThat(statesOf("late")).isEmpty();
+
+        states.remove("w7");
+        metrics.workers(states);
+        metrics.workers(states);
+        metrics.workers(states);
+        metrics.attemptEnded("late", "answered");
+        assertThat(attempts("late", "answered")).isEqualTo(1);
+        assertThat(statesOf("late")).containsExactly("ready");
+    }
+
+    @Test
+    void latencies_have_buckets_from_1_ms_to_240_s() {
+        metrics.model("m").nextToken(Duration.ofMillis(25).toNanos());
+
+        Timer timer = registry.get("warmpath.inter.token.latency").tag("model", "m").timer();
+        var buckets = timer.takeSnapshot().histogramCounts();
+        assertThat(buckets).hasSize(30);
+        assertThat(buckets[0].bucket(TimeUnit.MILLISECONDS)).isEqualTo(1);
+        assertThat(buckets[29].bucket(TimeUnit.SECONDS)).isEqualTo(240);
+        assertThat(buckets[7].bucket(TimeUnit.MILLISECONDS)).isEqualTo(20);
+        assertThat(buckets[7].count()).isZero();
+        assertThat(buckets[8].count()).as("30 ms").isEqualTo(1);
+    }
+
+    private List<String> statesOf(String worker) {
+        return registry.find("warmpath.worker.state").tag("worker", worker).gauges().stream()
+                .filter(each -> each.value() == 1).map(each -> each.getId().getTag("state")).toList();
+    }
+
+    private double attempts(String worker, String outcome) {
+        return registry.get("warmpath.worker.attempts").tags("worker", worker, "outcome", outcome).counter().count();
+    }
+
+    private List<Meter.Id> series() {
+        return registry.getMeters().stream().map(Meter::getId).filter(id -> id.getTag("worker") != null).toList();
     }
 }

@@ -8,6 +8,7 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
+import dev.warmpath.router.metrics.RouterMeter;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -23,6 +24,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -396,17 +399,20 @@ class AnswersTest extends RunningRouter {
     @Test
     void the_meters_tell_what_happened() {
         int[] prompt = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21};
-        announce(join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 4, ids("ok"))), prompt, 3);
+        announce(join("metered").doing(FakeWorker.finishing(FinishReason.LENGTH, 4, ids("ok"))), prompt, 3);
         Map<String, Double> before = meters();
 
         post("/v1/completions", "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}");
 
         assertThat(added(before)).containsAllEntriesOf(Map.ofEntries(
-                Map.entry("warmpath_requests_total{endpoint=\"completions\",outcome=\"answered\"}", 1.0),
+                Map.entry("warmpath_requests_total{endpoint=\"completions\",model=\"tiny\",outcome=\"answered\"}", 1.0),
                 Map.entry("warmpath_route_decisions_total{reason=\"only_one\"}", 1.0),
                 Map.entry("warmpath_stage_seconds_count{stage=\"tokenize\"}", 1.0),
                 Map.entry("warmpath_stage_seconds_count{stage=\"route\"}", 1.0),
                 Map.entry("warmpath_time_to_first_token_seconds_count{model=\"tiny\"}", 1.0),
+                Map.entry("warmpath_request_duration_seconds_count{model=\"tiny\"}", 1.0),
+                Map.entry("warmpath_queue_wait_seconds_count{model=\"tiny\"}", 1.0),
+                Map.entry("warmpath_worker_attempts_total{outcome=\"answered\",worker=\"metered\"}", 1.0),
                 Map.entry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0),
                 Map.entry("warmpath_completion_tokens_total{model=\"tiny\"}", (double) ids("ok").length),
                 Map.entry("warmpath_predicted_cached_tokens_total{model=\"tiny\"}", 8.0),
@@ -414,6 +420,29 @@ class AnswersTest extends RunningRouter {
                 Map.entry("warmpath_cached_token_error_tokens_count{model=\"tiny\"}", 1.0),
                 Map.entry("warmpath_cached_token_error_tokens_sum{model=\"tiny\"}", 4.0)));
         eventually(() -> meters().get("warmpath_in_flight_requests") == 0);
+    }
+
+    /** Redis is not there. */
+    @Test
+    void every_meter_is_on_the_page_when_one_stream_and_one_error_were_answered() {
+        join("seen").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("Hello")));
+        Map<String, Double> before = meters();
+        post("/v1/completions", TEXT.formatted(",'stream':true"));
+        post("/v1/completions", "{'model':'nobody','prompt':'Hi'}");
+
+        Set<String> missing = Arrays.stream(RouterMeter.values()).filter(meter -> meter != RouterMeter.REDIS_CONNECTED)
+                .map(meter -> meter.meterName().replace('.', '_')).collect(Collectors.toCollection(TreeSet::new));
+        eventually(() -> {
+            Set<String> names = meters().keySet();                 // a worker's state is told each second
+            missing.removeIf(meter -> names.stream().anyMatch(name -> name.startsWith(meter)));
+            return missing.isEmpty();
+        });
+        assertThat(added(before)).containsEntry("warmpath_error_answers_total{code=\"model_not_found\"}", 1.0)
+                .containsEntry("warmpath_requests_total{endpoint=\"completions\",model=\"other\",outcome=\"refused\"}",
+                        1.0)
+                .containsEntry("warmpath_worker_attempts_total{outcome=\"answered\",worker=\"seen\"}", 1.0);
+        eventually(() -> meters().getOrDefault("warmpath_worker_state{state=\"ready\",worker=\"seen\"}", 0.0) == 1);
+        assertThat(meters().get("warmpath_direct_memory_used_bytes")).isPositive();
     }
 
     /** The worker was not told that it may stop, or does not know how to. */

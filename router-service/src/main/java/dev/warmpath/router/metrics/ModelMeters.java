@@ -1,0 +1,74 @@
+package dev.warmpath.router.metrics;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.Timer;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One model's meters, as its clients see it. They are looked up once: what is recorded for each token of a stream
+ * allocates nothing here.
+ */
+public final class ModelMeters {
+
+    private final String model;
+    private final Timer queueWait;
+    private final Timer firstToken;
+    private final Timer betweenTokens;
+    private final Timer duration;
+    private final Counter promptTokens;
+    private final Counter completionTokens;
+    private final Counter predictedCachedTokens;
+    private final Counter cachedTokens;
+    private final DistributionSummary cachedTokensError;
+
+    ModelMeters(String model, RouterMetrics metrics) {
+        this.model = model;
+        this.queueWait = metrics.timer(RouterMeter.QUEUE_WAIT, "model", model);
+        this.firstToken = metrics.timer(RouterMeter.TIME_TO_FIRST_TOKEN, "model", model);
+        this.betweenTokens = metrics.timer(RouterMeter.INTER_TOKEN_LATENCY, "model", model);
+        this.duration = metrics.timer(RouterMeter.REQUEST_DURATION, "model", model);
+        this.promptTokens = metrics.counter(RouterMeter.PROMPT_TOKENS, "model", model);
+        this.completionTokens = metrics.counter(RouterMeter.COMPLETION_TOKENS, "model", model);
+        this.predictedCachedTokens = metrics.counter(RouterMeter.PREDICTED_CACHED_TOKENS, "model", model);
+        this.cachedTokens = metrics.counter(RouterMeter.ACTUAL_CACHED_TOKENS, "model", model);
+        this.cachedTokensError = metrics.summary(RouterMeter.CACHED_TOKENS_ERROR, "model", model);
+    }
+
+    /** As the tag says it. */
+    String model() {
+        return model;
+    }
+
+    /** A request's turn at a worker has come. */
+    public void turn(long waitedNanos) {
+        queueWait.record(waitedNanos, TimeUnit.NANOSECONDS);
+    }
+
+    /** The first text of an answer is there. */
+    public void firstToken(long sinceArrivalNanos) {
+        firstToken.record(sinceArrivalNanos, TimeUnit.NANOSECONDS);
+    }
+
+    /** One more text of a streamed answer is there. */
+    public void nextToken(long sinceLastNanos) {
+        betweenTokens.record(sinceLastNanos, TimeUnit.NANOSECONDS);
+    }
+
+    /** An answer has ended well. */
+    public void answered(long sinceArrivalNanos) {
+        duration.record(sinceArrivalNanos, TimeUnit.NANOSECONDS);
+    }
+
+    public void finished(int promptTokens, int completionTokens) {
+        this.promptTokens.increment(promptTokens);
+        this.completionTokens.increment(completionTokens);
+    }
+
+    /** Prediction and truth of one completion; not where the worker did not tell, so that the two can be compared. */
+    public void cached(int predicted, int actual) {
+        predictedCachedTokens.increment(predicted);
+        cachedTokens.increment(actual);
+        cachedTokensError.record(Math.abs(predicted - actual));
+    }
+}
