@@ -42,7 +42,8 @@ class ArchitectureTest {
             Map.entry("connections", List.of("http", "metrics")),
             // the spine
             Map.entry("completion", List.of(
-                    "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "metrics")),
+                    "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "decisions",
+                    "metrics")),
             // one choice's tokens, to text
             Map.entry("answer", List.of("tokenization")),
             // readiness asks whether a model is served, a line whether workers have room; refusals are counted

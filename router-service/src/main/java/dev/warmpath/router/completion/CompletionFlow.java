@@ -5,6 +5,8 @@ import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.WaitingRoom;
 import dev.warmpath.router.admission.WaitingRoom.Place;
 import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.decisions.DecisionLog;
+import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.Dispatcher;
@@ -53,16 +55,18 @@ public final class CompletionFlow {
     private final RequestRouter router;
     private final Dispatcher dispatcher;
     private final RouterDrain drain;
+    private final DecisionLog decisions;
     private final RouterMetrics metrics;
 
     CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, WaitingRoom waitingRoom, RequestRouter router,
-            Dispatcher dispatcher, RouterDrain drain, RouterMetrics metrics) {
+            Dispatcher dispatcher, RouterDrain drain, DecisionLog decisions, RouterMetrics metrics) {
         this.fleet = fleet;
         this.tokenizer = tokenizer;
         this.waitingRoom = waitingRoom;
         this.router = router;
         this.dispatcher = dispatcher;
         this.drain = drain;
+        this.decisions = decisions;
         this.metrics = metrics;
     }
 
@@ -75,8 +79,9 @@ public final class CompletionFlow {
      *         {@link DispatchException} at any time
      */
     public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
-        var meter = new CompletionMeter(metrics, request, permit.sinceNanos(), System::nanoTime);
-        return Flux.using(dispatcher::begin,
+        RequestRecord record = decisions.begin(request.inNumbers());
+        var meter = new CompletionMeter(metrics, request, record, permit.sinceNanos(), System::nanoTime);
+        return Flux.using(() -> dispatcher.begin(record),
                         tries -> untilCut(answer(new Journey(request, permit, tries, meter))), Tries::close)
                 .transform(meter::measure);
     }
@@ -106,6 +111,7 @@ public final class CompletionFlow {
         var hasText = new AtomicBoolean();
         return tokenizer.tokenize(model, request.prompt(), journey.permit())
                 .map(tokens -> TokenizedPrompt.of(model, tokens))
+                .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried))
                 .doOnNext(event -> hasText.compareAndSet(false,
                         request.streamed() && !(event instanceof CompletionEvent.Routed)))

@@ -2,18 +2,23 @@ package dev.warmpath.router.completion;
 
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.admission.OverloadedException;
+import dev.warmpath.router.decisions.RequestRecord;
+import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.metrics.ModelMeters;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Outcome;
+import java.util.Locale;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
-/** Watches one completion from outside and writes it into the meters. */
+/** Watches one completion from outside and writes it into the meters, and into its record. */
 final class CompletionMeter {
 
     private final RouterMetrics metrics;
     private final CompletionRequest request;
+    private final RequestRecord record;
     private final long arrivedNanos;
     private final LongSupplier nanoTime;
     private final AtomicBoolean ended = new AtomicBoolean();
@@ -24,12 +29,15 @@ final class CompletionMeter {
     private long lastTextNanos;
 
     /**
+     * @param record       is closed when all has ended, upstream too
      * @param arrivedNanos when the request came, by the same clock
      * @param nanoTime     a monotonic clock, as {@link System#nanoTime}
      */
-    CompletionMeter(RouterMetrics metrics, CompletionRequest request, long arrivedNanos, LongSupplier nanoTime) {
+    CompletionMeter(RouterMetrics metrics, CompletionRequest request, RequestRecord record, long arrivedNanos,
+            LongSupplier nanoTime) {
         this.metrics = metrics;
         this.request = request;
+        this.record = record;
         this.arrivedNanos = arrivedNanos;
         this.nanoTime = nanoTime;
         this.model = metrics.otherModels();
@@ -37,18 +45,20 @@ final class CompletionMeter {
 
     Flux<CompletionEvent> measure(Flux<CompletionEvent> events) {
         return events.doOnNext(this::record)
-                .doOnComplete(() -> end(Outcome.ANSWERED))
-                .doOnCancel(() -> end(Outcome.CANCELLED))
-                .doOnError(e -> end(switch (e) {
-                    case BadRequestException _ -> Outcome.REFUSED;
-                    case OverloadedException _ -> Outcome.OVERLOADED;
-                    default -> Outcome.FAILED;
-                }));
+                .doOnComplete(() -> end(Outcome.ANSWERED, null))
+                .doOnCancel(() -> end(Outcome.CANCELLED, null))
+                .doOnError(this::failed)
+                .doFinally(_ -> record.close());
     }
 
     /** The model that was asked for is served here, so that its name may be a series. */
     void isServed() {
         model = metrics.model(request.model());
+        record.served(request.model());
+    }
+
+    void tokenized(int promptTokens) {
+        record.tokenized(promptTokens);
     }
 
     /** It waits for its turn from now on. */
@@ -58,7 +68,9 @@ final class CompletionMeter {
 
     /** Its turn has come. */
     void turn() {
-        model.turn(nanoTime.getAsLong() - inLineNanos);
+        long waitedNanos = nanoTime.getAsLong() - inLineNanos;
+        model.turn(waitedNanos);
+        record.turn(waitedNanos);
     }
 
     private void record(CompletionEvent event) {
@@ -74,6 +86,8 @@ final class CompletionMeter {
                 if (finished.toldByWorker()) {
                     model.cached(predictedCachedTokens, usage.cachedTokens());
                 }
+                record.answered(new RequestRecord.Answer(text(finished.reason()),
+                        finished.toldByWorker() ? usage.cachedTokens() : null, usage.completionTokens()));
             }
         }
     }
@@ -83,19 +97,35 @@ final class CompletionMeter {
         if (!hasText) {
             hasText = true;
             model.firstToken(now - arrivedNanos);
+            record.firstText(now - arrivedNanos);
         } else if (request.streamed()) {
             model.nextToken(now - lastTextNanos);
         }
         lastTextNanos = now;
     }
 
+    private void failed(Throwable error) {
+        switch (error) {
+            case BadRequestException bad -> end(Outcome.REFUSED, text(bad.fault()));
+            case OverloadedException _ -> end(Outcome.OVERLOADED, null);
+            case DispatchException known -> end(Outcome.FAILED, known.failure().cause());
+            default -> end(Outcome.FAILED, "router_fault");
+        }
+    }
+
     /** A client may leave while the last of its answer is written: it was answered all the same. */
-    private void end(Outcome outcome) {
+    private void end(Outcome outcome, @Nullable String error) {
         if (ended.compareAndSet(false, true)) {
+            long sinceArrivalNanos = nanoTime.getAsLong() - arrivedNanos;
             metrics.requestEnded(request.endpoint(), model, outcome);
             if (outcome == Outcome.ANSWERED) {
-                model.answered(nanoTime.getAsLong() - arrivedNanos);
+                model.answered(sinceArrivalNanos);
             }
+            record.ended(text(outcome), error, sinceArrivalNanos);
         }
+    }
+
+    private static String text(Enum<?> value) {
+        return value.name().toLowerCase(Locale.ROOT);
     }
 }

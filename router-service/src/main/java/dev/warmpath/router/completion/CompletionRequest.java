@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.routing.TokenizedPrompt;
 import java.util.List;
 
@@ -53,6 +54,14 @@ public record CompletionRequest(
         return GenerateRequest.of(requestId, tokenized.tokens(), sampling.orElse(defaults), stop);
     }
 
+    /** For the record of requests. */
+    RequestRecord.Asked inNumbers() {
+        Integer messages = prompt instanceof Prompt.Chat chat ? chat.messages().size() : null;
+        return new RequestRecord.Asked(requestId, endpoint, streamed, messages, limit.maxTokens(),
+                sampling.temperature(), sampling.topK(), sampling.topP(), stopStrings.size(), stopTokenIds.length,
+                ignoreEos);
+    }
+
     private int maxTokens(int promptTokens, int contextLength) {
         int room = contextLength - promptTokens;
         if (room < 1) {
@@ -71,6 +80,8 @@ public record CompletionRequest(
 
     /** How long the answer may become. */
     public sealed interface OutputLimit {
+
+        int maxTokens();
 
         /** The client's number: a prompt that leaves less room is refused. */
         record Exactly(int maxTokens, String field) implements OutputLimit {}

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Ended decisions as lines of JSON, written by a thread of its own: a disk that is slow or full costs lines, which are
+ * Ended requests as lines of JSON, written by a thread of its own: a disk that is slow or full costs lines, which are
  * counted, and nobody's time. The file is put aside as {@code <file>.1} when it has reached its size; where that is not
  * allowed it is begun anew. A line that was half written when the disk was full is cut off.
  */
@@ -37,7 +37,7 @@ final class DecisionFile implements AutoCloseable {
     private final Path file;
     private final long maxBytes;
     private final JsonMapper json = JsonMapper.builder().build();
-    private final BlockingQueue<Decision> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
+    private final BlockingQueue<RequestRecord> queue = new ArrayBlockingQueue<>(MAX_QUEUED);
     private final IntConsumer discarded;
     private final Thread writer;
     private volatile boolean closing;
@@ -49,7 +49,7 @@ final class DecisionFile implements AutoCloseable {
     private boolean isBroken;
 
     /**
-     * @param discarded told how many decisions were lost, on any thread
+     * @param discarded told how many requests were lost, on any thread
      * @throws IllegalArgumentException if the file cannot be written, so that a wrong path is known at the start
      */
     DecisionFile(Path file, long maxBytes, IntConsumer discarded) {
@@ -65,8 +65,8 @@ final class DecisionFile implements AutoCloseable {
     }
 
     /** Does not wait: what finds no room is discarded. */
-    void offer(Decision decision) {
-        if (!queue.offer(decision)) {
+    void offer(RequestRecord request) {
+        if (!queue.offer(request)) {
             discarded.accept(1);
         }
     }
@@ -83,10 +83,10 @@ final class DecisionFile implements AutoCloseable {
     }
 
     private void writeOnAndOn() {
-        List<Decision> batch = new ArrayList<>(MAX_BATCH);
+        List<RequestRecord> batch = new ArrayList<>(MAX_BATCH);
         while (true) {
             try {
-                Decision first = queue.poll(100, TimeUnit.MILLISECONDS);
+                RequestRecord first = queue.poll(100, TimeUnit.MILLISECONDS);
                 if (first != null) {
                     batch.add(first);
                     queue.drainTo(batch, MAX_BATCH - 1);
@@ -105,10 +105,10 @@ final class DecisionFile implements AutoCloseable {
         }
     }
 
-    private void write(List<Decision> batch) throws IOException {
+    private void write(List<RequestRecord> batch) throws IOException {
         linesLeft = batch.size();
-        for (Decision decision : batch) {
-            byte[] line = json.writeValueAsBytes(DecisionView.of(decision));
+        for (RequestRecord request : batch) {
+            byte[] line = json.writeValueAsBytes(RequestView.of(request));
             if (bytes > 0 && bytes + line.length + 1 > maxBytes) {
                 putAside();
             }

@@ -15,8 +15,8 @@ import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.stereotype.Component;
 
 /**
- * The last decisions of this router, the oldest gives way. With {@code warmpath.decisions.file} each is also written
- * down once it has ended. Safe for use by several threads.
+ * The last decisions of this router, the oldest gives way. With {@code warmpath.decisions.file} each request is also
+ * written down, with its decisions, once it has ended. Safe for use by several threads.
  */
 @Component
 public final class DecisionLog implements AutoCloseable {
@@ -44,9 +44,15 @@ public final class DecisionLog implements AutoCloseable {
         this.nanoTime = nanoTime;
     }
 
-    /** A request is sent to a worker. Whoever sends it tells the decision how it goes. */
-    public Decision begin(Subject subject, Routed routed) {
+    /** A request has come. Whoever answers it tells the record how it goes, and closes it. */
+    public RequestRecord begin(RequestRecord.Asked asked) {
+        return new RequestRecord(clock.instant(), asked, this::closed);
+    }
+
+    /** The request is sent to a worker. Whoever sends it tells the decision how it goes. */
+    public Decision decide(RequestRecord request, Subject subject, Routed routed) {
         var decision = new Decision(clock.instant(), subject, routed, nanoTime, this::ended);
+        request.add(decision);
         synchronized (latest) {
             if (latest.size() == keep) {
                 latest.removeFirst();
@@ -58,8 +64,11 @@ public final class DecisionLog implements AutoCloseable {
 
     private void ended(Decision decision) {
         metrics.attemptEnded(decision.routed().workerId(), decision.end());
+    }
+
+    private void closed(RequestRecord request) {
         if (file != null) {
-            file.offer(decision);
+            file.offer(request);
         }
     }
 

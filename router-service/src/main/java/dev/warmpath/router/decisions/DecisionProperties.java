@@ -13,7 +13,8 @@ import org.springframework.validation.annotation.Validated;
  * What is kept of decisions.
  *
  * @param keep how many decisions {@code /actuator/decisions} shows, up to 4 KB of heap each
- * @param file where each decision is written as a line of JSON when it has ended; unset: nowhere
+ * @param file where each request is written as a line of JSON, with its decisions, when it has ended; unset:
+ *             nowhere
  * @param maxFileSize from what size on the file of decisions becomes {@code <file>.1}, in place of the one before, 1MB
  *                    at least
  */

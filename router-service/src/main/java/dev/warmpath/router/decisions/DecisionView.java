@@ -10,7 +10,7 @@ import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import tools.jackson.databind.annotation.JsonNaming;
 
 /**
- * A decision as operators see it, on the management port and as a line of the file.
+ * A decision as operators see it, on the management port and in a line of the file.
  *
  * @param at                    ISO 8601, UTC
  * @param request               the answer's {@code x-request-id}

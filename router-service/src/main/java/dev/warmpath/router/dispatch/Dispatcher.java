@@ -4,6 +4,7 @@ import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.decisions.Decision;
 import dev.warmpath.router.decisions.DecisionLog;
+import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.dispatch.DispatchEvent.Chosen;
 import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.DispatchFailure.Refused;
@@ -89,9 +90,13 @@ public final class Dispatcher {
         boolean hasEnough();
     }
 
-    /** A client's request begins; to be closed when it has ended, in whatever way. */
-    public Tries begin() {
-        return new Tries();
+    /**
+     * A client's request begins; to be closed when it has ended, in whatever way.
+     *
+     * @param record is told its tries
+     */
+    public Tries begin(RequestRecord record) {
+        return new Tries(record);
     }
 
     /**
@@ -100,13 +105,16 @@ public final class Dispatcher {
      */
     public final class Tries implements AutoCloseable {
 
+        private final RequestRecord record;
         private final List<AttemptWatch> watches = new CopyOnWriteArrayList<>();
         private boolean begun;
         /** So many of them, the first ones, need no decision any more. */
         private int decided;
         private volatile boolean closed;
 
-        private Tries() {}
+        private Tries(RequestRecord record) {
+            this.record = record;
+        }
 
         /**
          * @param request its epoch is filled in per worker
@@ -203,7 +211,7 @@ public final class Dispatcher {
         private Decision record(Placed placed) {
             var subject = new Decision.Subject(request.requestId(), triedWorkerIds.size(),
                     placed.worker().model().name(), placed.worker().revision());
-            return decisions.begin(subject, placed.decision());
+            return decisions.decide(tries.record, subject, placed.decision());
         }
 
         /** The last one that can be asked gets all the time there is: a late answer is better than none. */

@@ -75,6 +75,7 @@ class FleetLinkConfiguration {
             RouterMetrics metrics, HealthProperties health, ObjectProvider<RedisLink> redis) {
         var links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
         links.watchHealth(health);
+        links.tellStates();
         redis.ifAvailable(link -> {
             links.readLog(link, token, json);
             metrics.watch(RouterMeter.REDIS_CONNECTED, events::freshShare);

@@ -71,11 +71,15 @@ public final class WorkerLinks implements AutoCloseable {
         this.nanoTime = nanoTime;
         start("fleet-leases", () -> repeat(fleet::expireLeases, LEASE_CHECK_INTERVAL));
         start("index-sweep", () -> repeat(index::sweep, SWEEP_INTERVAL));
+    }
+
+    /** Begins to tell the meters the states of workers, and who has left. */
+    void tellStates() {
         start("fleet-meters", () -> repeat(() -> metrics.workers(states(fleet.snapshot())), METERS_INTERVAL));
     }
 
     /** A worker that is ready, and gets no requests all the same, is in the state that keeps them away. */
-    static Map<String, WorkerState> states(List<WorkerView> workers) {
+    private static Map<String, WorkerState> states(List<WorkerView> workers) {
         Map<String, WorkerState> states = new HashMap<>();
         for (WorkerView worker : workers) {
             states.put(worker.id(), switch (worker.state()) {

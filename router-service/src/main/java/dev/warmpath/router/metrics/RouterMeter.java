@@ -39,7 +39,7 @@ public enum RouterMeter {
     ROUTE_DECISIONS(Kind.COUNTER, "warmpath.route.decisions", "Workers chosen, by the reason for the choice",
             "decisions", "reason"),
     DECISIONS_DISCARDED(Kind.COUNTER, "warmpath.discarded.decisions",
-            "Decisions missing in the file of decisions, because it could not be written in time", "decisions"),
+            "Requests missing in the file of decisions, because it could not be written in time", "decisions"),
     DISPATCH_FAILURES(Kind.COUNTER, "warmpath.dispatch.failures", "Workers' failures of requests, by what was wrong",
             "failures", "cause"),
     DISPATCH_RETRIES(Kind.COUNTER, "warmpath.dispatch.retries",

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.metrics.RouterMetrics;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -25,6 +27,7 @@ class CompletionMeterTest {
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final RouterMetrics metrics = new RouterMetrics(meters);
     private long millis;
+    private int closed;
 
     @Test
     void latencies_are_counted_from_the_arrival_and_between_texts_of_a_stream() {
@@ -76,6 +79,7 @@ class CompletionMeterTest {
         read(Flux.just(WHOLE)).cancel();
 
         assertThat(outcomes()).isEqualTo("answered 1");
+        assertThat(closed).isEqualTo(1);
     }
 
     @Test
@@ -85,6 +89,7 @@ class CompletionMeterTest {
         reading.cancel();
 
         assertThat(outcomes()).isEqualTo("cancelled 1");
+        assertThat(closed).isEqualTo(1);
     }
 
     /** @return can be cancelled even when all has come, as that of an answer which is being written */
@@ -104,7 +109,8 @@ class CompletionMeterTest {
     private CompletionMeter meter(boolean streamed) {
         var request =
                 new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, streamed);
-        return new CompletionMeter(metrics, request, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
+        var record = new RequestRecord(Instant.EPOCH, null, _ -> closed++);
+        return new CompletionMeter(metrics, request, record, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
     }
 
     private String millisOf(String timer) {

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 class DecisionLogTest {
 
@@ -68,22 +69,32 @@ class DecisionLogTest {
     }
 
     @Test
-    void a_line_of_the_file_has_the_choice_with_every_term_and_what_came_of_it() throws IOException {
+    void a_line_of_the_file_has_what_was_asked_each_choice_with_every_term_and_what_came_of_it() throws IOException {
         Path file = directory.resolve("decisions.jsonl");
         DecisionLog log = log(3, file(file, 1_000_000));
-        Decision answered = begin(log, "r1");
+        RequestRecord request = log.begin(
+                new RequestRecord.Asked("r1", "chat", true, 3, 64, 0.5f, null, 1f, 2, 0, false));
+        request.served("tiny");
+        request.tokenized(100);
+        request.turn(1_500_000);
+        decide(log, request, 1).failed("worker_lost");
+        Decision answered = decide(log, request, 2);
         nanos += 20_000_000;
         answered.firstToken();
         answered.usage(48, 5);
         answered.answered();
-        begin(log, "r2").failed("worker_lost");
-        begin(log, "goes on");
+        request.firstText(25_000_000);
+        request.answered(new RequestRecord.Answer("stop", 48, 5));
+        request.ended("answered", null, 27_250_000);
+        request.close();
+        log.begin(asked("goes on"));
         log.close();
 
         List<JsonNode> lines = Files.readAllLines(file).stream().map(JSON::readTree).toList();
-        assertThat(lines).hasSize(2);
-        assertThat(lines.getFirst()).isEqualTo(JSON.readTree("""
-                {"at":"2026-11-23T12:00:00Z","request":"r1","attempt":1,"model":"tiny","revision":"abc","worker":"b",
+        assertThat(lines).as("the other one goes on").hasSize(1);
+        JsonNode line = lines.getFirst();
+        assertThat(line.path("decisions").path(1)).isEqualTo(JSON.readTree("""
+                {"at":"2026-11-23T12:00:00Z","request":"r1","attempt":2,"model":"tiny","revision":"abc","worker":"b",
                  "reason":"prefix","prompt_tokens":100,"block_size":16,"predicted_cached_tokens":48,
                  "index_grade":"exact","candidate_count":2,
                  "candidates":[
@@ -95,26 +106,34 @@ class DecisionLogTest {
                    "requests":0,"used_blocks":0,"block_count":1000}],
                  "outcome":{"end":"answered","first_token_ms":20.0,"total_ms":20.0,"cached_tokens":48,
                   "completion_tokens":5}}"""));
-        assertThat(lines.getLast().path("outcome")).isEqualTo(JSON.readTree("""
+        assertThat(line.path("decisions").path(0).path("outcome")).isEqualTo(JSON.readTree("""
                 {"end":"worker_lost","first_token_ms":null,"total_ms":0.0,"cached_tokens":null,
                  "completion_tokens":null}"""));
+        ((ObjectNode) line).remove("decisions");
+        assertThat(line).isEqualTo(JSON.readTree("""
+                {"at":"2026-11-23T12:00:00Z","request":"r1","endpoint":"chat","model":"tiny",
+                 "asked":{"streamed":true,"messages":3,"max_tokens":64,"temperature":0.5,"top_k":null,"top_p":1.0,
+                  "stop_strings":2,"stop_tokens":0,"ignore_eos":false},
+                 "prompt_tokens":100,"queue_ms":1.5,
+                 "outcome":{"end":"answered","error":null,"first_text_ms":25.0,"total_ms":27.25,
+                  "finish_reason":"stop","cached_tokens":48,"completion_tokens":5}}"""));
         assertThat(discarded).hasValue(0);
     }
 
-    /** A line has some 900 bytes. */
+    /** A line has some 1,250 bytes. */
     @Test
     void a_file_that_has_reached_its_size_is_put_aside_in_place_of_the_one_before() throws IOException {
         Path file = directory.resolve("decisions.jsonl");
         DecisionLog log = log(3, file(file, 10_000));
         for (int i = 0; i < 100; i++) {
-            begin(log, "request-" + (100 + i)).answered();
+            answer(log, "request-" + (100 + i));
         }
         log.close();
 
         List<String> last = requestsIn(file);
         List<String> before = requestsIn(directory.resolve("decisions.jsonl.1"));
         assertThat(Files.size(file)).isLessThanOrEqualTo(10_000);
-        assertThat(Files.size(directory.resolve("decisions.jsonl.1"))).isBetween(9_000L, 10_000L);
+        assertThat(Files.size(directory.resolve("decisions.jsonl.1"))).isBetween(8_500L, 10_000L);
         assertThat(last.getLast()).isEqualTo("request-199");
         assertThat(last.getFirst()).isEqualTo("request-" + (Integer.parseInt(before.getLast().substring(8)) + 1));
         try (var files = Files.list(directory)) {
@@ -127,7 +146,7 @@ class DecisionLogTest {
         Path file = directory.resolve("decisions.jsonl");
         for (String request : List.of("before", "after")) {
             DecisionLog log = log(3, file(file, 1_000_000));
-            begin(log, request).answered();
+            answer(log, request);
             log.close();
         }
 
@@ -147,7 +166,7 @@ class DecisionLogTest {
     void a_full_disk_costs_lines_and_nobodys_time() {
         DecisionLog log = log(3, file(Path.of("/dev/full"), 1_000_000));
         for (int i = 0; i < 10; i++) {
-            begin(log, "r" + i).answered();
+            answer(log, "r" + i);
         }
         log.close();
 
@@ -162,7 +181,7 @@ class DecisionLogTest {
         DecisionFile decisions = file(file, 1_000_000);
         Files.writeString(file, "{\"request\":\"ha", StandardOpenOption.APPEND);   // by a write that broke off
         DecisionLog log = log(3, decisions);
-        begin(log, "after").answered();
+        answer(log, "after");
         log.close();
 
         assertThat(requestsIn(file)).containsExactly("before", "after");
@@ -175,7 +194,7 @@ class DecisionLogTest {
         Files.createDirectories(directory.resolve("decisions.jsonl.1").resolve("in the way"));
         DecisionLog log = log(3, file(file, 10_000));
         for (int i = 0; i < 100; i++) {
-            begin(log, "request-" + (100 + i)).answered();
+            answer(log, "request-" + (100 + i));
         }
         log.close();
 
@@ -193,10 +212,27 @@ class DecisionLogTest {
     }
 
     private static Decision begin(DecisionLog log, String request) {
+        return decide(log, log.begin(asked(request)), 1);
+    }
+
+    /** From beginning to end. */
+    private static void answer(DecisionLog log, String id) {
+        RequestRecord request = log.begin(asked(id));
+        decide(log, request, 1).answered();
+        request.ended("answered", null, 0);
+        request.close();
+    }
+
+    private static RequestRecord.Asked asked(String request) {
+        return new RequestRecord.Asked(request, "completions", false, null, 16, null, null, null, 0, 0, false);
+    }
+
+    private static Decision decide(DecisionLog log, RequestRecord request, int attempt) {
         var query = new RouteQuery(100, 16);
         Choice choice = new ExpectedFirstToken().choose(query, List.of(candidate("a", 0), candidate("b", 3)));
-        return log.begin(new Subject(request, 1, "tiny", "abc"), new Routed(choice.costs().get(choice.chosen()),
-                choice.reason(), new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs())));
+        return log.decide(request, new Subject(request.asked().requestId(), attempt, "tiny", "abc"),
+                new Routed(choice.costs().get(choice.chosen()), choice.reason(),
+                        new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs())));
     }
 
     private static Candidate candidate(String id, int blocks) {

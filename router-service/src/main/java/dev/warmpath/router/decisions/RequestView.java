@@ -1,0 +1,70 @@
+package dev.warmpath.router.decisions;
+
+import com.fasterxml.jackson.annotation.JsonInclude;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
+import tools.jackson.databind.annotation.JsonNaming;
+
+/**
+ * A request as a line of the file. Numbers and names only.
+ *
+ * @param at           arrival, ISO 8601, UTC
+ * @param request      the answer's {@code x-request-id}
+ * @param model        null if nobody serves what was asked for
+ * @param promptTokens null if it was not tokenized
+ * @param queueMs      how long it waited for its turn at a worker; null if that did not come
+ * @param decisions    every worker that it was sent to, in order; of one that ended before, the outcome is there
+ * @param outcome      null only of a request whose end nobody told
+ */
+@JsonInclude(JsonInclude.Include.ALWAYS)
+@JsonNaming(SnakeCaseStrategy.class)
+record RequestView(
+        String at,
+        String request,
+        String endpoint,
+        @Nullable String model,
+        AskedView asked,
+        @Nullable Integer promptTokens,
+        @Nullable Double queueMs,
+        List<DecisionView> decisions,
+        @Nullable EndView outcome) {
+
+    /** As {@link RequestRecord.Asked}, without what stands beside it. */
+    @JsonInclude(JsonInclude.Include.ALWAYS)
+    @JsonNaming(SnakeCaseStrategy.class)
+    record AskedView(boolean streamed, @Nullable Integer messages, int maxTokens, @Nullable Float temperature,
+            @Nullable Integer topK, @Nullable Float topP, int stopStrings, int stopTokens, boolean ignoreEos) {}
+
+    /** As {@link RequestRecord.End} and {@link RequestRecord.Answer}; times since the arrival. */
+    @JsonInclude(JsonInclude.Include.ALWAYS)
+    @JsonNaming(SnakeCaseStrategy.class)
+    record EndView(String end, @Nullable String error, @Nullable Double firstTextMs, double totalMs,
+            @Nullable String finishReason, @Nullable Integer cachedTokens, @Nullable Integer completionTokens) {}
+
+    static RequestView of(RequestRecord request) {
+        RequestRecord.Asked asked = request.asked();
+        return new RequestView(request.at().toString(), asked.requestId(), asked.endpoint(), request.model(),
+                new AskedView(asked.streamed(), asked.messages(), asked.maxTokens(), asked.temperature(), asked.topK(),
+                        asked.topP(), asked.stopStrings(), asked.stopTokens(), asked.ignoreEos()),
+                request.promptTokens(), millis(request.queueNanos()),
+                request.decisions().stream().map(DecisionView::of).toList(),
+                request.end() == null ? null : outcome(request, request.end()));
+    }
+
+    private static EndView outcome(RequestRecord request, RequestRecord.End end) {
+        RequestRecord.Answer answer = request.answer();
+        return new EndView(end.end(), end.error(), millis(request.firstTextNanos()), millis(end.totalNanos()),
+                answer == null ? null : answer.finishReason(), answer == null ? null : answer.cachedTokens(),
+                answer == null ? null : answer.completionTokens());
+    }
+
+    private static @Nullable Double millis(@Nullable Long nanos) {
+        return nanos == null ? null : Double.valueOf(millis(nanos.longValue()));
+    }
+
+    private static double millis(long nanos) {
+        return TimeUnit.NANOSECONDS.toMicros(nanos) / 1e3;
+    }
+}
