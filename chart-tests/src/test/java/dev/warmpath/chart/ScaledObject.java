@@ -1,5 +1,7 @@
 package dev.warmpath.chart;
 
+import com.fasterxml.jackson.databind.JsonDeserializer;
+import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.autoscaling.v2.HorizontalPodAutoscalerBehavior;
@@ -13,6 +15,7 @@ import java.util.Map;
 /**
  * KEDA's, as far as the chart uses it: {@code keda.sh/v1alpha1}, from its documented specification.
  */
+@JsonDeserialize(using = JsonDeserializer.None.class)
 @Group("keda.sh")
 @Version("v1alpha1")
 final class ScaledObject implements HasMetadata {
