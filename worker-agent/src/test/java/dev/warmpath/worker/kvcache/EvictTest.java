@@ -16,6 +16,8 @@ import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.worker.kvcache.CacheGroup.FullAttention;
+import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -70,6 +72,28 @@ class EvictTest {
         assertThat(keyed(cache)).containsExactly(1, 2, 4, 5);
         assertThat(cache.evict(new int[] {1}, List.of(first, twin))).isEqualTo(4);
         assertThat(cache.announcedCount()).isZero();
+    }
+
+    @Test
+    void what_is_evicted_while_a_step_is_in_flight_stays_away_when_that_step_fails_in_every_block_size() {
+        var mixed = new KvCacheManager(
+                KvCacheSettings.of(50, 8).withGroups(new FullAttention(), new SlidingWindow(64, 4)));
+        TokenSequence held = sequence(8, range(0, 28));
+        admitted(mixed, held);                                        // 1 to 4, of 8 tokens; 5 to 11, of 4
+        settle(mixed, held);
+        grow(mixed, held, range(28, 40));
+        assertThat(keyed(mixed)).as("with what the step is to fill").hasSize(5 + 10);
+        mixed.drainChanges();
+
+        assertThat(mixed.evict(new int[] {2}, List.of(held))).as("from token 8 on, in both groups").isEqualTo(4 + 8);
+        assertThat(keyed(mixed)).containsExactly(1, 5, 6);
+        mixed.withdraw(held);
+        assertThat(keyed(mixed)).as("the step had no part in these").containsExactly(1, 5, 6);
+        mixed.checkIntegrity(List.of(held));
+
+        mixed.release(held);
+        assertThat(hitTokens(mixed, range(0, 28))).isEqualTo(8);
+        assertThat(admitted(mixed, held)).isEqualTo(8);
     }
 
     @Test
