@@ -3,7 +3,6 @@ package dev.warmpath.worker.kvcache;
 import dev.warmpath.protocol.block.BlockHashChain;
 import java.util.Arrays;
 import java.util.BitSet;
-import java.util.Comparator;
 import java.util.HashSet;
 import java.util.Objects;
 import java.util.Set;
@@ -174,11 +173,10 @@ final class BlockKeys {
      * @return the blocks, the deepest first; a new array
      */
     int[] builtOn(Set<Long> keys, boolean orphansToo) {
-        int[] byDepth = IntStream.range(0, parentTags.length)
+        long[] byDepth = IntStream.range(0, parentTags.length)
                 .filter(this::isKeyed)
-                .boxed()
-                .sorted(Comparator.comparingInt(block -> chainIndex[block]))
-                .mapToInt(Integer::intValue)
+                .mapToLong(block -> (long) chainIndex[block] << Integer.SIZE | block)
+                .sorted()
                 .toArray();
         // one pair of keys in four billion has the same half: then more is found, with all that was built on it, or an
         // orphan passes for the child of another
@@ -187,7 +185,8 @@ final class BlockKeys {
         Set<Integer> carried = new HashSet<>();
         int[] found = new int[byDepth.length];
         int count = 0;
-        for (int block : byDepth) {                                 // parents come before their children
+        for (long each : byDepth) {                                 // parents come before their children
+            int block = (int) each;
             boolean inside = chainIndex[block] > 0;
             if (keys.contains(key(block)) || inside && tags.contains(parentTags[block])
                     || inside && orphansToo && !carried.contains(parentTags[block])) {
@@ -195,7 +194,9 @@ final class BlockKeys {
                 tags.add((int) key(block));
                 found[found.length - ++count] = block;
             }
-            carried.add((int) key(block));
+            if (orphansToo) {
+                carried.add((int) key(block));
+            }
         }
         return Arrays.copyOfRange(found, found.length - count, found.length);
     }

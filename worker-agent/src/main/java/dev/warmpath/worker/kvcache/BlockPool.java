@@ -19,8 +19,8 @@ import java.util.Set;
  * the free queue: by default first to blocks of no further use, then to the least recently released ones
  * ({@link FreeOrder}).
  *
- * <p>Everything lies in arrays by block id; no operation allocates. A block takes 12 bytes here and 33 for its key,
- * beside the hash and the tokens themselves (see {@link BlockKeys}). An error changes nothing.
+ * <p>Everything lies in arrays by block id; no operation allocates but {@link #unkeyBuiltOn}. A block takes 12 bytes
+ * here and 33 for its key, beside the hash and the tokens themselves (see {@link BlockKeys}). An error changes nothing.
  */
 final class BlockPool {
 

@@ -210,17 +210,22 @@ public final class KvCacheManager {
     }
 
     /**
-     * Takes blocks out of the cache: their keys are taken away, those of other copies of the same, and those of all that
-     * was built on them, descendants first. Blocks that are held stay held and go on being read. Who holds them computes
+     * Takes blocks out of the cache: their keys are taken away, those of other copies of the same in every group, and
+     * those of all that was built on them, descendants first. Blocks that are held stay held and go on being read. Who holds them computes
      * on as before, but gives no key any more from there on, not even after a swap; a sequence that is released and
-     * admitted again begins anew. As vLLM's {@code evict_blocks}, which leaves descendants behind.
+     * admitted again begins anew. As vLLM's {@code evict_blocks}, which leaves descendants behind, and the other groups:
+     * there a window's block can go alone, here the announced chain goes with it.
      *
      * @param blocks  blocks of the cache; those without a key are passed over
      * @param holders every sequence that holds blocks
      * @return how many blocks lost their key
      * @throws IndexOutOfBoundsException if there is no such block; nothing is evicted then
+     * @throws IllegalStateException     between {@link #invalidate} and {@link #resumeKeys}, which would give keys back
      */
     public int evict(int[] blocks, Iterable<TokenSequence> holders) {
+        if (keysSuspended) {
+            throw new IllegalStateException("keys are withheld until all in flight has settled");
+        }
         Set<Long> gone = new HashSet<>();
         for (int block : blocks) {
             Objects.checkIndex(block, settings.blockCount());
@@ -290,29 +295,31 @@ public final class KvCacheManager {
     }
 
     /**
-     * What a sequence holds is not to be trusted, and no one can tell from which block on: takes the keys of all its
-     * blocks away, and with them those of everything that begins with the same block, the deepest first. From here to
-     * {@link #resumeKeys} no block gets a key, and nobody is admitted or extended; the sequence is released by then.
+     * What these sequences hold is not to be trusted, and no one can tell from which block on: takes the keys of all
+     * their blocks away, and with them those of everything that begins with the same blocks, the deepest first. From
+     * here to {@link #resumeKeys} no block gets a key, and nobody is admitted or extended; they are released by then.
+     * Looks at every block of the cache, once for all of them.
      *
      * @param holders every sequence that holds blocks
      */
-    public void invalidate(TokenSequence sequence, Iterable<TokenSequence> holders) {
-        checks.requireHolder(sequence);
-        BlockHolding holding = sequence.holding();
-        if (holding.keyedTokens() > 0) {
-            Set<Long> gone = new HashSet<>();
+    public void invalidate(List<TokenSequence> sequences, Iterable<TokenSequence> holders) {
+        sequences.forEach(checks::requireHolder);
+        Set<Long> gone = new HashSet<>();
+        for (TokenSequence sequence : sequences) {
             for (int group = 0; group < tables.groupCount(); group++) {
                 int size = tables.blockSize(group);
-                if (holding.keyedTokens() >= size) {
+                if (sequence.holding().keyedTokens() >= size) {
                     gone.add(sequence.chain(size).key(0));
                 }
             }
+        }
+        if (sequences.stream().anyMatch(sequence -> sequence.holding().keyedTokens() > 0)) {
             takeKeys(gone, /* orphansToo */ tables.windowed(), holders);
             for (TokenSequence holder : holders) {
                 holder.holding().key(tokensBefore(gone, holder, holder.holding().keyedTokens()));
             }
         }
-        holding.key(0);
+        sequences.forEach(sequence -> sequence.holding().key(0));
         keysSuspended = true;
         version++;
     }

@@ -20,6 +20,12 @@ import dev.warmpath.worker.compute.Tensor;
 record LayerSpec(Tensor inputNorm, Tensor qkv, Tensor rotary, AttentionSpec attention, CachePlace place, Tensor output,
                  Tensor postAttentionNorm, Tensor gateUp, Tensor down) {
 
+    LayerSpec {
+        if (attention.sinks()) {
+            throw new IllegalArgumentException("a layer has no sinks to attend to");
+        }
+    }
+
     /**
      * @param group index of the cache group whose block tables name the layer's blocks
      * @param layer the layer's index among those of its group: groups share the planes of one cache, each with blocks

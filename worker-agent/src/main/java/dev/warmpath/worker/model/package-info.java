@@ -11,6 +11,7 @@
  *   <li>{@link dev.warmpath.worker.model.LoadedModel} and {@link dev.warmpath.worker.model.ModelRunner}: the front, before
  *       and after the cache is allocated.
  * </ul>
+ * <p>More than fifteen files, for each family is one and its parts, from file to operations, know no one else.
  * <p>Uses {@code compute} (never one of its bodies) and {@code model.weights}. Used by {@code engine}.
  */
 @NullMarked

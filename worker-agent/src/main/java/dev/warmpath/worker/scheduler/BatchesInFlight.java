@@ -110,6 +110,7 @@ final class BatchesInFlight {
                     sampledTokens.length + " rows drawn from, the batch has " + batch.rowCount(step));
         }
         boolean anyOver = false;
+        List<TokenSequence> spoiled = List.of();
         for (int entry = 0; entry < batch.size(); entry++) {
             Sequence sequence = batch.sequence(entry);
             int row = batch.row(entry, step);
@@ -117,10 +118,15 @@ final class BatchesInFlight {
             boolean unusable = row != ScheduledBatch.NO_ROW && sampledTokens[row] == ScheduledBatch.UNUSABLE;
             boolean takes = lives && !unusable && batch.sampleIndex(entry, step) != ScheduledBatch.NO_SAMPLE;
             batch.setOutcome(entry, takes, lives && unusable);
-            if (unusable) {
-                spoil(sequence, running);
+            if (unusable && spoil(sequence)) {
+                spoiled = spoiled.isEmpty() ? new ArrayList<>() : spoiled;
+                spoiled.add(sequence.tokens());
             }
             anyOver |= lives && unusable || takes && append(sequence, sampledTokens[row]);
+        }
+        if (!spoiled.isEmpty()) {
+            cache.invalidate(spoiled, holders(running));            // all at once: a sick device spoils every row
+            withholds = true;
         }
         if (batch.stepSettled()) {
             land(batch, running);
@@ -128,17 +134,19 @@ final class BatchesInFlight {
         return anyOver;
     }
 
-    /** Also if it is over: what was written for it may be announced all the same. */
-    private void spoil(Sequence sequence, List<Sequence> running) {
+    /**
+     * Also if it is over: what was written for it may be announced all the same.
+     *
+     * @return false if it was spoiled before
+     */
+    private boolean spoil(Sequence sequence) {
         if (!sequence.isOver()) {
             sequence.become(new Failed(FailureReason.UNUSABLE_LOGITS, "after " + sequence.tokens().tokenCount()
                     + " tokens the model gives no logits that a token could be drawn from"));
         }
-        if (!sequence.spoiled) {
-            sequence.spoiled = true;
-            cache.invalidate(sequence.tokens(), holders(running));
-            withholds = true;
-        }
+        boolean wasSound = !sequence.spoiled;
+        sequence.spoiled = true;
+        return wasSound;
     }
 
     private List<TokenSequence> holders(List<Sequence> running) {
@@ -191,7 +199,7 @@ final class BatchesInFlight {
     }
 
     /**
-     * A step failed, and with it all that is in inFlight.
+     * A step failed, and with it all that is in flight.
      *
      * @param running as for {@link #settle}
      * @return the sequences that ended by this

@@ -17,11 +17,11 @@ import java.util.List;
  * admitted, but nobody in a step that preempted. {@link Serving} and {@link Admissions} are these two halves, over the
  * same lists. Those are the rules of vLLM's v1 scheduler, with swapping from v0 and without its head-of-line blocking.
  *
- * <p><b>Steps in inFlight.</b> With several steps per decision, or when the next batch is scheduled before the last one
+ * <p><b>Steps in flight.</b> With several steps per decision, or when the next batch is scheduled before the last one
  * has settled, a sequence's last tokens are drawn but not known: they count as pending, the next step takes them on the
  * device. A sequence that ends meanwhile is over at once for its caller, and what is still drawn for it is dropped; but
  * its blocks are given back only when no step writes to them any more. For the same reason nobody is preempted while a
- * step is in inFlight.
+ * step is in flight.
  *
  * <p>Every accepted sequence ends. The best of the running is always served: what it lacks it takes from the others,
  * and alone it fits ({@link RequestLimits}); it ends at its token limit at the latest. When nobody runs, every block is
@@ -175,7 +175,7 @@ public final class Scheduler {
         return true;
     }
 
-    /** True if nobody runs or waits and nothing is in inFlight. */
+    /** True if nobody runs or waits and nothing is in flight. */
     public boolean isIdle() {
         return running.isEmpty() && waiting.isEmpty() && inFlight.isEmpty();
     }

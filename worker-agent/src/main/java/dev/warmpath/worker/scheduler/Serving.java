@@ -22,7 +22,7 @@ final class Serving {
     private final BatchesInFlight inFlight;
     /** The place in {@link #running} of the one being served. */
     private int cursor;
-    /** Somebody lacks blocks, or keys were taken back: all wait until nothing is in inFlight. */
+    /** Somebody lacks blocks, or keys were taken back: all wait until nothing is in flight. */
     private boolean drains;
     private long recomputePreemptions;
     private long swapPreemptions;

@@ -527,7 +527,7 @@ final class CacheWorld {
         if (each == null || each.holder.awaited > 0) {
             return;
         }
-        cache.invalidate(each.sequence, holders());
+        cache.invalidate(List.of(each.sequence), holders());
         model.invalidate(each.holder, live.stream().map(other -> other.holder).toList());
         withheld = true;
         check();

@@ -11,6 +11,7 @@ import static dev.warmpath.worker.kvcache.Sequences.settle;
 import static dev.warmpath.worker.kvcache.Sequences.table;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
@@ -69,9 +70,12 @@ class EvictTest {
         var twin = new TokenSequence(HashSettings.ofBlockSize(4), ExtraKeys.NONE, range(0, 8), /* skipsCacheRead */ true);
         admitted(cache, twin);                                        // computes blocks 4 and 5 again
         settle(cache, twin);
+        cache.drainChanges();
         assertThat(keyed(cache)).containsExactly(1, 2, 4, 5);
         assertThat(cache.evict(new int[] {1}, List.of(first, twin))).isEqualTo(4);
-        assertThat(cache.announcedCount()).isZero();
+        assertThat(cache.drainChanges()).containsExactly(new BlockChange.Removed(
+                Medium.DEVICE, new long[] {first.chain().key(1), first.chain().key(0)}));
+        assertThat(keyed(cache)).isEmpty();
     }
 
     @Test
@@ -94,6 +98,20 @@ class EvictTest {
         mixed.release(held);
         assertThat(hitTokens(mixed, range(0, 28))).isEqualTo(8);
         assertThat(admitted(mixed, held)).isEqualTo(8);
+    }
+
+    @Test
+    void nothing_is_evicted_while_keys_are_withheld_for_they_would_come_back() {
+        TokenSequence second = sequence(4, 0, 1, 2, 3, 4, 5, 6, 7, 90);
+        admitted(cache, second);
+        settle(cache, second);
+        cache.invalidate(List.of(first), List.of(first, second));
+        assertThatIllegalStateException().isThrownBy(() -> cache.evict(new int[] {1}, List.of(first, second)))
+                .withMessageContaining("until all in flight has settled");
+
+        cache.release(first);
+        cache.resumeKeys(List.of(second));
+        assertThat(cache.evict(new int[] {1}, List.of(second))).isEqualTo(2);
     }
 
     @Test

@@ -106,8 +106,8 @@ final class StepProgram {
     }
 
     /** Whether one plan serves both batches, which may be of two groups of the cache. */
-    boolean attendsIn(PagedBatch other, int otherKvHeads) {
-        return batch != null && otherKvHeads == kvHeads && other.queryStarts() == batch.queryStarts()
+    boolean attendsIn(PagedBatch other, int otherKvHeads, int otherGroup) {
+        return batch != null && otherKvHeads == kvHeads && otherGroup == group && other.queryStarts() == batch.queryStarts()
                 && other.contextLengths() == batch.contextLengths() && other.sequenceCount() == batch.sequenceCount();
     }
 

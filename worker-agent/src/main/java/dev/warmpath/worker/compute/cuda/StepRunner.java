@@ -118,7 +118,7 @@ final class StepRunner {
      * @param contextLengths likewise
      */
     void attendIn(PagedBatch batch, int kvHeads, int group, CudaTensor queryStarts, CudaTensor contextLengths) {
-        if (program.attendsIn(batch, kvHeads)) {
+        if (program.attendsIn(batch, kvHeads, group)) {
             return;
         }
         if (program.attends()) {

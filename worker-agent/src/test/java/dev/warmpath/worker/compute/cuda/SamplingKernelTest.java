@@ -217,7 +217,16 @@ class SamplingKernelTest {
                 rows.logits[row * rows.vocabulary + 4_000] = -13;
                 rows.logits[row * rows.vocabulary + 31_000] = row % 2 == 0 ? -13 : Float.NEGATIVE_INFINITY;
             }
-            assertSame(rows, drawOnDevice(rows, topPs.length));
+            int[] tokens = drawOnProcessor(rows).tokens;
+            float[] read = new float[rows.logits.length];
+            Arrays.fill(read, Float.NaN);
+            int slice = Math.ceilDiv(rows.vocabulary, KernelSizes.SAMPLE_SLICES);
+            for (int row = 0; row < tokens.length; row++) {
+                int start = row * rows.vocabulary;
+                int from = start + tokens[row] / slice * slice;
+                System.arraycopy(rows.logits, from, read, from, Math.min(slice, start + rows.vocabulary - from));
+            }
+            assertSame(rows, drawOnDevice(rows, topPs.length, read));
         }
 
         @Test
