@@ -138,7 +138,7 @@ class OverloadFullTest {
     /** Stopped for 150 ms two or three times a second, as by a collector or a machine that has others to serve. */
     @Test
     void a_router_that_is_held_up_now_and_then_moves_and_breaks_none_of_700_streams() throws Exception {
-        start(1, 4, 200, 1_000_000, 200);
+        start(1, 4, 200, 1_000_000, 200, LocalFleet.LONG_WAIT);     // how many wait too long, is the machine's affair
         int streams = 2_800;
         int holds = 0;
         int sent = 0;
@@ -158,9 +158,7 @@ class OverloadFullTest {
         }
         System.out.println("held up " + holds + " times for 150 ms: " + summary(0));
 
-        // that 700 come at once, and are slow to be sent on, may cost a few of them their place
-        assertThat(outcomes.stream().map(Outcome::status).distinct()).isSubsetOf(200, 503);
-        assertThat(count(0, 503)).isLessThan(streams / 20);
+        assertThat(outcomes.stream().map(Outcome::status)).hasSize(streams).containsOnly(200);
         assertThat(routerMeter("warmpath_dispatch_failures_total")).isZero();
         assertThat(routerMeter("warmpath_dispatch_retries_total")).isZero();
         assertThat(leasesLost()).isZero();
@@ -281,9 +279,9 @@ class OverloadFullTest {
 
     // ---- processes
 
-    private void start(int routers, int count, int sequences, int promptTokensPerSecond, int millisPerToken)
-            throws IOException {
-        fleet = LocalFleet.start(routers, 0, List.of(), List.of());
+    private void start(int routers, int count, int sequences, int promptTokensPerSecond, int millisPerToken,
+            String... routerSettings) throws IOException {
+        fleet = LocalFleet.start(routers, 0, List.of(routerSettings), List.of());
         Files.deleteIfExists(WORKER_LOG);
         int port = LocalFleet.freePortRange(1, count) + 1;
         String managements = IntStream.rangeClosed(1, routers)
