@@ -6,7 +6,7 @@ has_sum() { echo "$1  $2" | sha256sum -c - >/dev/null 2>&1; }
 # goes on where the last try broke off
 fetch() {
   if command -v curl >/dev/null; then
-    curl --fail --silent --show-error --location --retry 10 --retry-all-errors --continue-at - \
+    curl --fail --silent --show-error --location --retry 4 --retry-all-errors --continue-at - \
       ${MODEL_TOKEN:+--header "Authorization: Bearer $MODEL_TOKEN"} --output "$2" "$1"
   else
     wget -c ${MODEL_TOKEN:+--header "Authorization: Bearer $MODEL_TOKEN"} -O "$2" "$1"

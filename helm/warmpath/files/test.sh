@@ -1,21 +1,22 @@
 # `helm test`: the model is there, a chat is answered, and the second time its beginning is found in a cache.
 set -eu
+TMPDIR=${TMPDIR:-/tmp}
 
 ask() { wget -q -T 120 -O - "$@"; }
 
 echo "models of $ROUTER:"
-ask "$ROUTER/v1/models" | tee /tmp/models
-grep -q "\"$MODEL\"" /tmp/models || { echo "$MODEL is not among them" >&2; exit 1; }
+ask "$ROUTER/v1/models" | tee "$TMPDIR/models"
+grep -q "\"$MODEL\"" "$TMPDIR/models" || { echo "$MODEL is not among them" >&2; exit 1; }
 
-text='Once upon a time there was a small test that asked the same long question twice, to see whether somebody remembers.'
+text='Once upon a time there was a small test that asked the same long question twice, to see who remembers it.'
 body="{\"model\": \"$MODEL\", \"max_tokens\": 8, \"messages\": [{\"role\": \"user\", \"content\": \"$text\"}]}"
 try=1
 while :; do
   echo "chat $try:"
-  ask --header 'Content-Type: application/json' --post-data "$body" "$ROUTER/v1/chat/completions" | tee /tmp/answer
+  ask --header 'Content-Type: application/json' --post-data "$body" "$ROUTER/v1/chat/completions" | tee "$TMPDIR/answer"
   echo
-  grep -q '"finish_reason"' /tmp/answer || { echo "that is no answer" >&2; exit 1; }
-  grep -q '"cached_tokens":[1-9]' /tmp/answer && break
+  grep -q '"finish_reason"' "$TMPDIR/answer" || { echo "that is no answer" >&2; exit 1; }
+  grep -q '"cached_tokens":[1-9]' "$TMPDIR/answer" && break
   # another router or worker may answer, and hears of the first one's cache a moment later
   [ $try -lt 10 ] || { echo "no cached token in $try answers" >&2; exit 1; }
   try=$((try + 1))

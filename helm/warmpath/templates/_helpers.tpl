@@ -44,7 +44,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 
 {{/* Takes root and worker. */}}
 {{- define "warmpath.workerImage" -}}
-{{- include "warmpath.image" (dict "root" .root "image" .worker.image "flavour" (ternary "-cuda" "" .worker.gpu.enabled)) -}}
+{{- $flavour := ternary "-cuda" "" .worker.gpu.enabled -}}
+{{- include "warmpath.image" (dict "root" .root "image" .worker.image "flavour" $flavour) -}}
 {{- end -}}
 
 {{- define "warmpath.tokensSecret" -}}

@@ -22,6 +22,7 @@ final class Chart {
 
     /** Helm's library leaves hooks out, and one of them is the test's pod. */
     private static final String HOOK = "helm.sh/hook:";
+
     private static final String NO_HOOK = "helm.sh/rendered-hook:";
     private static final Path WITHOUT_HOOKS = copyWithoutHooks();
 
@@ -48,8 +49,13 @@ final class Chart {
             try {
                 Files.writeString(file, values);
                 SECRETS.keep(secrets);
-                String text = new Helm(WITHOUT_HOOKS).template().withName(RELEASE).withNamespace(NAMESPACE)
-                        .withKubeVersion(KUBERNETES).withValuesFile(file).call();
+                String text = new Helm(WITHOUT_HOOKS)
+                        .template()
+                        .withName(RELEASE)
+                        .withNamespace(NAMESPACE)
+                        .withKubeVersion(KUBERNETES)
+                        .withValuesFile(file)
+                        .call();
                 return Rendered.of(text.replace(NO_HOOK, HOOK));
             } finally {
                 Files.delete(file);
@@ -78,7 +84,8 @@ final class Chart {
         List<Path> old;
         try (Stream<Path> files = Files.walk(copy)) {
             old = files.filter(Files::isRegularFile)
-                    .filter(file -> !Files.exists(DIRECTORY.resolve(copy.relativize(file)))).toList();
+                    .filter(file -> !Files.exists(DIRECTORY.resolve(copy.relativize(file))))
+                    .toList();
         }
         for (Path file : old) {
             Files.delete(file);

@@ -18,18 +18,30 @@ class DefaultInstallTest {
     void strict_lint_finds_nothing() {
         LintResult lint = new Helm(Chart.DIRECTORY).lint().strict().call();
 
-        assertThat(lint.isFailed()).as(() -> String.join("\n", lint.getMessages())).isFalse();
-        assertThat(lint.getMessages()).noneMatch(message -> message.contains("[WARNING]") || message.contains("[ERROR]"));
+        assertThat(lint.isFailed())
+                .as(() -> String.join("\n", lint.getMessages()))
+                .isFalse();
+        assertThat(lint.getMessages())
+                .noneMatch(message -> message.contains("[WARNING]") || message.contains("[ERROR]"));
     }
 
     @Test
     void without_values_it_is_one_router_and_two_workers_on_processors_that_need_no_custom_resource() {
-        assertThat(rendered.names(Deployment.class)).containsExactly("demo-warmpath-router", "demo-warmpath-worker-tiny");
+        assertThat(rendered.names(Deployment.class))
+                .containsExactly("demo-warmpath-router", "demo-warmpath-worker-tiny");
         assertThat(rendered.names(Service.class)).containsExactly("demo-warmpath", "demo-warmpath-registration");
-        assertThat(rendered.one(Deployment.class, "demo-warmpath-router").getSpec().getReplicas()).isEqualTo(1);
-        assertThat(rendered.one(Deployment.class, "demo-warmpath-worker-tiny").getSpec().getReplicas()).isEqualTo(2);
-        assertThat(rendered.env("demo-warmpath-worker-tiny", "WARMPATH_COMPUTE_BACKEND")).isEqualTo("vector");
-        assertThat(rendered.objects()).extracting(HasMetadata::getApiVersion)
+        assertThat(rendered.one(Deployment.class, "demo-warmpath-router")
+                        .getSpec()
+                        .getReplicas())
+                .isEqualTo(1);
+        assertThat(rendered.one(Deployment.class, "demo-warmpath-worker-tiny")
+                        .getSpec()
+                        .getReplicas())
+                .isEqualTo(2);
+        assertThat(rendered.env("demo-warmpath-worker-tiny", "WARMPATH_COMPUTE_BACKEND"))
+                .isEqualTo("vector");
+        assertThat(rendered.objects())
+                .extracting(HasMetadata::getApiVersion)
                 .containsOnly("v1", "apps/v1", "policy/v1", "networking.k8s.io/v1");
     }
 }

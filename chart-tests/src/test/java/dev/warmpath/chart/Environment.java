@@ -23,24 +23,36 @@ final class Environment {
 
     /** Variables that set nothing; empty if there are none. */
     static List<String> unknown(Rendered rendered) {
-        return rendered.pods().stream().flatMap(pod -> pod.getSpec().getContainers().stream())
-                .filter(container -> SERVICES.containsKey(container.getName())).flatMap(Environment::unknown).toList();
+        return rendered.pods().stream()
+                .flatMap(pod -> pod.getSpec().getContainers().stream())
+                .filter(container -> SERVICES.containsKey(container.getName()))
+                .flatMap(Environment::unknown)
+                .toList();
     }
 
     private static Stream<String> unknown(Container container) {
         ServiceSettings settings = SERVICES.getOrDefault(container.getName(), ServiceSettings.ROUTER);
-        return container.getEnv().stream().filter(variable -> !NO_SETTINGS.contains(variable.getName()))
+        return container.getEnv().stream()
+                .filter(variable -> !NO_SETTINGS.contains(variable.getName()))
                 .filter(variable -> variable.getName().equals(JSON_SETTINGS)
-                        ? !knowsAll(settings, variable) : !settings.knows(variable.getName()))
+                        ? !knowsAll(settings, variable)
+                        : !settings.knows(variable.getName()))
                 .map(variable -> container.getName() + ": " + variable.getName());
     }
 
     /** {@code {"warmpath": {"fleet": {"pinned-revisions": …}}}}. */
     private static boolean knowsAll(ServiceSettings settings, EnvVar variable) {
         try {
-            JsonNode capabilities = new ObjectMapper().readTree(variable.getValue()).path("warmpath");
-            return capabilities.size() > 0 && capabilities.propertyStream().allMatch(capability -> capability.getValue().propertyStream()
-                    .allMatch(setting -> settings.properties().containsKey("warmpath." + capability.getKey() + "." + setting.getKey())));
+            JsonNode capabilities =
+                    new ObjectMapper().readTree(variable.getValue()).path("warmpath");
+            return capabilities.size() > 0
+                    && capabilities
+                            .propertyStream()
+                            .allMatch(capability -> capability
+                                    .getValue()
+                                    .propertyStream()
+                                    .allMatch(setting -> settings.properties()
+                                            .containsKey("warmpath." + capability.getKey() + "." + setting.getKey())));
         } catch (JsonProcessingException e) {
             throw new IllegalArgumentException(variable.getName() + " is no JSON", e);
         }

@@ -18,11 +18,13 @@ class ExamplesTest {
 
     /** In place of what an install draws at random. */
     private static final String DRAWN = "drawn-at-the-first-install";
+
     private static final Map<String, Map<String, String>> SECRETS = Map.of(
             "demo-warmpath-tokens", Map.of("fleet-token", DRAWN, "management-token", DRAWN),
             "demo-warmpath-redis", Map.of("router-password", DRAWN, "worker-password", DRAWN));
     /** What the examples say is made elsewhere. */
-    private static final Set<String> FOREIGN_SECRETS = Set.of("warmpath-tokens", "warmpath-redis", "redis-ca", "model-hub");
+    private static final Set<String> FOREIGN_SECRETS =
+            Set.of("warmpath-tokens", "warmpath-redis", "redis-ca", "model-hub");
 
     static Stream<String> examples() throws IOException {
         try (Stream<Path> directories = Files.list(Chart.EXAMPLES)) {
@@ -54,7 +56,9 @@ class ExamplesTest {
     void an_example_would_be_admitted_and_leads_nowhere_wrong(String name) throws IOException {
         Rendered rendered = render(name);
 
-        assertThat(rendered.pods()).allSatisfy(pod -> assertThat(RestrictedPods.faults(pod.getSpec())).isEmpty());
+        assertThat(rendered.pods())
+                .allSatisfy(
+                        pod -> assertThat(RestrictedPods.faults(pod.getSpec())).isEmpty());
         assertThat(References.faults(rendered, FOREIGN_SECRETS)).isEqualTo(List.of());
         assertThat(Environment.unknown(rendered)).isEmpty();
     }

@@ -12,8 +12,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a network that enforces the rendered policies lets through, after the API's description: a pod that a policy of a
- * direction selects may do in that direction what one of them allows; one that none selects may do everything.
+ * What a network that enforces the rendered policies lets through, after the API's description: a pod that a policy
+ * of a direction selects may do in that direction what one of them allows; one that none selects may do everything.
  *
  * @param rendered pods and policies, all in one namespace
  */
@@ -39,31 +39,44 @@ record NetworkFlows(Rendered rendered) {
         return mayLeave(pod(from).getMetadata().getLabels(), null, null, port);
     }
 
-    private boolean mayLeave(Map<String, String> from, @Nullable Map<String, String> to, @Nullable PodTemplateSpec target, int port) {
+    private boolean mayLeave(
+            Map<String, String> from, @Nullable Map<String, String> to, @Nullable PodTemplateSpec target, int port) {
         List<NetworkPolicy> policies = policies("Egress", from);
-        return policies.isEmpty() || policies.stream().flatMap(policy -> policy.getSpec().getEgress().stream())
-                .anyMatch(rule -> hasPeer(rule.getTo(), to) && hasPort(rule.getPorts(), target, port));
+        return policies.isEmpty()
+                || policies.stream()
+                        .flatMap(policy -> policy.getSpec().getEgress().stream())
+                        .anyMatch(rule -> hasPeer(rule.getTo(), to) && hasPort(rule.getPorts(), target, port));
     }
 
     private boolean mayEnter(Map<String, String> from, Map<String, String> to, PodTemplateSpec target, int port) {
         List<NetworkPolicy> policies = policies("Ingress", to);
-        return policies.isEmpty() || policies.stream().flatMap(policy -> policy.getSpec().getIngress().stream())
-                .anyMatch(rule -> hasPeer(rule.getFrom(), from) && hasPort(rule.getPorts(), target, port));
+        return policies.isEmpty()
+                || policies.stream()
+                        .flatMap(policy -> policy.getSpec().getIngress().stream())
+                        .anyMatch(rule -> hasPeer(rule.getFrom(), from) && hasPort(rule.getPorts(), target, port));
     }
 
     private List<NetworkPolicy> policies(String direction, Map<String, String> labels) {
-        return rendered.all(NetworkPolicy.class).stream().filter(policy -> policy.getSpec().getPolicyTypes().contains(direction))
-                .filter(policy -> matches(policy.getSpec().getPodSelector(), labels)).toList();
+        return rendered.all(NetworkPolicy.class).stream()
+                .filter(policy -> policy.getSpec().getPolicyTypes().contains(direction))
+                .filter(policy -> matches(policy.getSpec().getPodSelector(), labels))
+                .toList();
     }
 
     /** No peers: everybody. One with a selector of namespaces is somewhere else. */
     private static boolean hasPeer(List<NetworkPolicyPeer> peers, @Nullable Map<String, String> labels) {
-        return peers.isEmpty() || labels != null && peers.stream()
-                .anyMatch(peer -> peer.getNamespaceSelector() == null && peer.getPodSelector() != null && matches(peer.getPodSelector(), labels));
+        return peers.isEmpty()
+                || labels != null
+                        && peers.stream()
+                                .anyMatch(peer -> peer.getNamespaceSelector() == null
+                                        && peer.getPodSelector() != null
+                                        && matches(peer.getPodSelector(), labels));
     }
 
     private static boolean matches(LabelSelector selector, Map<String, String> labels) {
-        return (selector.getMatchLabels() == null || labels.entrySet().containsAll(selector.getMatchLabels().entrySet()))
+        return (selector.getMatchLabels() == null
+                        || labels.entrySet()
+                                .containsAll(selector.getMatchLabels().entrySet()))
                 && selector.getMatchExpressions().stream().allMatch(expression -> matches(expression, labels));
     }
 
@@ -71,22 +84,29 @@ record NetworkFlows(Rendered rendered) {
         if (!expression.getOperator().equals("In")) {
             throw new IllegalArgumentException("unknown operator " + expression.getOperator());
         }
-        return labels.containsKey(expression.getKey()) && expression.getValues().contains(labels.get(expression.getKey()));
+        return labels.containsKey(expression.getKey())
+                && expression.getValues().contains(labels.get(expression.getKey()));
     }
 
     private static boolean hasPort(List<NetworkPolicyPort> ports, @Nullable PodTemplateSpec target, int port) {
-        return ports.isEmpty() || ports.stream().map(NetworkPolicyPort::getPort).anyMatch(allowed -> is(allowed, target, port));
+        return ports.isEmpty()
+                || ports.stream().map(NetworkPolicyPort::getPort).anyMatch(allowed -> is(allowed, target, port));
     }
 
     private static boolean is(IntOrString allowed, @Nullable PodTemplateSpec target, int port) {
-        return allowed.getStrVal() == null ? allowed.getIntVal() == port
-                : target != null && target.getSpec().getContainers().stream().flatMap(container -> container.getPorts().stream())
-                        .anyMatch(known -> known.getContainerPort() == port && References.isPort(known, allowed));
+        return allowed.getStrVal() == null
+                ? allowed.getIntVal() == port
+                : target != null
+                        && target.getSpec().getContainers().stream()
+                                .flatMap(container -> container.getPorts().stream())
+                                .anyMatch(
+                                        known -> known.getContainerPort() == port && References.isPort(known, allowed));
     }
 
     private PodTemplateSpec pod(String component) {
         return rendered.pods().stream()
-                .filter(pod -> component.equals(pod.getMetadata().getLabels().get("app.kubernetes.io/component"))).findFirst()
+                .filter(pod -> component.equals(pod.getMetadata().getLabels().get("app.kubernetes.io/component")))
+                .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no pods of " + component));
     }
 }

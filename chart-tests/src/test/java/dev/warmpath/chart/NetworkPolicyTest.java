@@ -16,7 +16,9 @@ class NetworkPolicyTest {
         assertThat(flows.areOpen("worker", "router", 9080)).as("registration").isTrue();
         assertThat(flows.areOpen("router", "worker", 8081)).as("generation").isTrue();
         assertThat(flows.areOpen("test", "router", 8080)).as("helm test").isTrue();
-        assertThat(flows.areOpen(NetworkFlows.STRANGER, "router", 8080)).as("clients").isTrue();
+        assertThat(flows.areOpen(NetworkFlows.STRANGER, "router", 8080))
+                .as("clients")
+                .isTrue();
         assertThat(flows.areOpen("router", "redis", 6379)).as("index").isTrue();
         assertThat(flows.areOpen("worker", "redis", 6379)).as("index").isTrue();
         assertThat(flows.leadOut("router", 53)).as("names").isTrue();
@@ -42,10 +44,10 @@ class NetworkPolicyTest {
     @Test
     void clients_and_operators_can_be_named() {
         var named = new NetworkFlows(Chart.render("""
-                networkPolicy:
-                  clients: [{podSelector: {matchLabels: {app: web}}}]
-                  operators: [{podSelector: {matchLabels: {app: admin}}}]
-                """));
+            networkPolicy:
+              clients: [{podSelector: {matchLabels: {app: web}}}]
+              operators: [{podSelector: {matchLabels: {app: admin}}}]
+            """));
 
         assertThat(named.areOpen(Map.of("app", "web"), "router", 8080)).isTrue();
         assertThat(named.areOpen(NetworkFlows.STRANGER, "router", 8080)).isFalse();
@@ -57,12 +59,14 @@ class NetworkPolicyTest {
     @Test
     void a_redis_elsewhere_is_reached_at_its_ports_and_models_by_https() {
         var elsewhere = new NetworkFlows(Chart.render("""
-                redis: {mode: sentinel, hosts: ["s1:26379", "s2:26379"], sentinelPrimary: main}
-                networkPolicy: {redisPorts: [6379]}
-                workers:
-                  - name: big
-                    model: {source: download, download: {files: [{path: config.json, url: "https://models/c", sha256: "%s"}]}}
-                """.formatted("0".repeat(64))));
+            redis: {mode: sentinel, hosts: ["s1:26379", "s2:26379"], sentinelPrimary: main}
+            networkPolicy: {redisPorts: [6379]}
+            workers:
+              - name: big
+                model:
+                  source: download
+                  download: {files: [{path: config.json, url: "https://models/c", sha256: "%s"}]}
+            """.formatted("0".repeat(64))));
 
         assertThat(elsewhere.leadOut("router", 26379)).isTrue();
         assertThat(elsewhere.leadOut("worker", 6379)).isTrue();
@@ -73,6 +77,7 @@ class NetworkPolicyTest {
 
     @Test
     void there_are_none_where_they_are_not_wanted() {
-        assertThat(Chart.render("networkPolicy: {enabled: false}").all(NetworkPolicy.class)).isEmpty();
+        assertThat(Chart.render("networkPolicy: {enabled: false}").all(NetworkPolicy.class))
+                .isEmpty();
     }
 }

@@ -45,42 +45,93 @@ final class References {
         for (Deployment deployment : rendered.all(Deployment.class)) {
             Map<String, String> selector = deployment.getSpec().getSelector().getMatchLabels();
             require(selected(rendered, selector).size() == 1, deployment, "selects other pods than its own", faults);
-            require(selected(rendered, selector).contains(deployment.getSpec().getTemplate()), deployment, "does not select its pods", faults);
+            require(
+                    selected(rendered, selector).contains(deployment.getSpec().getTemplate()),
+                    deployment,
+                    "does not select its pods",
+                    faults);
         }
         for (Service service : rendered.all(Service.class)) {
             List<PodTemplateSpec> pods = selected(rendered, service.getSpec().getSelector());
             require(!pods.isEmpty(), service, "selects nothing", faults);
             for (ServicePort port : service.getSpec().getPorts()) {
-                require(pods.stream().allMatch(pod -> hasPort(pod, port.getTargetPort())), service, "has a port that pods have not", faults);
+                require(
+                        pods.stream().allMatch(pod -> hasPort(pod, port.getTargetPort())),
+                        service,
+                        "has a port that pods have not",
+                        faults);
             }
         }
         for (PodDisruptionBudget budget : rendered.all(PodDisruptionBudget.class)) {
-            require(selected(rendered, budget.getSpec().getSelector().getMatchLabels()).size() == 1, budget, "selects not one kind of pods", faults);
+            require(
+                    selected(rendered, budget.getSpec().getSelector().getMatchLabels())
+                                    .size()
+                            == 1,
+                    budget,
+                    "selects not one kind of pods",
+                    faults);
         }
         for (NetworkPolicy policy : rendered.all(NetworkPolicy.class)) {
-            require(!selected(rendered, policy.getSpec().getPodSelector().getMatchLabels()).isEmpty(), policy, "selects nothing", faults);
+            require(
+                    !selected(rendered, policy.getSpec().getPodSelector().getMatchLabels())
+                            .isEmpty(),
+                    policy,
+                    "selects nothing",
+                    faults);
         }
         for (PodMonitor monitor : rendered.all(PodMonitor.class)) {
-            List<PodTemplateSpec> pods = selected(rendered, monitor.getSpec().getSelector().getMatchLabels());
+            List<PodTemplateSpec> pods =
+                    selected(rendered, monitor.getSpec().getSelector().getMatchLabels());
             require(!pods.isEmpty(), monitor, "selects nothing", faults);
-            monitor.getSpec().getPodMetricsEndpoints().forEach(endpoint -> require(
-                    pods.stream().allMatch(pod -> hasPort(pod, new IntOrString(endpoint.getPort()))), monitor, "scrapes a port that is not there", faults));
+            monitor.getSpec()
+                    .getPodMetricsEndpoints()
+                    .forEach(endpoint -> require(
+                            pods.stream().allMatch(pod -> hasPort(pod, new IntOrString(endpoint.getPort()))),
+                            monitor,
+                            "scrapes a port that is not there",
+                            faults));
         }
         for (ServiceMonitor monitor : rendered.all(ServiceMonitor.class)) {
             Map<String, String> selector = monitor.getSpec().getSelector().getMatchLabels();
             List<Service> services = rendered.all(Service.class).stream()
-                    .filter(service -> service.getMetadata().getLabels().entrySet().containsAll(selector.entrySet())).toList();
+                    .filter(service ->
+                            service.getMetadata().getLabels().entrySet().containsAll(selector.entrySet()))
+                    .toList();
             require(services.size() == 1, monitor, "selects not one service", faults);
-            monitor.getSpec().getEndpoints().forEach(endpoint -> require(services.stream().flatMap(service -> service.getSpec().getPorts().stream())
-                    .anyMatch(port -> port.getName().equals(endpoint.getPort())), monitor, "scrapes a port that is not there", faults));
+            monitor.getSpec()
+                    .getEndpoints()
+                    .forEach(endpoint -> require(
+                            services.stream()
+                                    .flatMap(service -> service.getSpec().getPorts().stream())
+                                    .anyMatch(port -> port.getName().equals(endpoint.getPort())),
+                            monitor,
+                            "scrapes a port that is not there",
+                            faults));
         }
         List<String> deployments = rendered.names(Deployment.class);
-        rendered.all(HorizontalPodAutoscaler.class).forEach(scaler -> require(
-                deployments.contains(scaler.getSpec().getScaleTargetRef().getName()), scaler, "scales nothing", faults));
-        rendered.all(ScaledObject.class).forEach(scaler -> require(
-                deployments.contains(scaler.spec.scaleTargetRef().name()), scaler, "scales nothing", faults));
-        rendered.all(Ingress.class).forEach(ingress -> ingress.getSpec().getRules().forEach(rule -> rule.getHttp().getPaths().forEach(
-                path -> require(rendered.names(Service.class).contains(path.getBackend().getService().getName()), ingress, "leads nowhere", faults))));
+        rendered.all(HorizontalPodAutoscaler.class)
+                .forEach(scaler -> require(
+                        deployments.contains(
+                                scaler.getSpec().getScaleTargetRef().getName()),
+                        scaler,
+                        "scales nothing",
+                        faults));
+        rendered.all(ScaledObject.class)
+                .forEach(scaler -> require(
+                        deployments.contains(scaler.spec.scaleTargetRef().name()), scaler, "scales nothing", faults));
+        rendered.all(Ingress.class)
+                .forEach(ingress -> ingress.getSpec()
+                        .getRules()
+                        .forEach(rule -> rule.getHttp()
+                                .getPaths()
+                                .forEach(path -> require(
+                                        rendered.names(Service.class)
+                                                .contains(path.getBackend()
+                                                        .getService()
+                                                        .getName()),
+                                        ingress,
+                                        "leads nowhere",
+                                        faults))));
         Set<String> secrets = new HashSet<>(foreignSecrets);
         secrets.addAll(rendered.names(Secret.class));
         rendered.pods().forEach(pod -> inPod(pod, secrets, faults));
@@ -94,8 +145,11 @@ final class References {
             require(seen.add(object.getKind() + " " + name), object, "is there twice", faults);
             require(name.length() <= LONGEST_NAME, object, "has a name that is too long", faults);
             require(object.getMetadata().getNamespace() == null, object, "names a namespace", faults);
-            object.getMetadata().getLabels().values()
-                    .forEach(value -> require(value.length() <= LONGEST_NAME, object, "has a label that is too long", faults));
+            object.getMetadata()
+                    .getLabels()
+                    .values()
+                    .forEach(value ->
+                            require(value.length() <= LONGEST_NAME, object, "has a label that is too long", faults));
         }
     }
 
@@ -103,7 +157,9 @@ final class References {
         List<Volume> volumes = pod.getSpec().getVolumes();
         List<String> volumeNames = volumes.stream().map(Volume::getName).toList();
         Set<String> mounted = new HashSet<>();
-        for (Container container : Stream.concat(pod.getSpec().getInitContainers().stream(), pod.getSpec().getContainers().stream()).toList()) {
+        for (Container container : Stream.concat(
+                        pod.getSpec().getInitContainers().stream(), pod.getSpec().getContainers().stream())
+                .toList()) {
             String who = "container " + container.getName();
             container.getVolumeMounts().stream().map(VolumeMount::getName).forEach(mounted::add);
             Set<String> variables = new HashSet<>();
@@ -114,31 +170,46 @@ final class References {
                     require(secrets.contains(secret), who, "reads a secret that nobody makes: " + secret, faults);
                 }
             }
-            Stream.of(container.getStartupProbe(), container.getLivenessProbe(), container.getReadinessProbe()).filter(Objects::nonNull)
-                    .map(References::port).forEach(port -> require(hasPort(pod, port), who, "is probed at a port that it has not", faults));
+            Stream.of(container.getStartupProbe(), container.getLivenessProbe(), container.getReadinessProbe())
+                    .filter(Objects::nonNull)
+                    .map(References::port)
+                    .forEach(port -> require(hasPort(pod, port), who, "is probed at a port that it has not", faults));
         }
-        require(mounted.equals(Set.copyOf(volumeNames)), "pod " + pod.getSpec().getContainers().getFirst().getName(),
-                "mounts " + mounted + " of " + volumeNames, faults);
-        volumes.stream().filter(volume -> volume.getSecret() != null).map(volume -> volume.getSecret().getSecretName())
-                .forEach(secret -> require(secrets.contains(secret), "volume", "of a secret that nobody makes: " + secret, faults));
+        require(
+                mounted.equals(Set.copyOf(volumeNames)),
+                "pod " + pod.getSpec().getContainers().getFirst().getName(),
+                "mounts " + mounted + " of " + volumeNames,
+                faults);
+        volumes.stream()
+                .filter(volume -> volume.getSecret() != null)
+                .map(volume -> volume.getSecret().getSecretName())
+                .forEach(secret -> require(
+                        secrets.contains(secret), "volume", "of a secret that nobody makes: " + secret, faults));
     }
 
     static List<PodTemplateSpec> selected(Rendered rendered, Map<String, String> labels) {
-        return rendered.pods().stream().filter(pod -> pod.getMetadata().getLabels().entrySet().containsAll(labels.entrySet())).toList();
+        return rendered.pods().stream()
+                .filter(pod -> pod.getMetadata().getLabels().entrySet().containsAll(labels.entrySet()))
+                .toList();
     }
 
     /** A number, or the name of one of its containers' ports. */
     static boolean hasPort(PodTemplateSpec pod, IntOrString port) {
-        return pod.getSpec().getContainers().stream().flatMap(container -> container.getPorts().stream())
+        return pod.getSpec().getContainers().stream()
+                .flatMap(container -> container.getPorts().stream())
                 .anyMatch(known -> isPort(known, port));
     }
 
     static boolean isPort(ContainerPort known, IntOrString port) {
-        return port.getStrVal() == null ? known.getContainerPort().equals(port.getIntVal()) : port.getStrVal().equals(known.getName());
+        return port.getStrVal() == null
+                ? known.getContainerPort().equals(port.getIntVal())
+                : port.getStrVal().equals(known.getName());
     }
 
     private static IntOrString port(Probe probe) {
-        return probe.getHttpGet() != null ? probe.getHttpGet().getPort() : probe.getTcpSocket().getPort();
+        return probe.getHttpGet() != null
+                ? probe.getHttpGet().getPort()
+                : probe.getTcpSocket().getPort();
     }
 
     private static void require(boolean holds, HasMetadata object, String otherwise, List<String> faults) {

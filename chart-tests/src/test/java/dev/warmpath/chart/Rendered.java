@@ -62,7 +62,7 @@ record Rendered(String text, List<HasMetadata> objects) {
             .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
             .setAnnotationIntrospector(new UnknownFieldsFail());
 
-    /** @throws IllegalArgumentException for an object of a kind that is not above, or with a field that its kind has not */
+    /** @throws IllegalArgumentException for an object of no kind above, or with a field that its kind has not */
     static Rendered of(String text) {
         List<HasMetadata> objects = new ArrayList<>();
         try (YAMLParser parser = new YAMLFactory().createParser(text)) {
@@ -86,7 +86,8 @@ record Rendered(String text, List<HasMetadata> objects) {
         try {
             return YAML.treeToValue(tree, type);
         } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException(kind + " " + tree.at("/metadata/name").asText() + ": " + e.getMessage(), e);
+            throw new IllegalArgumentException(
+                    kind + " " + tree.at("/metadata/name").asText() + ": " + e.getMessage(), e);
         }
     }
 
@@ -95,29 +96,43 @@ record Rendered(String text, List<HasMetadata> objects) {
     }
 
     <T extends HasMetadata> T one(Class<T> type, String name) {
-        return all(type).stream().filter(object -> object.getMetadata().getName().equals(name)).findFirst()
+        return all(type).stream()
+                .filter(object -> object.getMetadata().getName().equals(name))
+                .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no " + type.getSimpleName() + " " + name));
     }
 
     List<String> names(Class<? extends HasMetadata> type) {
-        return all(type).stream().map(object -> object.getMetadata().getName()).sorted().toList();
+        return all(type).stream()
+                .map(object -> object.getMetadata().getName())
+                .sorted()
+                .toList();
     }
 
     /** All pods that would run: those of deployments, and the test's. */
     List<PodTemplateSpec> pods() {
         return Stream.concat(
-                all(Deployment.class).stream().map(deployment -> deployment.getSpec().getTemplate()),
-                all(Pod.class).stream().map(pod -> new PodTemplateSpec(pod.getMetadata(), pod.getSpec()))).toList();
+                        all(Deployment.class).stream()
+                                .map(deployment -> deployment.getSpec().getTemplate()),
+                        all(Pod.class).stream().map(pod -> new PodTemplateSpec(pod.getMetadata(), pod.getSpec())))
+                .toList();
     }
 
     /** The container that serves. */
     Container container(String deployment) {
-        return one(Deployment.class, deployment).getSpec().getTemplate().getSpec().getContainers().getFirst();
+        return one(Deployment.class, deployment)
+                .getSpec()
+                .getTemplate()
+                .getSpec()
+                .getContainers()
+                .getFirst();
     }
 
     /** A variable's text, of the container that serves. */
     String env(String deployment, String variable) {
-        return container(deployment).getEnv().stream().filter(env -> env.getName().equals(variable)).findFirst()
+        return container(deployment).getEnv().stream()
+                .filter(env -> env.getName().equals(variable))
+                .findFirst()
                 .map(EnvVar::getValue)
                 .orElseThrow(() -> new IllegalArgumentException(deployment + " has no variable " + variable));
     }

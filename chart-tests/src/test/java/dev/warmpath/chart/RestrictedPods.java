@@ -38,55 +38,104 @@ final class RestrictedPods {
     }
 
     private static void standard(PodSpec pod, PodSecurityContext context, List<String> faults) {
-        require(!isTrue(pod.getHostNetwork()) && !isTrue(pod.getHostPID()) && !isTrue(pod.getHostIPC()), "host namespaces", faults);
+        require(
+                !isTrue(pod.getHostNetwork()) && !isTrue(pod.getHostPID()) && !isTrue(pod.getHostIPC()),
+                "host namespaces",
+                faults);
         require(context.getSysctls() == null || context.getSysctls().isEmpty(), "sysctls", faults);
         require(context.getSeLinuxOptions() == null, "seLinuxOptions", faults);
         require(context.getWindowsOptions() == null, "windowsOptions", faults);
         require(context.getRunAsUser() == null || context.getRunAsUser() != 0, "runAsUser 0", faults);
         for (Volume volume : orEmpty(pod.getVolumes())) {
-            require(Stream.of(volume.getConfigMap(), volume.getCsi(), volume.getDownwardAPI(), volume.getEmptyDir(),
-                    volume.getEphemeral(), volume.getPersistentVolumeClaim(), volume.getProjected(), volume.getSecret())
-                    .filter(Objects::nonNull).count() == 1, "volume " + volume.getName() + " of a forbidden type", faults);
+            require(
+                    Stream.of(
+                                            volume.getConfigMap(),
+                                            volume.getCsi(),
+                                            volume.getDownwardAPI(),
+                                            volume.getEmptyDir(),
+                                            volume.getEphemeral(),
+                                            volume.getPersistentVolumeClaim(),
+                                            volume.getProjected(),
+                                            volume.getSecret())
+                                    .filter(Objects::nonNull)
+                                    .count()
+                            == 1,
+                    "volume " + volume.getName() + " of a forbidden type",
+                    faults);
         }
         containers(pod).forEach(container -> {
             List<String> found = new ArrayList<>();
-            standard(container, Objects.requireNonNullElseGet(container.getSecurityContext(), SecurityContext::new), context, found);
+            standard(
+                    container,
+                    Objects.requireNonNullElseGet(container.getSecurityContext(), SecurityContext::new),
+                    context,
+                    found);
             found.forEach(fault -> faults.add(container.getName() + ": " + fault));
         });
     }
 
-    private static void standard(Container container, SecurityContext security, PodSecurityContext pod, List<String> faults) {
+    private static void standard(
+            Container container, SecurityContext security, PodSecurityContext pod, List<String> faults) {
         Capabilities capabilities = Objects.requireNonNullElseGet(security.getCapabilities(), Capabilities::new);
         require(!isTrue(security.getPrivileged()), "privileged", faults);
-        require(Boolean.FALSE.equals(security.getAllowPrivilegeEscalation()), "allowPrivilegeEscalation is not false", faults);
+        require(
+                Boolean.FALSE.equals(security.getAllowPrivilegeEscalation()),
+                "allowPrivilegeEscalation is not false",
+                faults);
         require(orEmpty(capabilities.getDrop()).contains("ALL"), "capabilities do not drop ALL", faults);
         require(Set.of("NET_BIND_SERVICE").containsAll(orEmpty(capabilities.getAdd())), "capabilities added", faults);
-        require(security.getRunAsNonRoot() == null ? isTrue(pod.getRunAsNonRoot()) : security.getRunAsNonRoot(), "runAsNonRoot is not true", faults);
+        require(
+                security.getRunAsNonRoot() == null ? isTrue(pod.getRunAsNonRoot()) : security.getRunAsNonRoot(),
+                "runAsNonRoot is not true",
+                faults);
         require(security.getRunAsUser() == null || security.getRunAsUser() != 0, "runAsUser 0", faults);
-        SeccompProfile seccomp = security.getSeccompProfile() == null ? pod.getSeccompProfile() : security.getSeccompProfile();
+        SeccompProfile seccomp =
+                security.getSeccompProfile() == null ? pod.getSeccompProfile() : security.getSeccompProfile();
         require(seccomp != null && SECCOMP.contains(seccomp.getType()), "seccompProfile", faults);
         require(security.getProcMount() == null, "procMount", faults);
         require(security.getSeLinuxOptions() == null, "seLinuxOptions", faults);
         require(security.getWindowsOptions() == null, "windowsOptions", faults);
-        require(orEmpty(container.getPorts()).stream().map(ContainerPort::getHostPort).allMatch(Objects::isNull), "hostPort", faults);
-        require(Stream.of(container.getStartupProbe(), container.getLivenessProbe(), container.getReadinessProbe())
-                .filter(Objects::nonNull).allMatch(probe -> probe.getHttpGet() == null || probe.getHttpGet().getHost() == null),
-                "a probe of another host", faults);
+        require(
+                orEmpty(container.getPorts()).stream()
+                        .map(ContainerPort::getHostPort)
+                        .allMatch(Objects::isNull),
+                "hostPort",
+                faults);
+        require(
+                Stream.of(container.getStartupProbe(), container.getLivenessProbe(), container.getReadinessProbe())
+                        .filter(Objects::nonNull)
+                        .allMatch(probe ->
+                                probe.getHttpGet() == null || probe.getHttpGet().getHost() == null),
+                "a probe of another host",
+                faults);
     }
 
     private static void ours(PodSpec pod, PodSecurityContext context, List<String> faults) {
-        require(Objects.equals(context.getRunAsUser(), USER) && Objects.equals(context.getRunAsGroup(), USER), "another user", faults);
-        require(Boolean.FALSE.equals(pod.getAutomountServiceAccountToken()), "a token of the API server is mounted", faults);
+        require(
+                Objects.equals(context.getRunAsUser(), USER) && Objects.equals(context.getRunAsGroup(), USER),
+                "another user",
+                faults);
+        require(
+                Boolean.FALSE.equals(pod.getAutomountServiceAccountToken()),
+                "a token of the API server is mounted",
+                faults);
         require(Boolean.FALSE.equals(pod.getEnableServiceLinks()), "enableServiceLinks", faults);
         containers(pod).forEach(container -> {
-            SecurityContext security = Objects.requireNonNullElseGet(container.getSecurityContext(), SecurityContext::new);
+            SecurityContext security =
+                    Objects.requireNonNullElseGet(container.getSecurityContext(), SecurityContext::new);
             require(isTrue(security.getReadOnlyRootFilesystem()), container.getName() + ": a writable root", faults);
-            require(container.getResources() != null && container.getResources().getLimits() != null
-                    && container.getResources().getLimits().containsKey("memory"), container.getName() + ": no memory limit", faults);
+            require(
+                    container.getResources() != null
+                            && container.getResources().getLimits() != null
+                            && container.getResources().getLimits().containsKey("memory"),
+                    container.getName() + ": no memory limit",
+                    faults);
         });
         for (Container container : pod.getContainers()) {
-            List<String> writable = orEmpty(container.getVolumeMounts()).stream().filter(mount -> !isTrue(mount.getReadOnly()))
-                    .map(VolumeMount::getMountPath).toList();
+            List<String> writable = orEmpty(container.getVolumeMounts()).stream()
+                    .filter(mount -> !isTrue(mount.getReadOnly()))
+                    .map(VolumeMount::getMountPath)
+                    .toList();
             require(writable.equals(List.of("/tmp")), container.getName() + ": writes to " + writable, faults);
         }
     }

@@ -26,9 +26,12 @@ final class ScaledObject implements HasMetadata {
     public String apiVersion = "";
     public String kind = "";
     public ObjectMeta metadata = new ObjectMeta();
-    public Spec spec = new Spec(new Target(""), 0, 0, new Advanced(new Config(new HorizontalPodAutoscalerBehavior())), List.of());
+    public Spec spec =
+            new Spec(new Target(""), 0, 0, new Advanced(new Config(new HorizontalPodAutoscalerBehavior())), List.of());
 
-    record Spec(Target scaleTargetRef, int minReplicaCount, int maxReplicaCount, Advanced advanced, List<Trigger> triggers) implements Serializable {}
+    record Spec(
+            Target scaleTargetRef, int minReplicaCount, int maxReplicaCount, Advanced advanced, List<Trigger> triggers)
+            implements Serializable {}
 
     record Target(String name) implements Serializable {}
 

@@ -15,8 +15,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * As much of an API server as Helm asks when a template looks a Secret up: that there are Secrets, and which. It listens
- * on loopback until the process ends, and is what {@code KUBECONFIG} names.
+ * As much of an API server as Helm asks when a template looks a Secret up: that there are Secrets, and which. It
+ * listens on loopback until the process ends, and is what {@code KUBECONFIG} names.
  */
 final class SecretStore {
 
@@ -30,8 +30,10 @@ final class SecretStore {
     static SecretStore start() {
         String kubeconfig = System.getenv("KUBECONFIG");
         if (kubeconfig == null || !kubeconfig.endsWith("chart-tests/target/kubeconfig")) {
-            throw new IllegalStateException("KUBECONFIG is " + kubeconfig + ", and Helm would ask that cluster: run these"
-                    + " tests by Maven, or set it to …/chart-tests/target/kubeconfig as chart-tests/pom.xml does");
+            throw new IllegalStateException(
+                    "KUBECONFIG is " + kubeconfig + ", and Helm would ask that cluster: run these tests by Maven, or"
+                            + " set it to …/chart-tests/target/kubeconfig as chart-tests/pom.xml"
+                            + " does");
         }
         SecretStore store = new SecretStore();
         try {
@@ -39,12 +41,13 @@ final class SecretStore {
             server.createContext("/", store::answer);
             server.setExecutor(command -> Thread.ofVirtual().start(command));
             server.start();
-            Files.writeString(Path.of(kubeconfig), """
-                    {"apiVersion": "v1", "kind": "Config", "current-context": "test",
-                     "clusters": [{"name": "test", "cluster": {"server": "http://127.0.0.1:%d"}}],
-                     "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-                     "users": [{"name": "test", "user": {}}]}
-                    """.formatted(server.getAddress().getPort()));
+            Files.writeString(
+                    Path.of(kubeconfig), """
+                        {"apiVersion": "v1", "kind": "Config", "current-context": "test",
+                         "clusters": [{"name": "test", "cluster": {"server": "http://127.0.0.1:%d"}}],
+                         "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+                         "users": [{"name": "test", "user": {}}]}
+                        """.formatted(server.getAddress().getPort()));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -61,23 +64,25 @@ final class SecretStore {
         String path = exchange.getRequestURI().getPath();
         if (path.equals("/api/v1")) {
             send(exchange, 200, """
-                    {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [{"name": "secrets",
-                     "singularName": "secret", "namespaced": true, "kind": "Secret", "verbs": ["get"]}]}""");
+                {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [{"name": "secrets",
+                 "singularName": "secret", "namespaced": true, "kind": "Secret", "verbs": ["get"]}]}\
+                """);
         } else if (path.startsWith(SECRETS) && secrets.containsKey(path.substring(SECRETS.length()))) {
             String name = path.substring(SECRETS.length());
             send(exchange, 200, """
-                    {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "%s", "namespace": "%s"}, "data": {%s}}"""
-                    .formatted(name, Chart.NAMESPACE, data(secrets.get(name))));
+                {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "%s", "namespace": "%s"}, "data": {%s}}\
+                """.formatted(name, Chart.NAMESPACE, data(secrets.get(name))));
         } else {
             send(exchange, 404, """
-                    {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}""");
+                {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}\
+                """);
         }
     }
 
     private static String data(Map<String, String> plain) {
         return plain.entrySet().stream()
-                .map(entry -> "\"" + entry.getKey() + "\": \"" + Base64.getEncoder()
-                        .encodeToString(entry.getValue().getBytes(StandardCharsets.UTF_8)) + "\"")
+                .map(entry -> "\"" + entry.getKey() + "\": \""
+                        + Base64.getEncoder().encodeToString(entry.getValue().getBytes(StandardCharsets.UTF_8)) + "\"")
                 .collect(Collectors.joining(", "));
     }
 

@@ -11,15 +11,20 @@ import org.junit.jupiter.api.Test;
 class SecretsTest {
 
     private static final String TOKENS = "demo-warmpath-tokens";
-    private static final Map<String, String> KNOWN = Map.of("fleet-token", "f".repeat(64), "management-token", "a".repeat(64));
+    private static final Map<String, String> KNOWN =
+            Map.of("fleet-token", "f".repeat(64), "management-token", "a".repeat(64));
 
     @Test
     void a_first_install_makes_tokens_of_256_bits_that_differ() {
-        Map<String, String> first = Chart.withoutValues().one(Secret.class, TOKENS).getStringData();
-        Map<String, String> other = Chart.withoutValues().one(Secret.class, TOKENS).getStringData();
+        Map<String, String> first =
+                Chart.withoutValues().one(Secret.class, TOKENS).getStringData();
+        Map<String, String> other =
+                Chart.withoutValues().one(Secret.class, TOKENS).getStringData();
 
         assertThat(first).containsOnlyKeys("fleet-token", "management-token");
-        assertThat(first.values()).allMatch(token -> token.matches("[0-9a-f]{64}")).doesNotHaveDuplicates();
+        assertThat(first.values())
+                .allMatch(token -> token.matches("[0-9a-f]{64}"))
+                .doesNotHaveDuplicates();
         assertThat(first.values()).doesNotContainAnyElementsOf(other.values());
     }
 
@@ -28,14 +33,19 @@ class SecretsTest {
         Rendered upgrade = Chart.render("{}", Map.of(TOKENS, KNOWN));
 
         assertThat(upgrade.one(Secret.class, TOKENS).getStringData()).isEqualTo(KNOWN);
-        assertThat(upgrade.all(Deployment.class)).extracting(SecretsTest::tokensOf).hasSize(2)
-                .containsOnly(tokensOf(Chart.render("{}", Map.of(TOKENS, KNOWN)).all(Deployment.class).getFirst()));
+        assertThat(upgrade.all(Deployment.class))
+                .extracting(SecretsTest::tokensOf)
+                .hasSize(2)
+                .containsOnly(tokensOf(Chart.render("{}", Map.of(TOKENS, KNOWN))
+                        .all(Deployment.class)
+                        .getFirst()));
     }
 
     @Test
     void a_token_that_is_missing_is_added_and_the_other_one_kept() {
         Map<String, String> tokens = Chart.render("{}", Map.of(TOKENS, Map.of("fleet-token", "f".repeat(64))))
-                .one(Secret.class, TOKENS).getStringData();
+                .one(Secret.class, TOKENS)
+                .getStringData();
 
         assertThat(tokens).containsEntry("fleet-token", "f".repeat(64));
         assertThat(tokens.get("management-token")).matches("[0-9a-f]{64}");
@@ -44,15 +54,18 @@ class SecretsTest {
     @Test
     void a_secret_of_the_operators_is_used_and_its_change_starts_pods_anew() {
         String values = "tokens: {existingSecret: vault, fleetKey: fleet, managementKey: operators}";
-        Rendered before = Chart.render(values, Map.of("vault", Map.of("fleet", "one", "operators", "two", "other", "1")));
+        Rendered before =
+                Chart.render(values, Map.of("vault", Map.of("fleet", "one", "operators", "two", "other", "1")));
         Rendered same = Chart.render(values, Map.of("vault", Map.of("fleet", "one", "operators", "two", "other", "2")));
         Rendered rotated = Chart.render(values, Map.of("vault", Map.of("fleet", "three", "operators", "two")));
 
         assertThat(before.all(Secret.class)).isEmpty();
         assertThat(before.text()).doesNotContain("one\"", "two\"");
         for (String deployment : before.names(Deployment.class)) {
-            assertThat(tokensOf(same.one(Deployment.class, deployment))).isEqualTo(tokensOf(before.one(Deployment.class, deployment)));
-            assertThat(tokensOf(rotated.one(Deployment.class, deployment))).isNotEqualTo(tokensOf(before.one(Deployment.class, deployment)));
+            assertThat(tokensOf(same.one(Deployment.class, deployment)))
+                    .isEqualTo(tokensOf(before.one(Deployment.class, deployment)));
+            assertThat(tokensOf(rotated.one(Deployment.class, deployment)))
+                    .isNotEqualTo(tokensOf(before.one(Deployment.class, deployment)));
         }
     }
 
@@ -60,13 +73,19 @@ class SecretsTest {
     void redis_of_the_chart_knows_two_users_by_digests_of_passwords_that_stay() {
         String values = "redis: {mode: builtin}";
         Map<String, String> passwords = Map.of("router-password", "r", "worker-password", "w");
-        Secret secret = Chart.render(values, Map.of("demo-warmpath-redis", passwords)).one(Secret.class, "demo-warmpath-redis");
+        Secret secret =
+                Chart.render(values, Map.of("demo-warmpath-redis", passwords)).one(Secret.class, "demo-warmpath-redis");
 
         assertThat(secret.getStringData()).containsAllEntriesOf(passwords);
-        assertThat(secret.getStringData().get("users.acl").lines()).hasSize(3).first().isEqualTo("user default off");
+        assertThat(secret.getStringData().get("users.acl").lines())
+                .hasSize(3)
+                .first()
+                .isEqualTo("user default off");
         // printf w | sha256sum
-        assertThat(secret.getStringData().get("users.acl")).contains("user warmpath-worker on "
-                + "#50e721e49c013f00c62cf59f2163542a9d8df02464efeb615d31051b0fddc326 ~warmpath:* ").doesNotContain(">w");
+        assertThat(secret.getStringData().get("users.acl"))
+                .contains("user warmpath-worker on "
+                        + "#50e721e49c013f00c62cf59f2163542a9d8df02464efeb615d31051b0fddc326 ~warmpath:* ")
+                .doesNotContain(">w");
     }
 
     private static String tokensOf(Deployment deployment) {

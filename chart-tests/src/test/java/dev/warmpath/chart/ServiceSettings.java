@@ -82,8 +82,13 @@ record ServiceSettings(Map<String, ObjectNode> properties, Set<String> placehold
         }
         try {
             String defaults = Files.readString(module.resolve("src/main/resources/application.yaml"));
-            return new ServiceSettings(Collections.unmodifiableMap(properties), PLACEHOLDER.matcher(defaults).results()
-                    .map(found -> found.group(1)).collect(Collectors.toUnmodifiableSet()));
+            return new ServiceSettings(
+                    Collections.unmodifiableMap(properties),
+                    PLACEHOLDER
+                            .matcher(defaults)
+                            .results()
+                            .map(found -> found.group(1))
+                            .collect(Collectors.toUnmodifiableSet()));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -91,7 +96,8 @@ record ServiceSettings(Map<String, ObjectNode> properties, Set<String> placehold
 
     /** Whether a variable of the environment sets one of them. */
     boolean knows(String variable) {
-        return SPRINGS.contains(variable) || SPRINGS.stream().anyMatch(name -> name.endsWith("_") && variable.startsWith(name))
+        return SPRINGS.contains(variable)
+                || SPRINGS.stream().anyMatch(name -> name.endsWith("_") && variable.startsWith(name))
                 || Stream.concat(properties.keySet().stream(), placeholders.stream())
                         .anyMatch(name -> variable(name).equals(variable));
     }
@@ -106,7 +112,8 @@ record ServiceSettings(Map<String, ObjectNode> properties, Set<String> placehold
         properties.forEach((name, value) -> {
             if (name.startsWith(prefix) && !owned.contains(name)) {
                 ObjectNode parent = schema;
-                List<String> path = Arrays.asList(name.substring(prefix.length()).split("\\."));
+                List<String> path =
+                        Arrays.asList(name.substring(prefix.length()).split("\\."));
                 for (String part : path.subList(0, path.size() - 1)) {
                     ObjectNode children = (ObjectNode) parent.get("properties");
                     if (!children.has(part)) {
@@ -129,7 +136,9 @@ record ServiceSettings(Map<String, ObjectNode> properties, Set<String> placehold
         for (Parameter setting : type.getDeclaredConstructors()[0].getParameters()) {
             Name named = setting.getAnnotation(Name.class);
             String name = prefix + "."
-                    + (named != null ? named.value() : setting.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT));
+                    + (named != null
+                            ? named.value()
+                            : setting.getName().replaceAll("([A-Z])", "-$1").toLowerCase(Locale.ROOT));
             if (setting.getType().isRecord()) {
                 putAll(name, setting.getType(), properties);
             } else {
@@ -140,7 +149,8 @@ record ServiceSettings(Map<String, ObjectNode> properties, Set<String> placehold
 
     private static ObjectNode schemaOf(Type type, AnnotatedElement bounds, AnnotatedType annotated) {
         if (type instanceof ParameterizedType generic && annotated instanceof AnnotatedParameterizedType arguments) {
-            AnnotatedType last = arguments.getAnnotatedActualTypeArguments()[generic.getActualTypeArguments().length - 1];
+            AnnotatedType last =
+                    arguments.getAnnotatedActualTypeArguments()[generic.getActualTypeArguments().length - 1];
             ObjectNode element = schemaOf(last.getType(), last, last);
             return generic.getRawType() == Map.class
                     ? JSON.objectNode().put("type", "object").set("additionalProperties", element)
@@ -158,12 +168,16 @@ record ServiceSettings(Map<String, ObjectNode> properties, Set<String> placehold
         }
         ObjectNode text = JSON.objectNode();
         if (raw.isEnum()) {
-            Arrays.stream(raw.getEnumConstants()).map(constant -> constant.toString().toLowerCase(Locale.ROOT).replace('_', '-'))
+            Arrays.stream(raw.getEnumConstants())
+                    .map(constant ->
+                            constant.toString().toLowerCase(Locale.ROOT).replace('_', '-'))
                     .forEach(text.putArray("enum")::add);
             return text;
         }
         text.put("type", "string");
-        return raw == Duration.class ? text.put("pattern", DURATION) : raw == DataSize.class ? text.put("pattern", SIZE) : text;
+        return raw == Duration.class
+                ? text.put("pattern", DURATION)
+                : raw == DataSize.class ? text.put("pattern", SIZE) : text;
     }
 
     private static ObjectNode bounded(ObjectNode number, AnnotatedElement bounds) {
@@ -207,7 +221,8 @@ record ServiceSettings(Map<String, ObjectNode> properties, Set<String> placehold
         Set<String> variables = new TreeSet<>();
         var mapper = new ObjectMapper();
         try {
-            List<URL> metadata = new ArrayList<>(Collections.list(ServiceSettings.class.getClassLoader()
+            List<URL> metadata = new ArrayList<>(Collections.list(ServiceSettings.class
+                    .getClassLoader()
                     .getResources("META-INF/spring-configuration-metadata.json")));
             for (URL url : metadata) {
                 try (InputStream stream = url.openStream()) {

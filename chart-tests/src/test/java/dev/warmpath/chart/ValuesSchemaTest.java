@@ -28,31 +28,57 @@ class ValuesSchemaTest {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** What the chart sets by values of its own, or out of what it knows. */
-    private static final Set<String> ROUTERS_BY_THE_CHART = Set.of("warmpath.fleet.token", "warmpath.management.token",
-            "warmpath.drain.settle", "warmpath.drain.timeout", "warmpath.shutdown.deadline",
+    private static final Set<String> ROUTERS_BY_THE_CHART = Set.of(
+            "warmpath.fleet.token",
+            "warmpath.management.token",
+            "warmpath.drain.settle",
+            "warmpath.drain.timeout",
+            "warmpath.shutdown.deadline",
             "warmpath.readiness.require-model");
-    private static final Set<String> WORKERS_BY_THE_CHART = Set.of("warmpath.worker.id", "warmpath.worker.base-url",
-            "warmpath.model.directory", "warmpath.model.name", "warmpath.model.context-length",
-            "warmpath.model.digest-cache", "warmpath.routerlink.urls", "warmpath.routerlink.token",
-            "warmpath.compute.backend", "warmpath.drain.timeout", "warmpath.shutdown.deadline");
-    private static final Set<String> REDIS_BY_THE_CHART = Set.of("warmpath.redis.uri", "warmpath.redis.cluster",
-            "warmpath.redis.username", "warmpath.redis.password", "warmpath.redis.ca-certificate");
+
+    private static final Set<String> WORKERS_BY_THE_CHART = Set.of(
+            "warmpath.worker.id",
+            "warmpath.worker.base-url",
+            "warmpath.model.directory",
+            "warmpath.model.name",
+            "warmpath.model.context-length",
+            "warmpath.model.digest-cache",
+            "warmpath.routerlink.urls",
+            "warmpath.routerlink.token",
+            "warmpath.compute.backend",
+            "warmpath.drain.timeout",
+            "warmpath.shutdown.deadline");
+    private static final Set<String> REDIS_BY_THE_CHART = Set.of(
+            "warmpath.redis.uri",
+            "warmpath.redis.cluster",
+            "warmpath.redis.username",
+            "warmpath.redis.password",
+            "warmpath.redis.ca-certificate");
 
     /** Objects of Kubernetes that the API server checks. */
-    private static final Set<String> KUBERNETES_OWN = Set.of("/properties/global", "/properties/extraObjects/items",
+    private static final Set<String> KUBERNETES_OWN = Set.of(
+            "/properties/global",
+            "/properties/extraObjects/items",
             "/properties/httpRoute/properties/parentRefs/items",
             "/properties/networkPolicy/properties/extraEgress/items/properties/ports/items",
-            "/$defs/env/items/properties/valueFrom", "/$defs/affinity/properties/nodeAffinity",
-            "/$defs/affinity/properties/podAffinity", "/$defs/affinity/properties/podAntiAffinity",
-            "/$defs/peers/items/properties/podSelector", "/$defs/peers/items/properties/namespaceSelector");
+            "/$defs/env/items/properties/valueFrom",
+            "/$defs/affinity/properties/nodeAffinity",
+            "/$defs/affinity/properties/podAffinity",
+            "/$defs/affinity/properties/podAntiAffinity",
+            "/$defs/peers/items/properties/podSelector",
+            "/$defs/peers/items/properties/namespaceSelector");
 
     @Test
     void every_setting_of_the_services_can_be_given_and_nothing_else() throws IOException {
         ObjectNode schema = (ObjectNode) JSON.readTree(SCHEMA.toFile());
         ObjectNode expected = schema.deepCopy();
         ((ObjectNode) expected.get("$defs"))
-                .<ObjectNode>set("routerSettings", withoutRedis(ServiceSettings.ROUTER.schema("warmpath.", ROUTERS_BY_THE_CHART)))
-                .<ObjectNode>set("workerSettings", withoutRedis(ServiceSettings.WORKER.schema("warmpath.", WORKERS_BY_THE_CHART)))
+                .<ObjectNode>set(
+                        "routerSettings",
+                        withoutRedis(ServiceSettings.ROUTER.schema("warmpath.", ROUTERS_BY_THE_CHART)))
+                .<ObjectNode>set(
+                        "workerSettings",
+                        withoutRedis(ServiceSettings.WORKER.schema("warmpath.", WORKERS_BY_THE_CHART)))
                 .set("redisSettings", ServiceSettings.WORKER.schema("warmpath.redis.", REDIS_BY_THE_CHART));
         if (Renewal.IS_WANTED) {
             Files.writeString(SCHEMA, JSON.writer(layout()).writeValueAsString(expected) + "\n");
@@ -87,7 +113,8 @@ class ValuesSchemaTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("wrongValues")
     void wrong_values_are_refused_where_they_stand(String values, String where) {
-        assertThatThrownBy(() -> Chart.render(values)).isInstanceOf(IllegalStateException.class)
+        assertThatThrownBy(() -> Chart.render(values))
+                .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining(where);
     }
 
@@ -104,7 +131,9 @@ class ValuesSchemaTest {
                 Arguments.of("router: {drain: {settle: 5s}}", "at '/router/drain'"),
                 Arguments.of("router: {settings: {admission: {max-wiat: 1s}}}", "at '/router/settings/admission'"),
                 Arguments.of("router: {settings: {admission: {maxWait: 1s}}}", "at '/router/settings/admission'"),
-                Arguments.of("router: {settings: {admission: {max-wait: soon}}}", "at '/router/settings/admission/max-wait'"),
+                Arguments.of(
+                        "router: {settings: {admission: {max-wait: soon}}}",
+                        "at '/router/settings/admission/max-wait'"),
                 Arguments.of("router: {settings: {fleet: {token: abc}}}", "at '/router/settings/fleet'"),
                 Arguments.of("router: {settings: {drain: {timeout: 5s}}}", "at '/router/settings'"),
                 Arguments.of("router: {settings: {kv: {block-size: 16}}}", "at '/router/settings'"),
@@ -125,16 +154,30 @@ class ValuesSchemaTest {
                 Arguments.of("workers: [{name: a, model: {source: s3}}]", "at '/workers/0/model/source'"),
                 Arguments.of("workers: [{name: a, model: {source: pvc}}]", "model.claim does not name"),
                 Arguments.of("workers: [{name: a, model: {source: download}}]", "model.download.files names no files"),
-                Arguments.of("workers: [{name: a, model: {source: download, download: {files: [{path: a, url: 'https://b'}]}}}]",
+                Arguments.of(
+                        "workers: [{name: a, model: {source: download, download: {files: [{path: a, url:"
+                                + " 'https://b'}]}}}]",
                         "at '/workers/0/model/download/files/0'"),
-                Arguments.of("workers: [{name: a, model: {source: download, download: {files: [{path: ../a, url: 'https://b', sha256: '"
-                        + "0".repeat(64) + "'}]}}}]", "at '/workers/0/model/download/files/0/path'"),
-                Arguments.of("workers: [{name: a, model: {source: download, download: {files: [{path: a, url: 'http://b', sha256: '"
-                        + "0".repeat(64) + "'}]}}}]", "at '/workers/0/model/download/files/0/url'"),
+                Arguments.of(
+                        "workers: [{name: a, model: {source: download, download: {files: [{path: ../a, url:"
+                                + " 'https://b', sha256: '"
+                                + "0".repeat(64) + "'}]}}}]",
+                        "at '/workers/0/model/download/files/0/path'"),
+                Arguments.of(
+                        "workers: [{name: a, model: {source: download, download: {files: [{path: a, url: 'http://b',"
+                                + " sha256: '"
+                                + "0".repeat(64) + "'}]}}}]",
+                        "at '/workers/0/model/download/files/0/url'"),
                 Arguments.of("workers: [{name: a, settings: {kv: {memory: 4}}}]", "at '/workers/0/settings/kv/memory'"),
-                Arguments.of("workers: [{name: a, settings: {scheduler: {policy: fifo}}}]", "at '/workers/0/settings/scheduler/policy'"),
-                Arguments.of("workers: [{name: a, settings: {scheduler: {max-num-seqs: 0}}}]", "at '/workers/0/settings/scheduler/max-num-seqs'"),
-                Arguments.of("workers: [{name: a, settings: {compute: {backend: cuda}}}]", "at '/workers/0/settings/compute'"),
+                Arguments.of(
+                        "workers: [{name: a, settings: {scheduler: {policy: fifo}}}]",
+                        "at '/workers/0/settings/scheduler/policy'"),
+                Arguments.of(
+                        "workers: [{name: a, settings: {scheduler: {max-num-seqs: 0}}}]",
+                        "at '/workers/0/settings/scheduler/max-num-seqs'"),
+                Arguments.of(
+                        "workers: [{name: a, settings: {compute: {backend: cuda}}}]",
+                        "at '/workers/0/settings/compute'"),
                 Arguments.of("workers: [{name: a, autoscaling: {mode: on}}]", "at '/workers/0/autoscaling/mode'"),
                 Arguments.of("workers: [{name: a}, {name: a}]", "two entries named \"a\""),
                 Arguments.of("workerDefaults: {name: a}", "at '/workerDefaults'"),
