@@ -23,6 +23,7 @@ class ArchitectureTest {
             .layer("engine").definedBy("..worker.engine..")
             .layer("scheduler").definedBy("..worker.scheduler..")
             .layer("kvcache").definedBy("..worker.kvcache..")
+            .layer("flightrecorder").definedBy("..worker.flightrecorder..")
             .layer("histogram").definedBy("..worker.histogram..")
             .layer("model").definedBy("..worker.model..")
             .layer("compute").definedBy("..worker.compute..")
@@ -35,6 +36,7 @@ class ArchitectureTest {
             .whereLayer("engine").mayOnlyBeAccessedByLayers("wiring", "generate", "metrics")
             .whereLayer("scheduler").mayOnlyBeAccessedByLayers("wiring", "engine")
             .whereLayer("kvcache").mayOnlyBeAccessedByLayers("wiring", "engine", "scheduler")
+            .whereLayer("flightrecorder").mayOnlyBeAccessedByLayers("engine", "scheduler")
             .whereLayer("histogram").mayOnlyBeAccessedByLayers("kvcache", "engine", "metrics")
             .whereLayer("model").mayOnlyBeAccessedByLayers("wiring", "engine")
             .whereLayer("compute").mayOnlyBeAccessedByLayers("wiring", "engine", "model");
@@ -56,8 +58,8 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule the_engine_and_what_it_stands_on_are_plain_java = noClasses()
-            .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..histogram..", "..model..",
-                    "..compute..")
+            .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..histogram..",
+                    "..flightrecorder..", "..model..", "..compute..")
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.micrometer..")
             .because("the engine must be runnable, testable and measurable from a plain main");
 

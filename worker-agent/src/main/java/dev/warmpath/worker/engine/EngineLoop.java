@@ -5,6 +5,7 @@ import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.engine.CommandQueue.Command;
+import dev.warmpath.worker.flightrecorder.StepEvent;
 import dev.warmpath.worker.kvcache.CacheGroup;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixCacheStats;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -65,6 +67,9 @@ public final class EngineLoop {
     private boolean auditDue = true;
     private EngineSnapshot.Observed observed;
     private long observedNanos;
+    /** This turn's, while somebody records. */
+    private @Nullable StepEvent phases;
+    private long lapNanos;
     private volatile EngineSnapshot snapshot;
     /** True while the device is at work, or hangs. */
     private volatile boolean computing;
@@ -130,11 +135,16 @@ public final class EngineLoop {
 
     /** One turn of the engine. @return tokens drawn; 0 while nothing but prompts, or nothing at all, is computed */
     int step() {
+        phases = StepEvent.start();
+        lap();
         commands.drain(apply, MAX_COMMANDS_PER_STEP);
         long now = nanoClock.getAsLong();
         ScheduledBatch batch = scheduler.schedule(now);
         for (int i = 0; i < batch.expired().size(); i++) {
             tellEnd(batch.expired().get(i), now);
+        }
+        if (phases != null) {
+            phases.schedule = lap();
         }
         int drawn = 0;
         if (scheduler.batchesInFlight() == 0) {
@@ -142,10 +152,23 @@ public final class EngineLoop {
             publish();
         } else {
             drawn = compute(batch);
+            if (phases != null) {
+                phases.commit();
+            }
         }
         told.run();
         snapshot = takeSnapshot();
         return drawn;
+    }
+
+    /** Nanoseconds since the last call in this turn; 0 while nobody records turns. */
+    private long lap() {
+        if (phases == null) {
+            return 0;
+        }
+        long before = lapNanos;
+        lapNanos = nanoClock.getAsLong();
+        return lapNanos - before;
     }
 
     /** Takes no more commands, and ends everything that is alive with this reason. */
@@ -215,6 +238,9 @@ public final class EngineLoop {
             if (!batch.isEmpty()) {
                 computation.submit(batch);
             }
+            if (phases != null) {
+                phases.submit = lap();
+            }
             if (batch.isEmpty() || !scheduler.mayWorkAhead()) {
                 drawn = settle(scheduler.oldestInFlight());
             }
@@ -232,6 +258,9 @@ public final class EngineLoop {
         int drawn = 0;
         for (int step = 0; step < batch.stepCount(); step++) {
             int[] tokens = computation.await();
+            if (phases != null) {
+                phases.wait += lap();
+            }
             long now = nanoClock.getAsLong();
             stepStartNanos = now;
             scheduler.settle(batch, tokens);
@@ -241,9 +270,19 @@ public final class EngineLoop {
             if (step + 1 == batch.stepCount()) {
                 publish(batch);
             }
+            if (phases != null) {
+                phases.settle += lap();
+            }
             tell(batch, step, now);
             told.run();
             drawn += batch.sampleCount(step);
+            if (phases != null) {
+                phases.tell += lap();
+                phases.deviceSteps++;
+                phases.sequences = Math.max(phases.sequences, batch.rowCount(step));
+                phases.prefillTokens += batch.prefillTokens(step);
+                phases.decodeTokens += batch.totalTokens(step) - batch.prefillTokens(step);
+            }
         }
         return drawn;
     }

@@ -520,6 +520,11 @@ public final class KvCacheManager {
         return swap.blocksIn();
     }
 
+    /** Keyed blocks that were overwritten, since the start. */
+    public long evictedBlocks() {
+        return pool.evictions();
+    }
+
     public PrefixCacheStats stats() {
         return counters.stats(pool);
     }

@@ -1,5 +1,7 @@
 package dev.warmpath.worker.scheduler;
 
+import dev.warmpath.worker.flightrecorder.AllocationFailureEvent;
+import dev.warmpath.worker.flightrecorder.SwapEvent;
 import dev.warmpath.worker.kvcache.Admission;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixHit;
@@ -69,8 +71,13 @@ final class Admissions {
             return Verdict.LACKS_BUDGET;
         }
         int tokenCount = Math.min(wanted, settings.budget(batch));
+        long swappedBefore = cache.swappedInBlocks();
         if (!cache.admit(tokens, hit, admission(tokenCount))) {
+            AllocationFailureEvent.record(sequence.requestId(), /* running */ false, tokenCount, cache.freeBlocks());
             return Verdict.LACKS_BLOCKS;
+        }
+        if (cache.swappedInBlocks() > swappedBefore) {
+            SwapEvent.record(sequence.requestId(), /* out */ false, cache.swappedInBlocks() - swappedBefore);
         }
         batch.add(sequence, tokenCount);
         return Verdict.ADMITTED;

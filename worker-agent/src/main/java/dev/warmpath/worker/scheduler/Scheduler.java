@@ -1,6 +1,7 @@
 package dev.warmpath.worker.scheduler;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.worker.flightrecorder.EvictionEvent;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
@@ -109,6 +110,7 @@ public final class Scheduler {
      */
     public ScheduledBatch schedule(long nowNanos) {
         cache.beginStep(nowNanos);
+        long evictedBefore = cache.evictedBlocks();
         ScheduledBatch batch = inFlight.begin();
         batch.begin(nowNanos);
         expire(batch, nowNanos);
@@ -120,6 +122,9 @@ public final class Scheduler {
         }
         if (!batch.isEmpty()) {
             inFlight.depart();
+            if (cache.evictedBlocks() > evictedBefore) {
+                EvictionEvent.record(cache.evictedBlocks() - evictedBefore, cache.freeBlocks());
+            }
         } else if (inFlight.isEmpty() && !isIdle()) {
             throw new IllegalStateException(running.size() + " running and " + waiting.size()
                     + " waiting sequences, " + cache.freeBlocks() + " free blocks, but none can be served");

@@ -1,5 +1,8 @@
 package dev.warmpath.worker.scheduler;
 
+import dev.warmpath.worker.flightrecorder.AllocationFailureEvent;
+import dev.warmpath.worker.flightrecorder.PreemptionEvent;
+import dev.warmpath.worker.flightrecorder.SwapEvent;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import java.util.ArrayList;
@@ -61,6 +64,7 @@ final class Serving {
     /** Takes blocks from victims until there are enough. @return false if the sequence itself had to go, or waits */
     private boolean extendOrPreempt(Sequence sequence, int tokenCount, ScheduledBatch batch) {
         while (!cache.extend(sequence.tokens(), tokenCount)) {
+            AllocationFailureEvent.record(sequence.requestId(), /* running */ true, tokenCount, cache.freeBlocks());
             if (!inFlight.isEmpty()) {
                 drains = true;
                 return false;
@@ -100,9 +104,13 @@ final class Serving {
         if (batch.remove(victim)) {
             cache.withdraw(victim.tokens());
         }
-        if (cache.swapOut(victim.tokens())) {
+        int tokens = victim.tokens().computedTokens();
+        long swappedBefore = cache.swappedOutBlocks();
+        boolean swapped = cache.swapOut(victim.tokens());
+        if (swapped) {
             swapPreemptions++;
             inFlight.addSwappedOut(victim);
+            SwapEvent.record(victim.requestId(), /* out */ true, cache.swappedOutBlocks() - swappedBefore);
         } else {
             cache.release(victim.tokens());
             recomputePreemptions++;
@@ -110,6 +118,7 @@ final class Serving {
         victim.scheduledTokens = 0;
         victim.freeBlocksWhenRefused = Sequence.NEVER_REFUSED;
         victim.become(Alive.PREEMPTED);
+        PreemptionEvent.record(victim.requestId(), swapped, tokens, victim.preemptionCount());
         waiting.add(victim);
     }
 

@@ -9,7 +9,7 @@
  * A decision has two halves, {@code Serving} (the running go on, or preempt) and {@code Admissions} (the waiting
  * begin, in {@code AdmissionOrder}). Beside them stand {@code DrawAhead} (how many steps at once) and {@code
  * BatchesInFlight} (what is being computed, and what happens when it is done or fails).
- * <p>Uses {@code kvcache} and {@code protocol.generate}. Used by {@code engine}, whose thread owns it.
+ * <p>Uses {@code kvcache}, {@code flightrecorder} and {@code protocol.generate}. Used by {@code engine}, whose thread owns it.
  */
 @NullMarked
 package dev.warmpath.worker.scheduler;
