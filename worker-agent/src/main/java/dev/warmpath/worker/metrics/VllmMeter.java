@@ -35,6 +35,9 @@ enum VllmMeter {
             now -> now.observed().promptTokens() - now.observed().cachedPromptTokens()),
     PROMPT_TOKENS_HIT(Kind.COUNTER, "vllm:prompt_tokens_by_source", Labels.of("source", "local_cache_hit"),
             "Tokens of prompts, by where their keys and values came from", now -> now.observed().cachedPromptTokens()),
+    /** A worker computes its keys and values itself. */
+    PROMPT_TOKENS_TRANSFERRED(Kind.COUNTER, "vllm:prompt_tokens_by_source", Labels.of("source", "external_kv_transfer"),
+            "Tokens of prompts, by where their keys and values came from", _ -> 0),
     GENERATION_TOKENS(Kind.COUNTER, "vllm:generation_tokens", "Tokens of answers", now -> now.work().generatedTokens()),
     SUCCESS_STOP(Kind.COUNTER, "vllm:request_success", Labels.of("finished_reason", "stop"),
             "Requests, by how they ended", now -> now.observed().finished(FinishReason.STOP)),

@@ -9,7 +9,9 @@ import dev.warmpath.worker.histogram.Distribution;
 import dev.warmpath.worker.histogram.Histogram;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,6 +19,7 @@ import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -131,6 +134,7 @@ class MeterValuesTest {
                 entry(vllmName("prompt_tokens_cached_total"), 3_000.0),
                 entry(vllmName("prompt_tokens_by_source_total", "source", "local_compute"), 2_000.0),
                 entry(vllmName("prompt_tokens_by_source_total", "source", "local_cache_hit"), 3_000.0),
+                entry(vllmName("prompt_tokens_by_source_total", "source", "external_kv_transfer"), 0.0),
                 entry(vllmName("generation_tokens_total"), 8_910.0),
                 entry(vllmName("request_success_total", "finished_reason", "stop"), 201.0),
                 entry(vllmName("request_success_total", "finished_reason", "length"), 202.0),
@@ -188,6 +192,25 @@ class MeterValuesTest {
                 "1.0 8.0 16.0 32.0 64.0 128.0 256.0 512.0 1024.0 2048.0 4096.0 8192.0 16384.0 +Inf");
         assertThat(bounds("kv_block_lifetime_seconds")).isEqualTo("0.001 0.002 0.005 0.01 0.02 0.05 0.1 0.2 0.5 1.0 2.0 "
                 + "5.0 10.0 20.0 30.0 60.0 120.0 300.0 600.0 1200.0 1800.0 +Inf");
+    }
+
+    @Test
+    void every_panel_of_vllms_public_dashboards_finds_what_it_asks_for() throws IOException {
+        Set<String> served = Scrape.samples(vllm()).keySet();
+        List<String[]> asked;
+        try (var lines = new BufferedReader(new InputStreamReader(
+                MeterValuesTest.class.getResourceAsStream("vllm-dashboards.tsv"), StandardCharsets.UTF_8))) {
+            asked = lines.lines().filter(line -> !line.startsWith("#")).map(line -> line.split("\t")).toList();
+        }
+
+        assertThat(asked).hasSizeGreaterThan(90).allSatisfy(row -> {
+            boolean isExcused = row[2].startsWith("-");
+            String[] nameAndLabel = row[2].substring(isExcused ? 1 : 0).split("[{}]");
+            boolean isServed = served.stream().anyMatch(sample -> sample.startsWith("vllm:" + nameAndLabel[0] + "{")
+                    && (nameAndLabel.length == 1 || sample.contains(nameAndLabel[1] + "=")));
+            assertThat(isServed).as("%s, %s: %s is served", row[0], row[1], row[2]).isEqualTo(!isExcused);
+            assertThat(row).as("an excuse has a reason").hasSize(isExcused ? 4 : 3);
+        });
     }
 
     @Test
