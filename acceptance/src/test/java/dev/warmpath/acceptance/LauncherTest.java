@@ -14,7 +14,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -89,11 +92,54 @@ class LauncherTest {
         assertThat(warmpath("up", "--backend", "gpu").text())
                 .contains("--backend takes auto, cuda, vector or scalar, not 'gpu'");
         assertThat(warmpath("up", "--kv-memory", "much").text()).contains("--kv-memory takes a size such as 512MB");
+        assertThat(warmpath("profile").text()).contains("profile takes the id of a process, such as worker-1");
+        assertThat(warmpath("profile", "worker-1").text()).contains("no fleet is running");
+        assertThat(warmpath("profile", "worker-1", "--kind", "gpu").text())
+                .contains("--kind takes cpu, wall, alloc or lock, not 'gpu'");
+        assertThat(warmpath("profile", "worker-1", "--seconds", "0").text())
+                .contains("--seconds takes a number from 1 to 3600");
         assertThat(warmpath("up", "--gpu").text()).contains("up does not know '--gpu'");
         assertThat(warmpath("dance")).satisfies(said -> {
             assertThat(said.status()).isEqualTo(1);
             assertThat(said.text()).contains("'dance' is no command", "Usage: ./warmpath COMMAND");
         });
+    }
+
+    @Test
+    @Tag("full")                                    // a minute: a fleet, four times two seconds, and what Maven brings
+    void profile_writes_a_flame_graph_of_each_kind_and_leaves_the_process_as_it_was() throws Exception {
+        int port = LocalFleet.freePortRange(1, 1);
+        try (var client = Executors.newSingleThreadExecutor()) {
+            Said up = warmpath("up", "--detach", "--workers", "1", "--port", Integer.toString(port));
+            assertThat(up.status()).as(up.text()).isZero();
+            List<Long> started = pids();
+            var busy = new AtomicBoolean(true);
+            Future<?> load = client.submit(() -> {
+                while (busy.get()) {
+                    assertThat(gateway(port).complete("Hello", 64).status()).isEqualTo(200);
+                }
+            });
+            try {
+                for (String kind : List.of("cpu", "wall", "alloc", "lock")) {
+                    Said said = warmpath("profile", "worker-1", "--seconds", "2", "--kind", kind);
+                    assertThat(said.status()).as(said.text()).isZero();
+                    Path page = Path.of(said.text().lines().toList().getLast());
+                    assertThat(page).hasExtension("html").content().contains("worker-1 " + kind);
+                    if (!kind.equals("lock")) {      // nobody may have waited for one
+                        assertThat(page).content().as("frames of ours").contains("warmpath/");
+                    }
+                }
+                Said router = warmpath("profile", "router", "--seconds", "1");
+                assertThat(router.status()).as(router.text()).isZero();
+            } finally {
+                busy.set(false);
+            }
+            load.get();
+            assertThat(started).allSatisfy(pid -> assertThat(ProcessHandle.of(pid)).isPresent());
+            assertThat(warmpath("profile", "worker-2").text()).contains("no router or worker 'worker-2' is running");
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
     }
 
     @Test
