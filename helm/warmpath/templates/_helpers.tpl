@@ -184,12 +184,20 @@ topologySpreadConstraints:
 {{- end }}
 {{- end -}}
 
+{{/* Takes root, name and key: the token, and while it is changed the one until now. */}}
 {{- define "warmpath.tokenEnv" -}}
-- name: {{ .name }}
+- name: {{ .name }}_TOKEN
   valueFrom:
     secretKeyRef:
       name: {{ include "warmpath.tokensSecret" .root }}
       key: {{ .key }}
+{{- with .root.Values.tokens.previousSecret }}
+- name: {{ $.name }}_PREVIOUSTOKEN
+  valueFrom:
+    secretKeyRef:
+      name: {{ . }}
+      key: {{ $.key }}
+{{- end }}
 {{- end -}}
 
 {{/* Takes root and who: router or worker. */}}

@@ -110,7 +110,7 @@ class FleetLinkTest {
             KvEventPublisher events) {
         String port = router.getEnvironment().getProperty("local.management.port");
         var properties = new RouterLinkProperties(
-                List.of(URI.create("http://127.0.0.1:" + port)), "hush", Duration.ofSeconds(1));
+                List.of(URI.create("http://127.0.0.1:" + port)), "hush", null, Duration.ofSeconds(1));
         var registration = new Registration(Protocol.VERSION, "w", 7,
                 URI.create("http://127.0.0.1:" + server.port()), files.description(), 1_000, 8, true);
         return new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 1_000, 0, 0, false), events,

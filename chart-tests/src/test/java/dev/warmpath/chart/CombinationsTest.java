@@ -26,7 +26,7 @@ class CombinationsTest {
             "{source: download, download: {files: [{path: config.json, url: 'https://models/c', sha256: '" + SUM
                     + "'}]%s}}";
     /** What the values below name. */
-    private static final Set<String> FOREIGN_SECRETS = Set.of("vault", "redis-users", "ca", "hub");
+    private static final Set<String> FOREIGN_SECRETS = Set.of("vault", "old", "redis-users", "ca", "hub");
 
     static Stream<String> values() {
         return Stream.of(
@@ -53,7 +53,7 @@ class CombinationsTest {
                 "router: {jvm: {maxRamPercentage: 75.5, options: ['-XX:+UseZGC', '-Xlog:gc']}}",
                 "image: {registry: '', tag: v1, pullPolicy: Always, pullSecrets: [a, b]}",
                 "router: {image: {digest: 'sha256:" + SUM + "'}}\nworkerDefaults: {image: {tag: v2}}",
-                "tokens: {existingSecret: vault, fleetKey: f.t, managementKey: m}",
+                "tokens: {existingSecret: vault, fleetKey: f.t, managementKey: m, previousSecret: old}",
                 "workers: [{name: a}, {name: b, replicas: 0}, {name: c, replicas: 5}]",
                 "workers: [{name: " + "w".repeat(20) + "}]\nfullnameOverride: " + "a".repeat(60),
                 "workers: [{name: a, replicas: 9, podDisruptionBudget: false, rollout: {maxSurge: 0, maxUnavailable:"

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -70,6 +71,20 @@ class SecretsTest {
     }
 
     @Test
+    void while_tokens_are_changed_pods_know_the_previous_ones_too() {
+        Rendered changing = Chart.render("tokens: {existingSecret: new, previousSecret: old}");
+
+        assertThat(tokenVariables(changing.one(Deployment.class, "demo-warmpath-router")))
+                .containsExactly(
+                        "WARMPATH_FLEET_TOKEN=new/fleet-token", "WARMPATH_FLEET_PREVIOUSTOKEN=old/fleet-token",
+                        "WARMPATH_MANAGEMENT_TOKEN=new/management-token",
+                        "WARMPATH_MANAGEMENT_PREVIOUSTOKEN=old/management-token");
+        assertThat(tokenVariables(changing.one(Deployment.class, "demo-warmpath-worker-tiny")))
+                .containsExactly(
+                        "WARMPATH_FLEET_TOKEN=new/fleet-token", "WARMPATH_FLEET_PREVIOUSTOKEN=old/fleet-token");
+    }
+
+    @Test
     void redis_of_the_chart_knows_two_users_by_digests_of_passwords_that_stay() {
         String values = "redis: {mode: builtin}";
         Map<String, String> passwords = Map.of("router-password", "r", "worker-password", "w");
@@ -86,6 +101,15 @@ class SecretsTest {
                 .contains("user warmpath-worker on "
                         + "#50e721e49c013f00c62cf59f2163542a9d8df02464efeb615d31051b0fddc326 ~warmpath:* ")
                 .doesNotContain(">w");
+    }
+
+    private static List<String> tokenVariables(Deployment deployment) {
+        return deployment.getSpec().getTemplate().getSpec().getContainers().getFirst().getEnv().stream()
+                .filter(variable -> variable.getName().endsWith("TOKEN"))
+                .map(variable -> variable.getName() + "="
+                        + variable.getValueFrom().getSecretKeyRef().getName() + "/"
+                        + variable.getValueFrom().getSecretKeyRef().getKey())
+                .toList();
     }
 
     private static String tokensOf(Deployment deployment) {

@@ -30,7 +30,9 @@ class ValuesSchemaTest {
     /** What the chart sets by values of its own, or out of what it knows. */
     private static final Set<String> ROUTERS_BY_THE_CHART = Set.of(
             "warmpath.fleet.token",
+            "warmpath.fleet.previous-token",
             "warmpath.management.token",
+            "warmpath.management.previous-token",
             "warmpath.drain.settle",
             "warmpath.drain.timeout",
             "warmpath.shutdown.deadline",
@@ -45,6 +47,7 @@ class ValuesSchemaTest {
             "warmpath.model.digest-cache",
             "warmpath.routerlink.urls",
             "warmpath.routerlink.token",
+            "warmpath.routerlink.previous-token",
             "warmpath.compute.backend",
             "warmpath.drain.timeout",
             "warmpath.shutdown.deadline");

@@ -61,7 +61,7 @@ class WorkerConfiguration {
 
     @Bean
     FleetToken fleetToken(RouterLinkProperties properties, Environment environment) {
-        FleetToken token = FleetToken.of(properties.token());
+        FleetToken token = properties.fleetToken();
         checkAddress(token, environment, "server.address", "use this worker and read along");
         checkAddress(token, environment, "management.server.address", "look into this worker");
         return token;

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The <b>challenge</b> is the router's, by chance, one for each life of it; a router that refuses a proof sends it
  * along, and the worker tries once more. Without it, what was sent to a router of yesterday, or to somebody who took
  * its address, would hold for a router of today. The <b>sender</b> names the worker process, the <b>number</b> grows with
- * each of its requests: a router takes none a second time. No clocks are compared.
+ * each of its requests: a router takes none a second time. No clocks are compared. While the token is changed there
+ * are two HMACs, see {@link FleetToken}.
  *
  * @param sender 32 hex digits, by chance
  * @param number at least 1
@@ -29,7 +30,7 @@ public record RequestProof(String sender, long number, String signature) {
     public static final String CHALLENGE_HEADER = "warmpath-challenge";
 
     private static final Pattern TEXT =
-            Pattern.compile("Warmpath ([0-9a-f]{32})\\.([1-9][0-9]{0,17})\\.([0-9a-f]{64})");
+            Pattern.compile("Warmpath ([0-9a-f]{32})\\.([1-9][0-9]{0,17})\\.([0-9a-f]{64}(,[0-9a-f]{64})?)");
 
     /** The header's value. */
     public static String of(FleetToken token, String challenge, String sender, long number, String path, byte[] body) {

@@ -1,6 +1,7 @@
 package dev.warmpath.protocol.fleet;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import org.junit.jupiter.api.Test;
 
@@ -15,6 +16,31 @@ class FleetTokenTest {
         assertThat(token.isProvedBy("hush")).isFalse();
         assertThat(token.isProvedBy(null)).isFalse();
         assertThat(token).hasToString("FleetToken[set]");
+    }
+
+    @Test
+    void while_it_is_changed_either_of_the_two_is_taken() {
+        FleetToken changing = FleetToken.of("new", "old");
+
+        assertThat(changing.isProvedBy("Bearer new")).isTrue();
+        assertThat(changing.isProvedBy("Bearer old")).isTrue();
+        assertThat(changing.isProvedBy("Bearer older")).isFalse();
+        assertThat(changing.isProvedBy("Bearer new,old")).isFalse();
+        assertThat(changing.open(FleetToken.of("old").seal("text"))).isEqualTo("text");
+        assertThat(changing.open(FleetToken.of("new").seal("text"))).isEqualTo("text");
+        assertThat(changing.open(FleetToken.of("older").seal("text"))).isNull();
+        assertThat(FleetToken.of("old").open(changing.seal("text"))).isEqualTo("text");
+        assertThat(FleetToken.of("new").open(changing.seal("text"))).isEqualTo("text");
+        assertThat(FleetToken.of("older").open(changing.seal("text"))).isNull();
+        assertThat(FleetToken.NONE.open(changing.seal("text"))).isNull();
+        assertThat(changing).hasToString("FleetToken[set]");
+    }
+
+    @Test
+    void who_is_changed_by_nothing_is_not_changed() {
+        assertThat(FleetToken.of("new", " ").seal("text")).isEqualTo(FleetToken.of("new").seal("text"));
+        assertThatThrownBy(() -> FleetToken.of(" ", "old"))
+                .hasMessage("there is a previous token, and no token that came after it");
     }
 
     @Test

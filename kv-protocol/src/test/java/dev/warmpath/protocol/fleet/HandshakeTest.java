@@ -40,6 +40,28 @@ class HandshakeTest {
         assertThat(said.isProvedByWorker(HUSH, "none")).isFalse();
     }
 
+    /** Whatever the order in which processes get it. */
+    @Test
+    void processes_that_know_the_old_token_both_or_the_new_one_understand_those_beside_them() {
+        FleetToken before = FleetToken.of("old");
+        FleetToken meanwhile = FleetToken.of("new", "old");
+        FleetToken after = FleetToken.of("new");
+        byte[] body = "{}".getBytes(StandardCharsets.UTF_8);
+
+        for (List<FleetToken> two : List.of(List.of(before, meanwhile), List.of(meanwhile, before),
+                List.of(meanwhile, meanwhile), List.of(meanwhile, after), List.of(after, meanwhile))) {
+            FleetToken worker = two.get(0);
+            FleetToken router = two.get(1);
+            RequestProof registers = RequestProof.parse(RequestProof.of(worker, R, W, 1, "/x", body));
+            assertThat(said.isProvedByWorker(router, said.workerProof(worker))).isTrue();
+            assertThat(said.isProvedByRouter(worker, said.routerProof(router))).isTrue();
+            assertThat(registers).isNotNull();
+            assertThat(registers.holds(router, R, "/x", body)).isTrue();
+            assertThat(registers.holds(router, R, "/x", new byte[0])).isFalse();
+        }
+        assertThat(said.isProvedByWorker(after, said.workerProof(before))).isFalse();
+    }
+
     @Test
     void a_nonce_is_nothing_that_could_mean_something_else() {
         assertThatThrownBy(() -> new Handshake("worker\n" + R, W, "w", 7)).hasMessage("a nonce has 32 hex digits");

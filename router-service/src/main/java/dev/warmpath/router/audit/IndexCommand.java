@@ -11,8 +11,10 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.BindException;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.core.env.Environment;
 import org.springframework.core.env.SimpleCommandLinePropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import tools.jackson.databind.json.JsonMapper;
@@ -77,11 +79,16 @@ public final class IndexCommand {
         if (!properties.isSet()) {
             throw new IllegalArgumentException("no Redis is named: give --redis URI, or set WARMPATH_REDIS_URI");
         }
-        FleetToken token = FleetToken.of(environment.getProperty("warmpath.fleet.token"));
+        FleetToken token = FleetToken.of(text(environment, "warmpath.fleet.token"),
+                text(environment, "warmpath.fleet.previous-token"));
         try (RedisLink link = RedisLink.forReads(properties); BlockingReads reads = link.openReads(Duration.ZERO)) {
             return IndexAudit.run(
                     link.describe(), new RedisContents(reads.commands()), properties.eventStreams(), token);
         }
+    }
+
+    private static @Nullable String text(Environment environment, String name) {
+        return Binder.get(environment).bind(name, String.class).orElse(null);
     }
 
     private static Throwable root(Throwable e) {

@@ -16,8 +16,8 @@ class ManagementConfiguration {
 
     @Bean
     FleetToken fleetToken(FleetProperties properties, ManagementProperties management, Environment environment) {
-        FleetToken token = FleetToken.of(properties.token());
-        FleetExposure.checkManagement(FleetToken.of(management.token()), environment);
+        FleetToken token = properties.fleetToken();
+        FleetExposure.checkManagement(management.operatorsToken(), environment);
         FleetExposure.check(token, environment);
         return token;
     }

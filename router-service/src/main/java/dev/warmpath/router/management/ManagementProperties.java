@@ -1,5 +1,6 @@
 package dev.warmpath.router.management;
 
+import dev.warmpath.protocol.fleet.FleetToken;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 
@@ -7,9 +8,14 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
  * Who may change what this router does.
  *
  * @param token the secret of operators, for writes on the management port; needed unless that is bound to loopback
+ * @param previousToken their secret until now, while it is changed: it is taken, too
  */
 @ConfigurationProperties("warmpath.management")
-record ManagementProperties(@Nullable String token) {
+record ManagementProperties(@Nullable String token, @Nullable String previousToken) {
+
+    FleetToken operatorsToken() {
+        return FleetToken.of(token, previousToken);
+    }
 
     /** Never the token. */
     @Override

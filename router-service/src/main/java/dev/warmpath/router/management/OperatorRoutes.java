@@ -35,7 +35,7 @@ class OperatorRoutes {
 
     @Bean
     RouterFunction<ServerResponse> operatorRoutesOnManagementPort(Fleet fleet, ManagementProperties properties) {
-        FleetToken token = FleetToken.of(properties.token());
+        FleetToken token = properties.operatorsToken();
         return RouterFunctions.route()
                 .PUT(DRAIN_WORKER, request -> change(request, token, id -> fleet.drainWorker(id, true)))
                 .DELETE(DRAIN_WORKER, request -> change(request, token, id -> fleet.drainWorker(id, false)))

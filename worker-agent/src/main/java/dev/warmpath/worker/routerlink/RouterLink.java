@@ -1,6 +1,5 @@
 package dev.warmpath.worker.routerlink;
 
-import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
@@ -71,7 +70,7 @@ public final class RouterLink implements AutoCloseable {
         this.registration = registration;
         this.load = load;
         this.events = events;
-        this.client = new RouterClient(FleetToken.of(properties.token()), json);
+        this.client = new RouterClient(properties.fleetToken(), json);
     }
 
     /** To be called once the worker's port is open: routers answer a registration by connecting to it. */

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.routerlink;
 
+import dev.warmpath.protocol.fleet.FleetToken;
 import jakarta.validation.constraints.NotNull;
 import java.net.URI;
 import java.time.Duration;
@@ -17,6 +18,7 @@ import org.springframework.validation.annotation.Validated;
  * @param urls management addresses of the routers; a name that resolves to several means all of them, looked up every 5
  *             s; one that gives no answer stands for what it stood for, and the log says so
  * @param token the fleet's secret, better given as {@code warmpath.fleet.token}
+ * @param previousToken the fleet's secret until now, better given as {@code warmpath.fleet.previous-token}
  * @param heartbeatInterval time between two heartbeats; routers miss a worker after their
  *                          {@code warmpath.fleet.lease-duration}
  */
@@ -25,6 +27,7 @@ import org.springframework.validation.annotation.Validated;
 public record RouterLinkProperties(
         @DefaultValue @NotNull List<URI> urls,
         @Nullable String token,
+        @Nullable String previousToken,
         @DefaultValue("1s") @DurationMin(millis = 10) @DurationMax(seconds = 4) Duration heartbeatInterval) {
 
     public RouterLinkProperties {
@@ -34,6 +37,10 @@ public record RouterLinkProperties(
                         + "', but a router's management address looks like http://router:9080");
             }
         }
+    }
+
+    public FleetToken fleetToken() {
+        return FleetToken.of(token, previousToken);
     }
 
     /** Never the token. */

@@ -67,7 +67,7 @@ class RouterLinkTest {
             new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 512), 1_000, 8, true);
     private final RouterLink link = new RouterLink(
             new RouterLinkProperties(List.of(URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush",
-                    Duration.ofMillis(10)),
+                    null, Duration.ofMillis(10)),
             registration, this::load, events, json);
 
     RouterLinkTest() throws IOException {
@@ -141,7 +141,7 @@ class RouterLinkTest {
         });
         strict.start();
         var properties = new RouterLinkProperties(List.of(
-                URI.create("http://127.0.0.1:" + strict.getAddress().getPort())), "hush", Duration.ofMillis(10));
+                URI.create("http://127.0.0.1:" + strict.getAddress().getPort())), "hush", null, Duration.ofMillis(10));
         try (var signing = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json)) {
             signing.start();
             while (proofs.size() < 6) {
@@ -243,7 +243,7 @@ class RouterLinkTest {
         try (var silent = new ServerSocket(0, 16, InetAddress.getLoopbackAddress())) {
             var properties = new RouterLinkProperties(List.of(
                     URI.create("http://127.0.0.1:" + silent.getLocalPort()),
-                    URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush", Duration.ofMillis(10));
+                    URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush", null, Duration.ofMillis(10));
             var both = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json);
             both.start();
             heartbeats.take();
@@ -299,7 +299,7 @@ class RouterLinkTest {
 
     private RouterLink linkTo(ServerSocket socket) {
         return new RouterLink(new RouterLinkProperties(
-                List.of(URI.create("http://127.0.0.1:" + socket.getLocalPort())), "hush", Duration.ofMillis(10)),
+                List.of(URI.create("http://127.0.0.1:" + socket.getLocalPort())), "hush", null, Duration.ofMillis(10)),
                 registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json);
     }
 
@@ -337,7 +337,7 @@ class RouterLinkTest {
         int port = router.getAddress().getPort();
         Map<String, List<String>> answers = new ConcurrentHashMap<>();
         var properties = new RouterLinkProperties(List.of(URI.create("http://routers:" + port),
-                URI.create("http://mistyped:" + port)), "hush", Duration.ofMillis(10));
+                URI.create("http://mistyped:" + port)), "hush", null, Duration.ofMillis(10));
         HttpServer second = HttpServer.create(new InetSocketAddress("127.0.0.2", port), 16);
         BlockingQueue<Heartbeat> heardBySecond = new LinkedBlockingQueue<>();
         BlockingQueue<Farewell> leftSecond = new LinkedBlockingQueue<>();
@@ -403,7 +403,7 @@ class RouterLinkTest {
     @Test
     void an_address_that_is_no_url_stops_the_start_with_a_sentence() {
         assertThatThrownBy(() -> new RouterLinkProperties(
-                List.of(URI.create("router:9080")), null, Duration.ofSeconds(1)))
+                List.of(URI.create("router:9080")), null, null, Duration.ofSeconds(1)))
                 .hasMessage("warmpath.routerlink.urls has 'router:9080', but a router's management address looks like "
                         + "http://router:9080");
     }
