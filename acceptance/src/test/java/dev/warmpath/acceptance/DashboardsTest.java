@@ -1,0 +1,197 @@
+package dev.warmpath.acceptance;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import dev.warmpath.acceptance.Dashboard.Panel;
+import dev.warmpath.acceptance.Dashboard.Query;
+import dev.warmpath.acceptance.PrometheusProcess.Series;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The chart's dashboards, asked of a real Prometheus that scrapes a fleet at work, with Redis. Their pictures in
+ * {@code docs/images} are drawn from such a run, a longer one with more processes:
+ * {@code mvn -pl acceptance -am verify -Dtest=DashboardsTest -Dsurefire.failIfNoSpecifiedTests=false -Drenew=dashboards}.
+ */
+class DashboardsTest {
+
+    private static final boolean IS_RENEWAL = "dashboards".equals(System.getProperty("renew"));
+    private static final Path PICTURES = LocalFleet.ROOT.resolve("docs/images");
+    private static final int ROUTERS = IS_RENEWAL ? 2 : 1;
+    private static final int WORKERS = IS_RENEWAL ? 3 : 2;
+    private static final int CLIENTS = 12;
+    private static final int TURNS_A_ROUND = IS_RENEWAL ? 200 : 60;
+    private static final int ROUNDS_FOR_PICTURES = 8;
+    /** Without what a panel asks for by then there is none. */
+    private static final int MOST_ROUNDS = 40;
+    /** Longer than a laptop's time between two scrapes that are late. */
+    private static final String RATE = "15s";
+
+    private static RedisProcess redis;
+    private static LocalFleet fleet;
+    private static List<URI> routers;
+    private static List<URI> workers;
+
+    @BeforeAll
+    static void start() {
+        boolean isThere = PrometheusProcess.isThere("prometheus") && PrometheusProcess.isThere("promtool");
+        if (!isThere) {
+            System.err.println("LEFT OUT: dashboards, for there is no prometheus on the PATH");
+        }
+        assumeTrue(isThere, "no prometheus on the PATH");
+        redis = new RedisProcess(RedisProcess.bundled(), LocalFleet.freePort()).start();
+        String uri = "--warmpath.redis.uri=" + redis.uri();
+        // a pool that conversations fill, so that blocks are evicted and sequences give way
+        fleet = LocalFleet.start(ROUTERS, WORKERS, LocalFleet.patient(uri, "-Xmn16m"),
+                List.of(uri, "--warmpath.kv.block-count=160", "--warmpath.kv.swap-space=4MB", "-Xmn16m"));
+        routers = IntStream.rangeClosed(1, ROUTERS).mapToObj(fleet::routerManagement).toList();
+        workers = IntStream.rangeClosed(1, WORKERS).mapToObj(fleet::workerManagement).toList();
+    }
+
+    @AfterAll
+    static void stop() {
+        if (fleet != null) {
+            fleet.close();
+        }
+        if (redis != null) {
+            redis.close();
+        }
+    }
+
+    @Test
+    void every_query_of_every_dashboard_finds_series_of_a_fleet_at_work() throws IOException {
+        List<Dashboard> dashboards = Dashboard.all();
+        try (var prometheus = new PrometheusProcess(routers, workers)) {
+            double begin = now();
+            List<String> empty = new ArrayList<>();
+            for (int round = 1; round <= MOST_ROUNDS; round++) {
+                work(round);
+                empty = emptyQueries(dashboards, prometheus, begin);
+                if (empty.isEmpty() && (!IS_RENEWAL || round >= ROUNDS_FOR_PICTURES)) {
+                    break;
+                }
+            }
+            assertThat(empty).as("queries without a series").isEmpty();
+
+            dashboards.stream().flatMap(board -> board.marks().stream()).forEach(mark ->
+                    prometheus.range(Dashboard.chosen(mark, RATE), begin, now(), 1));       // it throws where it cannot
+            assertThat(dashboards.stream().flatMap(board -> board.variables().stream())
+                    .filter(variable -> !variable.name().equals("namespace")))      // given by Kubernetes alone
+                    .isNotEmpty().allSatisfy(variable -> assertThat(prometheus.labelValues(
+                            Dashboard.chosen(variable.selector(), RATE), variable.label())).isNotEmpty());
+            if (IS_RENEWAL) {
+                for (Dashboard board : dashboards) {
+                    Files.writeString(Files.createDirectories(PICTURES).resolve("dashboard-" + board.name() + ".svg"),
+                            DashboardPicture.draw(board, panel -> seriesOf(panel, prometheus, begin)));
+                }
+            }
+        }
+    }
+
+    @Test
+    void panels_have_numbers_and_places_of_their_own_and_say_in_which_unit_they_count() throws IOException {
+        for (Dashboard board : Dashboard.all()) {
+            List<Panel> panels = board.panels();
+            assertThat(panels).as(board.name()).hasSizeGreaterThan(15)
+                    .allSatisfy(panel -> assertThat(panel.unit()).as(panel.title()).isNotEmpty());
+            assertThat(panels).extracting(Panel::title).doesNotHaveDuplicates();
+            assertThat(panels).extracting(Panel::id).doesNotHaveDuplicates();
+            Set<Panel> before = new HashSet<>();
+            for (Panel panel : panels) {
+                assertThat(before).as(panel.title()).noneMatch(other -> other.place().overlaps(panel.place()));
+                assertThat(panel.place().x() + panel.place().width()).isLessThanOrEqualTo(24);
+                before.add(panel);
+            }
+        }
+    }
+
+    @Test
+    void meters_are_named_and_explained_as_promtool_wants_it_but_for_those_of_others() throws Exception {
+        for (URI process : List.of(routers.getFirst(), workers.getFirst())) {
+            var promtool = new ProcessBuilder("promtool", "check", "metrics").redirectErrorStream(true).start();
+            try (var out = promtool.getOutputStream()) {
+                out.write(page(process));
+            }
+            List<String> complaints = new String(promtool.getInputStream().readAllBytes(), UTF_8).lines().toList();
+
+            // Micrometer's and Spring's names are what those who know them look for
+            assertThat(complaints).allMatch(line -> line.matches("(http|jvm|process|system)_.*"));
+        }
+    }
+
+    /** Conversations, some of them streamed, and requests that are refused. */
+    private static void work(int round) {
+        new ConversationLoad(fleet.gateways(), CLIENTS, Duration.ofMillis(50), round).run(TURNS_A_ROUND);
+        for (Gateway router : fleet.gateways()) {
+            assertThat(router.streamChat(List.of(Map.of("role", "user", "content", "What is round " + round + "?"))))
+                    .contains("[DONE]");
+            assertThat(router.status("/v1/chat/completions", Map.of("model", "nobody's", "messages",
+                    List.of(Map.of("role", "user", "content", "?"))))).isEqualTo(404);
+        }
+    }
+
+    private static List<String> emptyQueries(List<Dashboard> dashboards, PrometheusProcess prometheus, double begin)
+            throws IOException {
+        Predicate<String> excused = excused();
+        List<String> empty = new ArrayList<>();
+        for (Dashboard board : dashboards) {
+            for (Panel panel : board.panels()) {
+                seriesOf(panel, prometheus, begin).forEach((query, series) -> {
+                    if (series.stream().allMatch(one -> one.values().isEmpty()) && !excused.test(query.expression())) {
+                        empty.add(board.title() + ", " + panel.title() + ": " + query.expression());
+                    }
+                });
+            }
+        }
+        return empty;
+    }
+
+    private static Map<Query, List<Series>> seriesOf(Panel panel, PrometheusProcess prometheus, double begin) {
+        double end = now();
+        double step = Math.max(1, (end - begin) / 120);
+        Map<Query, List<Series>> all = new LinkedHashMap<>();
+        for (Query query : panel.queries()) {
+            all.put(query, prometheus.range(Dashboard.chosen(query.expression(), RATE), begin, end, step));
+        }
+        return all;
+    }
+
+    private static Predicate<String> excused() throws IOException {
+        try (InputStream file = DashboardsTest.class.getResourceAsStream("/dashboards-excused.txt")) {
+            Stream<String> lines = new String(file.readAllBytes(), UTF_8).lines().filter(line -> !line.startsWith("#"));
+            return lines.map(line -> Pattern.compile(line.split(" +", 2)[0]).asPredicate())
+                    .reduce(Predicate::or).orElseThrow();
+        }
+    }
+
+    private static byte[] page(URI process) throws IOException, InterruptedException {
+        return HttpClient.newHttpClient().send(HttpRequest.newBuilder(process.resolve("/actuator/prometheus")).build(),
+                BodyHandlers.ofByteArray()).body();
+    }
+
+    private static double now() {
+        return System.currentTimeMillis() / 1e3;
+    }
+}
