@@ -325,3 +325,8 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- define "warmpath.terminationGrace" -}}
 {{- add .preStopSeconds (include "warmpath.shutdownDeadline" . | int) 10 -}}
 {{- end -}}
+
+{{/* Alerts and dashboards tell processes apart by this label, and people know pods by their names, not addresses. */}}
+{{- define "warmpath.podAsInstance" -}}
+- {sourceLabels: [__meta_kubernetes_pod_name], targetLabel: instance}
+{{- end -}}

@@ -3,8 +3,12 @@ package dev.warmpath.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.ConfigMap;
+import io.fabric8.openshift.api.model.monitoring.v1.Endpoint;
+import io.fabric8.openshift.api.model.monitoring.v1.PodMetricsEndpoint;
+import io.fabric8.openshift.api.model.monitoring.v1.PodMonitor;
 import io.fabric8.openshift.api.model.monitoring.v1.PrometheusRule;
 import io.fabric8.openshift.api.model.monitoring.v1.RuleGroup;
+import io.fabric8.openshift.api.model.monitoring.v1.ServiceMonitor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -34,6 +38,24 @@ class MonitoringTest {
                         .isEqualTo("https://git/runbooks.md#" + alert.getAlert().toLowerCase(Locale.ROOT)));
         // what Prometheus fills in is not the chart's to fill in
         assertThat(rendered.text()).contains("{{ $value");
+    }
+
+    @Test
+    void processes_are_told_apart_by_the_names_of_their_pods() {
+        Rendered rendered = Chart.render("monitoring: {serviceMonitor: true, podMonitor: true, vllmNames: true}");
+
+        var relabelings = Stream.concat(
+                        rendered.all(ServiceMonitor.class).stream()
+                                .flatMap(monitor -> monitor.getSpec().getEndpoints().stream())
+                                .map(Endpoint::getRelabelings),
+                        rendered.all(PodMonitor.class).stream()
+                                .flatMap(monitor -> monitor.getSpec().getPodMetricsEndpoints().stream())
+                                .map(PodMetricsEndpoint::getRelabelings))
+                .toList();
+        assertThat(relabelings).hasSize(3).allSatisfy(rules -> assertThat(rules).singleElement().satisfies(rule -> {
+            assertThat(rule.getSourceLabels()).containsExactly("__meta_kubernetes_pod_name");
+            assertThat(rule.getTargetLabel()).isEqualTo("instance");
+        }));
     }
 
     @Test
