@@ -99,6 +99,10 @@ class LauncherTest {
         assertThat(warmpath("profile", "worker-1", "--seconds", "0").text())
                 .contains("--seconds takes a number from 1 to 3600");
         assertThat(warmpath("up", "--gpu").text()).contains("up does not know '--gpu'");
+        assertThat(warmpath("images", "--push").text()).contains("--push needs a --registry to push to");
+        assertThat(warmpath("images", "--tag", "a b").text()).contains("--tag takes letters, digits");
+        assertThat(warmpath("images", "--base", "JDK=x").text()).contains("--base takes JDK_IMAGE=");
+        assertThat(warmpath("images", "router").text()).contains("images does not know 'router'");
         assertThat(warmpath("dance")).satisfies(said -> {
             assertThat(said.status()).isEqualTo(1);
             assertThat(said.text()).contains("'dance' is no command", "Usage: ./warmpath COMMAND");
