@@ -120,8 +120,7 @@ class FleetRoutes {
                 .header(RequestProof.CHALLENGE_HEADER, proofs.challenge())
                 .contentType(MediaType.APPLICATION_PROBLEM_JSON)
                 .bodyValue(problem(HttpStatus.UNAUTHORIZED, RefusalReason.UNAUTHORIZED, "the request is not signed "
-                        + "with the fleet's token: is warmpath.routerlink.token of the worker the same as "
-                        + "warmpath.fleet.token of the router?"));
+                        + "with the fleet's token: is warmpath.fleet.token the same on worker and router?"));
     }
 
     private static boolean isJson(ServerRequest.Headers headers) {
