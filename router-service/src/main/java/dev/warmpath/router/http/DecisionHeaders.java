@@ -3,6 +3,7 @@ package dev.warmpath.router.http;
 import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.routing.RouteDecision;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.springframework.http.HttpHeaders;
@@ -21,6 +22,7 @@ public final class DecisionHeaders {
     /** What the index expects to be in the worker's cache; what was found there is in {@code usage}. */
     static final String CACHED_TOKENS = "x-warmpath-cached-tokens";
     static final String DECISION = "x-warmpath-decision";
+    static final List<String> NAMES = List.of(WORKER, CACHED_TOKENS, DECISION);
 
     private final boolean enabled;
 

@@ -84,6 +84,7 @@ class RouterDrainTest {
 
             assertThat(late.statusCode()).isEqualTo(200);
             assertThat(late.headers().firstValue("connection")).hasValue("close");
+            assertThat(get("/health").statusCode()).isEqualTo(503);
             stopping.interrupt();
             stopping.join();
         }

@@ -60,6 +60,9 @@ class OpenDoorsTest {
                 "HEAD /detokenize: public 405, management 404",
                 "OPTIONS /detokenize: public 200, management 404",
                 "POST /detokenize: public 400, management 404",
+                "GET /health: public 503, management 404",
+                "HEAD /health: public 503, management 404",
+                "OPTIONS /health: public 200, management 404",
                 "HEAD /internal/v1/farewells: public 404, management 404",
                 "OPTIONS /internal/v1/farewells: public 404, management 404",
                 "POST /internal/v1/farewells: public 404, management 401",
@@ -85,6 +88,10 @@ class OpenDoorsTest {
                 "HEAD /internal/v1/workers/{id}/drain: public 404, management 404",
                 "OPTIONS /internal/v1/workers/{id}/drain: public 404, management 404",
                 "PUT /internal/v1/workers/{id}/drain: public 404, management 401",
+                "GET /ping: public 503, management 404",
+                "HEAD /ping: public 503, management 404",
+                "OPTIONS /ping: public 200, management 404",
+                "POST /ping: public 503, management 404",
                 "HEAD /tokenize: public 405, management 404",
                 "OPTIONS /tokenize: public 200, management 404",
                 "POST /tokenize: public 400, management 404",
@@ -102,6 +109,9 @@ class OpenDoorsTest {
                 "OPTIONS /v1/models/{*name}: public 200, management 404",
                 "HEAD /v1/route: public 405, management 404",
                 "OPTIONS /v1/route: public 200, management 404",
-                "POST /v1/route: public 400, management 404");
+                "POST /v1/route: public 400, management 404",
+                "GET /version: public 200, management 404",
+                "HEAD /version: public 200, management 404",
+                "OPTIONS /version: public 200, management 404");
     }
 }

@@ -483,10 +483,35 @@ class AnswersTest extends RunningRouter {
     void the_router_is_ready_as_long_as_it_serves_a_model() {
         assertThat(management("/actuator/health/readiness").statusCode()).isEqualTo(503);
         assertThat(management("/actuator/health/liveness").statusCode()).isEqualTo(200);
+        assertThat(List.of(get("/health"), get("/ping"), post("/ping", "{}"))).allSatisfy(answer -> {
+            assertThat(answer.statusCode()).isEqualTo(503);
+            assertThat(answer.body()).isEmpty();
+        });
 
         join("w0");
 
         assertThat(management("/actuator/health/readiness").statusCode()).isEqualTo(200);
+        assertThat(List.of(get("/health"), get("/ping"), post("/ping", "{}"))).allSatisfy(answer -> {
+            assertThat(answer.statusCode()).isEqualTo(200);
+            assertThat(answer.body()).isEmpty();
+        });
+    }
+
+    @Test
+    void probes_count_as_no_errors() {
+        Map<String, Double> before = meters();
+
+        assertThat(get("/health").statusCode()).isEqualTo(503);
+
+        assertThat(added(before)).isEmpty();
+    }
+
+    @Test
+    void the_version_is_told_as_vllm_tells_it() {
+        HttpResponse<String> answer = get("/version");
+
+        assertThat(answer.statusCode()).isEqualTo(200);
+        assertThat(answer.body()).matches("\\{\"version\":\"[0-9][^\"]*\"}");
     }
 
     private static int[] promptOf(FakeWorker worker) throws InterruptedException {
