@@ -43,16 +43,19 @@ class ArchitectureTest {
             // the spine
             Map.entry("completion", List.of(
                     "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "decisions",
-                    "metrics")),
+                    "metrics", "tracing")),
             // one choice's tokens, to text
             Map.entry("answer", List.of("tokenization")),
             // readiness asks whether a model is served, a line whether workers have room; refusals are counted
             Map.entry("admission", List.of("fleet", "models", "routing", "metrics")),
             Map.entry("tokenization", List.of()),
             // choices of routing in, broken connections to the fleet and what came of each choice out
-            Map.entry("dispatch", List.of("routing", "fleet", "health", "decisions", "metrics", "handshake")),
+            Map.entry("dispatch", List.of(
+                    "routing", "fleet", "health", "decisions", "metrics", "tracing", "handshake")),
             // a choice and its end, written down
             Map.entry("decisions", List.of("routing", "fleet", "health", "metrics")),
+            // what is asked and answered, in the words of its record; stages are timed
+            Map.entry("tracing", List.of("decisions", "metrics")),
             Map.entry("routing", List.of("fleet", "models", "health", "prefix")),
             Map.entry("prefix", List.of()),
             // a worker that goes takes its index entries along

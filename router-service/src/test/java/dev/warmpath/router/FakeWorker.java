@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -54,6 +55,7 @@ public final class FakeWorker implements AutoCloseable {
     private final String id;
     private final DisposableServer server;
     private final BlockingQueue<GenerateRequest> requests = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> traceparents = new LinkedBlockingQueue<>();
     private final AtomicInteger openConnections = new AtomicInteger();
     private final ChannelGroup connections = new DefaultChannelGroup(GlobalEventExecutor.INSTANCE);
     private final AtomicInteger acceptedConnections = new AtomicInteger();
@@ -93,6 +95,11 @@ public final class FakeWorker implements AutoCloseable {
     /** Requests that have come and were not asked about yet, in order. */
     public BlockingQueue<GenerateRequest> requests() {
         return requests;
+    }
+
+    /** Of requests that have come and were not asked about yet, in order; empty if there was none. */
+    public BlockingQueue<String> traceparents() {
+        return traceparents;
     }
 
     public int openConnections() {
@@ -250,7 +257,10 @@ public final class FakeWorker implements AutoCloseable {
     private Publisher<Void> generate(HttpServerRequest request, HttpServerResponse response) {
         return request.receive().aggregate().asByteArray()
                 .map(body -> JSON.readValue(body, GenerateRequest.class))
-                .doOnNext(requests::add)
+                .doOnNext(read -> {
+                    traceparents.add(Objects.requireNonNullElse(request.requestHeaders().get("traceparent"), ""));
+                    requests.add(read);
+                })
                 .flatMapMany(read -> Flux.from(script.answer(read, response))
                         .doOnSubscribe(_ -> generations.incrementAndGet())
                         .doFinally(_ -> generations.decrementAndGet()))

@@ -1,5 +1,6 @@
 package dev.warmpath.process;
 
+import dev.warmpath.process.tracing.TracingConfiguration;
 import dev.warmpath.protocol.process.ProcessEnd;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
@@ -7,7 +8,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.context.annotation.Import;
 
 /** A service's {@code main}. The application imports this class for the beans that go with it. */
-@Import({EventLoopGuard.class, QueuedLogMeter.class})
+@Import({EventLoopGuard.class, QueuedLogMeter.class, TracingConfiguration.class})
 public final class ServiceProcess {
 
     private static final Duration DEADLINE_UNTIL_SETTINGS_ARE_READ = Duration.ofSeconds(150);

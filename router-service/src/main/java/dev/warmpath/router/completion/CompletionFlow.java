@@ -1,5 +1,6 @@
 package dev.warmpath.router.completion;
 
+import dev.warmpath.process.tracing.ServerSpans;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.admission.WaitingRoom;
@@ -18,6 +19,8 @@ import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.routing.RouteResult;
 import dev.warmpath.router.routing.TokenizedPrompt;
+import dev.warmpath.router.tracing.RequestTrace;
+import dev.warmpath.router.tracing.RequestTraces;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -57,9 +60,11 @@ public final class CompletionFlow {
     private final RouterDrain drain;
     private final DecisionLog decisions;
     private final RouterMetrics metrics;
+    private final RequestTraces traces;
 
     CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, WaitingRoom waitingRoom, RequestRouter router,
-            Dispatcher dispatcher, RouterDrain drain, DecisionLog decisions, RouterMetrics metrics) {
+            Dispatcher dispatcher, RouterDrain drain, DecisionLog decisions, RouterMetrics metrics,
+            RequestTraces traces) {
         this.fleet = fleet;
         this.tokenizer = tokenizer;
         this.waitingRoom = waitingRoom;
@@ -68,6 +73,7 @@ public final class CompletionFlow {
         this.drain = drain;
         this.decisions = decisions;
         this.metrics = metrics;
+        this.traces = traces;
     }
 
     /**
@@ -79,11 +85,15 @@ public final class CompletionFlow {
      *         {@link DispatchException} at any time
      */
     public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
-        RequestRecord record = decisions.begin(request.inNumbers());
-        var meter = new CompletionMeter(metrics, request, record, permit.sinceNanos(), System::nanoTime);
-        return Flux.using(() -> dispatcher.begin(record),
-                        tries -> untilCut(answer(new Journey(request, permit, tries, meter))), Tries::close)
-                .transform(meter::measure);
+        return Flux.deferContextual(subscriber -> {
+            RequestRecord.Asked asked = request.inNumbers();
+            RequestTrace trace = traces.begin(ServerSpans.observationOf(subscriber), asked);
+            RequestRecord record = decisions.begin(asked, trace.sampledTraceId());
+            var meter = new CompletionMeter(metrics, request, record, trace, permit.sinceNanos(), System::nanoTime);
+            return Flux.using(() -> dispatcher.begin(record, trace),
+                            tries -> untilCut(answer(new Journey(request, permit, tries, trace, meter))), Tries::close)
+                    .transform(meter::measure);
+        });
     }
 
     /** An error of the other publisher alone would not cancel the answer. */
@@ -94,7 +104,8 @@ public final class CompletionFlow {
     }
 
     /** One client's request on its way, whoever answers it. */
-    private record Journey(CompletionRequest request, Permit permit, Tries tries, CompletionMeter meter) {}
+    private record Journey(CompletionRequest request, Permit permit, Tries tries, RequestTrace trace,
+            CompletionMeter meter) {}
 
     private Flux<CompletionEvent> answer(Journey journey) {
         CompletionRequest request = journey.request();
@@ -109,8 +120,8 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         Set<String> tried = plus(failed, model.revision());
         var hasText = new AtomicBoolean();
-        return tokenizer.tokenize(model, request.prompt(), journey.permit())
-                .map(tokens -> TokenizedPrompt.of(model, tokens))
+        return tokenizer.tokenize(model, request.prompt(), journey.permit(), journey.trace())
+                .map(tokens -> journey.trace().stage(Stage.HASH, () -> TokenizedPrompt.of(model, tokens)))
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried))
                 .doOnNext(event -> hasText.compareAndSet(false,
@@ -156,15 +167,15 @@ public final class CompletionFlow {
         return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> router.uncachedTokens(prompt)))
                 .doOnNext(_ -> journey.meter().turn())
                 .flatMapMany(place -> Flux.using(() -> place,
-                        _ -> journey.tries().dispatch(generate, excluded -> route(prompt, excluded), answer,
+                        _ -> journey.tries().dispatch(generate, excluded -> route(journey, prompt, excluded), answer,
                                 /* hasElsewhere */ otherThan(tried, request) != null),
                         Place::close))
                 .<CompletionEvent>handle(answer::accept)
                 .concatWith(Mono.defer(answer::endWithoutWorker));
     }
 
-    private RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
-        return metrics.timed(Stage.ROUTE, () -> router.route(prompt, excludedWorkerIds));
+    private RouteResult route(Journey journey, TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
+        return journey.trace().stage(Stage.ROUTE, () -> router.route(prompt, excludedWorkerIds));
     }
 
     /** What {@link #complete} would do with this request now, up to the choice of a worker. */

@@ -7,23 +7,26 @@ import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.metrics.ModelMeters;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Outcome;
+import dev.warmpath.router.tracing.RequestTrace;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
-/** Watches one completion from outside and writes it into the meters, and into its record. */
+/** Watches one completion from outside and writes it into the meters, into its record and into its trace. */
 final class CompletionMeter {
 
     private final RouterMetrics metrics;
     private final CompletionRequest request;
     private final RequestRecord record;
+    private final RequestTrace trace;
     private final long arrivedNanos;
     private final LongSupplier nanoTime;
     private final AtomicBoolean ended = new AtomicBoolean();
     private volatile ModelMeters model;
     private volatile long inLineNanos;
+    private String revision = "";
     private int predictedCachedTokens;
     private boolean hasText;
     private long lastTextNanos;
@@ -33,11 +36,12 @@ final class CompletionMeter {
      * @param arrivedNanos when the request came, by the same clock
      * @param nanoTime     a monotonic clock, as {@link System#nanoTime}
      */
-    CompletionMeter(RouterMetrics metrics, CompletionRequest request, RequestRecord record, long arrivedNanos,
-            LongSupplier nanoTime) {
+    CompletionMeter(RouterMetrics metrics, CompletionRequest request, RequestRecord record, RequestTrace trace,
+            long arrivedNanos, LongSupplier nanoTime) {
         this.metrics = metrics;
         this.request = request;
         this.record = record;
+        this.trace = trace;
         this.arrivedNanos = arrivedNanos;
         this.nanoTime = nanoTime;
         this.model = metrics.otherModels();
@@ -55,15 +59,18 @@ final class CompletionMeter {
     void isServed() {
         model = metrics.model(request.model());
         record.served(request.model());
+        trace.served(request.model());
     }
 
     void tokenized(int promptTokens) {
         record.tokenized(promptTokens);
+        trace.tokenized(promptTokens);
     }
 
     /** It waits for its turn from now on. */
     void inLine() {
         inLineNanos = nanoTime.getAsLong();
+        trace.inLine();
     }
 
     /** Its turn has come. */
@@ -71,11 +78,15 @@ final class CompletionMeter {
         long waitedNanos = nanoTime.getAsLong() - inLineNanos;
         model.turn(waitedNanos);
         record.turn(waitedNanos);
+        trace.outOfLine();
     }
 
     private void record(CompletionEvent event) {
         switch (event) {
-            case CompletionEvent.Routed routed -> predictedCachedTokens = routed.decision().cachedTokens();
+            case CompletionEvent.Routed routed -> {
+                revision = routed.revision();
+                predictedCachedTokens = routed.decision().cachedTokens();
+            }
             case CompletionEvent.Text _ -> recordText();
             case CompletionEvent.Finished finished -> {
                 if (!hasText || !finished.rest().isEmpty()) {
@@ -86,8 +97,10 @@ final class CompletionMeter {
                 if (finished.toldByWorker()) {
                     model.cached(predictedCachedTokens, usage.cachedTokens());
                 }
-                record.answered(new RequestRecord.Answer(text(finished.reason()),
-                        finished.toldByWorker() ? usage.cachedTokens() : null, usage.completionTokens()));
+                var answer = new RequestRecord.Answer(text(finished.reason()),
+                        finished.toldByWorker() ? usage.cachedTokens() : null, usage.completionTokens());
+                record.answered(answer);
+                trace.answered(revision, answer);
             }
         }
     }
@@ -96,7 +109,7 @@ final class CompletionMeter {
         long now = nanoTime.getAsLong();
         if (!hasText) {
             hasText = true;
-            model.firstToken(now - arrivedNanos);
+            trace.firstText(now - arrivedNanos, () -> model.firstToken(now - arrivedNanos));
             record.firstText(now - arrivedNanos);
         } else if (request.streamed()) {
             model.nextToken(now - lastTextNanos);
@@ -122,6 +135,7 @@ final class CompletionMeter {
                 model.answered(sinceArrivalNanos);
             }
             record.ended(text(outcome), error, sinceArrivalNanos);
+            trace.ended(outcome == Outcome.OVERLOADED ? text(outcome) : error);
         }
     }
 

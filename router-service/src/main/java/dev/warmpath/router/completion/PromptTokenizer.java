@@ -10,6 +10,8 @@ import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import dev.warmpath.router.tokenization.TokenizationException;
 import dev.warmpath.router.tokenization.template.TemplateException;
+import dev.warmpath.router.tracing.RequestTrace;
+import dev.warmpath.router.tracing.RequestTraces;
 import java.util.Locale;
 import java.util.Map;
 import org.springframework.stereotype.Component;
@@ -26,10 +28,12 @@ public final class PromptTokenizer {
 
     private final ComputationPool pool;
     private final RouterMetrics metrics;
+    private final RequestTraces traces;
 
-    PromptTokenizer(ComputationPool pool, RouterMetrics metrics) {
+    PromptTokenizer(ComputationPool pool, RouterMetrics metrics, RequestTraces traces) {
         this.pool = pool;
         this.metrics = metrics;
+        this.traces = traces;
         for (TemplateException.Kind kind : TemplateException.Kind.values()) {
             metrics.expect(RouterMeter.TEMPLATE_FAILURES, "kind", tag(kind));
         }
@@ -43,7 +47,12 @@ public final class PromptTokenizer {
      *         {@link OverloadedException} if the pool's queue is full
      */
     public Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit) {
-        return pool.run(permit, () -> metrics.timed(Stage.TOKENIZE, () -> encode(model, prompt)));
+        return tokenize(model, prompt, permit, traces.notTraced());
+    }
+
+    /** The same as a stage of this request. */
+    Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit, RequestTrace trace) {
+        return pool.run(permit, () -> trace.stage(Stage.TOKENIZE, () -> encode(model, prompt)));
     }
 
     /**

@@ -44,9 +44,13 @@ public final class DecisionLog implements AutoCloseable {
         this.nanoTime = nanoTime;
     }
 
-    /** A request has come. Whoever answers it tells the record how it goes, and closes it. */
-    public RequestRecord begin(RequestRecord.Asked asked) {
-        return new RequestRecord(clock.instant(), asked, this::closed);
+    /**
+     * A request has come. Whoever answers it tells the record how it goes, and closes it.
+     *
+     * @param traceId of the trace that shows it; null if none does
+     */
+    public RequestRecord begin(RequestRecord.Asked asked, @Nullable String traceId) {
+        return new RequestRecord(clock.instant(), asked, traceId, this::closed);
     }
 
     /** The request is sent to a worker. Whoever sends it tells the decision how it goes. */

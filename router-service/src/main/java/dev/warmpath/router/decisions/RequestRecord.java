@@ -15,6 +15,7 @@ public final class RequestRecord implements AutoCloseable {
 
     private final Instant at;
     private final Asked asked;
+    private final @Nullable String traceId;
     private final Consumer<RequestRecord> whenClosed;
     private final List<Decision> decisions = new ArrayList<>(1);
     private @Nullable String model;
@@ -56,10 +57,14 @@ public final class RequestRecord implements AutoCloseable {
      */
     record End(String end, @Nullable String error, long totalNanos) {}
 
-    /** @param whenClosed is given it once it is whole */
-    public RequestRecord(Instant at, Asked asked, Consumer<RequestRecord> whenClosed) {
+    /**
+     * @param traceId    of the trace that shows it; null if none does
+     * @param whenClosed is given it once it is whole
+     */
+    public RequestRecord(Instant at, Asked asked, @Nullable String traceId, Consumer<RequestRecord> whenClosed) {
         this.at = at;
         this.asked = asked;
+        this.traceId = traceId;
         this.whenClosed = whenClosed;
     }
 
@@ -106,6 +111,10 @@ public final class RequestRecord implements AutoCloseable {
 
     Asked asked() {
         return asked;
+    }
+
+    @Nullable String traceId() {
+        return traceId;
     }
 
     @Nullable String model() {

@@ -12,6 +12,7 @@ import tools.jackson.databind.annotation.JsonNaming;
  *
  * @param at           arrival, ISO 8601, UTC
  * @param request      the answer's {@code x-request-id}
+ * @param trace        id of the trace that shows it; null if none does
  * @param model        null if nobody serves what was asked for
  * @param promptTokens null if it was not tokenized
  * @param queueMs      how long it waited for its turn at a worker; null if that did not come
@@ -23,6 +24,7 @@ import tools.jackson.databind.annotation.JsonNaming;
 record RequestView(
         String at,
         String request,
+        @Nullable String trace,
         String endpoint,
         @Nullable String model,
         AskedView asked,
@@ -45,7 +47,8 @@ record RequestView(
 
     static RequestView of(RequestRecord request) {
         RequestRecord.Asked asked = request.asked();
-        return new RequestView(request.at().toString(), asked.requestId(), asked.endpoint(), request.model(),
+        return new RequestView(request.at().toString(), asked.requestId(), request.traceId(), asked.endpoint(),
+                request.model(),
                 new AskedView(asked.streamed(), asked.messages(), asked.maxTokens(), asked.temperature(), asked.topK(),
                         asked.topP(), asked.stopStrings(), asked.stopTokens(), asked.ignoreEos()),
                 request.promptTokens(), millis(request.queueNanos()),

@@ -10,14 +10,16 @@ import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.routing.RouteResult.Placed;
+import dev.warmpath.router.tracing.AttemptTrace;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 
 /**
- * Tells a worker's health, and the record of the decision, how one attempt there goes: how soon tokens come, what it
- * found in its cache, how it ends. A failure without a token may be the request's own doing; it stays a suspicion until somebody {@link #decide decides}.
+ * Tells a worker's health, the record of the decision and the trace how one attempt there goes: how soon tokens come,
+ * what it found in its cache, how it ends. A failure without a token may be the request's own doing; it stays a suspicion
+ * until somebody {@link #decide decides}.
  */
 final class AttemptWatch {
 
@@ -32,6 +34,7 @@ final class AttemptWatch {
     private final long workTokens;
     private final int promisedTokens;
     private final Decision decision;
+    private final AttemptTrace trace;
     private final LongSupplier nanoTime;
     private final AtomicBoolean ended = new AtomicBoolean();
     private long startedNanos;
@@ -42,8 +45,9 @@ final class AttemptWatch {
     private boolean decided;
     private @Nullable String suspicion;
 
-    AttemptWatch(Placed placed, Decision decision, LongSupplier nanoTime) {
+    AttemptWatch(Placed placed, Decision decision, AttemptTrace trace, LongSupplier nanoTime) {
         this.decision = decision;
+        this.trace = trace;
         this.health = placed.worker().health();
         this.workTokens = placed.decision().workTokens();
         this.promisedTokens = placed.decision().chosen().candidate().promisedBlocks() * placed.worker().blockSize();
@@ -65,6 +69,7 @@ final class AttemptWatch {
                 hasToken = true;
                 health.firstToken(workTokens, now - startedNanos);
                 decision.firstToken();
+                trace.firstToken();
                 measuredSinceNanos = now;
             } else {
                 measuredTokens += tokens.ids().length;
@@ -77,6 +82,7 @@ final class AttemptWatch {
             }
         } else if (event instanceof DispatchEvent.Finished finished) {
             decision.usage(finished.usage().cachedTokens(), finished.usage().completionTokens());
+            trace.usage(finished.usage().cachedTokens());
             if (promisedTokens > 0) {
                 health.found(promisedTokens, finished.usage().cachedTokens());
             }
@@ -85,6 +91,7 @@ final class AttemptWatch {
 
     private void answered() {
         decision.answered();
+        trace.ended(null);
         health.answered(startedNanos, nanoTime.getAsLong());
     }
 
@@ -93,12 +100,14 @@ final class AttemptWatch {
             failed(known.failure());
         } else {                                                   // a fault of this router
             decision.failed(ROUTER_FAULT);
+            trace.ended(ROUTER_FAULT);
             health.undecided(startedNanos);
         }
     }
 
     private void failed(DispatchFailure failure) {
         decision.failed(failure.cause());
+        trace.ended(failure.cause());
         long now = nanoTime.getAsLong();
         if (failure instanceof Refused refused && refused.reason() == FailureReason.QUEUE_FULL) {
             health.refused(startedNanos, now);
@@ -127,6 +136,7 @@ final class AttemptWatch {
 
     private void left() {
         decision.left();
+        trace.ended(null);
         long now = nanoTime.getAsLong();
         if (hasToken && now - lastTokenNanos < LONGEST_PAUSE_NANOS) {
             health.answered(startedNanos, now);

@@ -15,12 +15,15 @@ import dev.warmpath.router.handshake.StrangerException;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.routing.InFlightRequest;
-import dev.warmpath.router.routing.RouteResult;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RouteResult.Unplaced;
+import dev.warmpath.router.routing.RouteResult;
+import dev.warmpath.router.tracing.AttemptTrace;
+import dev.warmpath.router.tracing.RequestTrace;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
@@ -94,9 +97,10 @@ public final class Dispatcher {
      * A client's request begins; to be closed when it has ended, in whatever way.
      *
      * @param record is told its tries
+     * @param trace  likewise
      */
-    public Tries begin(RequestRecord record) {
-        return new Tries(record);
+    public Tries begin(RequestRecord record, RequestTrace trace) {
+        return new Tries(record, trace);
     }
 
     /**
@@ -106,14 +110,16 @@ public final class Dispatcher {
     public final class Tries implements AutoCloseable {
 
         private final RequestRecord record;
+        private final RequestTrace trace;
         private final List<AttemptWatch> watches = new CopyOnWriteArrayList<>();
         private boolean begun;
         /** So many of them, the first ones, need no decision any more. */
         private int decided;
         private volatile boolean closed;
 
-        private Tries(RequestRecord record) {
+        private Tries(RequestRecord record, RequestTrace trace) {
             this.record = record;
+            this.trace = trace;
         }
 
         /**
@@ -200,8 +206,10 @@ public final class Dispatcher {
         private Flux<DispatchEvent> at(Placed placed) {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
-            var attempt = new Attempt(placed, request, reader, deadline(placed));
-            var watch = new AttemptWatch(placed, record(placed), nanoTime);
+            AttemptTrace trace = tries.trace.attempt(tries.watches.size() + 1, placed.worker().id(),
+                    placed.decision().reason().text(), placed.decision().cachedTokens());
+            var attempt = new Attempt(placed, request, reader, deadline(placed), trace.headers());
+            var watch = new AttemptWatch(placed, record(placed), trace, nanoTime);
             tries.add(watch);
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
                     .doOnNext(tries::see)
@@ -232,7 +240,8 @@ public final class Dispatcher {
             if (!takeRetry(failed.failure())) {
                 return Flux.error(failed);
             }
-            log.info("Request {} goes on to another worker: {}", request.requestId(), failed.failure());
+            tries.trace.within(() -> log.info("Request {} goes on to another worker: {}", request.requestId(),
+                    failed.failure()));
             metrics.retried(failed.failure().cause());
             boolean lost = failed.failure() instanceof WorkerLost;
             return next(lost ? new DispatchException(new NoWorker(), failed) : failed);
@@ -247,19 +256,22 @@ public final class Dispatcher {
         private final GenerateRequest request;
         private final Reader reader;
         private final Duration firstToken;
+        private final Map<String, String> traceHeaders;
         private boolean hasToken;
 
         /** @param firstToken longest wait for it */
-        Attempt(Placed placed, GenerateRequest request, Reader reader, Duration firstToken) {
+        Attempt(Placed placed, GenerateRequest request, Reader reader, Duration firstToken,
+                Map<String, String> traceHeaders) {
             this.placed = placed;
             this.worker = placed.worker();
             this.request = request;
             this.reader = reader;
             this.firstToken = firstToken;
+            this.traceHeaders = traceHeaders;
         }
 
         Flux<DispatchEvent> events() {
-            return client.generate(worker, request, firstToken, reader::hasEnough)
+            return client.generate(worker, request, traceHeaders, firstToken, reader::hasEnough)
                     .<DispatchEvent>handle(this::translate)
                     .doOnError(this::reportLostConnection)
                     // it has its answer; what is missing is only what the worker had to say about it

@@ -10,6 +10,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.net.URI;
 import java.time.Duration;
+import java.util.Map;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
@@ -73,14 +74,15 @@ final class WorkerClient implements DisposableBean {
      * its reader asks; cancelling closes the connection, which tells the worker to stop.
      *
      * @param request    without epoch and handle
+     * @param trace      headers that tell whose work it is
      * @param firstToken longest silence before the first token
      * @param enough     asked after each event, on the thread that delivered it: once it is true, the worker is asked to
      *                   end the generation, and its last words are what still comes
      * @return fails with {@link DispatchException}: {@link DispatchFailure.WorkerLost} with the broken connection as its
      *         cause if that is what it was, or any other of a worker's failures
      */
-    Flux<GenerateEvent> generate(
-            FleetWorker worker, GenerateRequest request, Duration firstToken, BooleanSupplier enough) {
+    Flux<GenerateEvent> generate(FleetWorker worker, GenerateRequest request, Map<String, String> trace,
+            Duration firstToken, BooleanSupplier enough) {
         return Flux.from(reader -> {
             String handle = UUID.randomUUID().toString().replace("-", "");
             URI address = worker.baseUrl().resolve(Protocol.GENERATE_PATH);
@@ -90,19 +92,22 @@ final class WorkerClient implements DisposableBean {
                     enough, () -> stop(worker, generation));
             var check = new AnswerCheck(request, worker.model().vocabularySize());
             new WorkerExchange(terms, new EventLines(json), check, failures, reader)
-                    .start(to(worker, generate).post().uri(address));
+                    .start(to(worker, generate, trace).post().uri(address));
         });
     }
 
     /** Whether it worked is seen in the generation's own answer. */
     private void stop(FleetWorker worker, URI generation) {
-        to(worker, stop).delete().uri(generation)
+        to(worker, stop, Map.of()).delete().uri(generation)
                 .responseSingle((_, body) -> body.then())
                 .subscribe(null, e -> log.debug("{} could not be ended early", generation, e));
     }
 
-    private static HttpClient to(FleetWorker worker, HttpClient http) {
-        return http.headers(headers -> WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch()));
+    private static HttpClient to(FleetWorker worker, HttpClient http, Map<String, String> trace) {
+        return http.headers(headers -> {
+            WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch());
+            trace.forEach(headers::set);
+        });
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,6 +27,7 @@ public final class RouterMetrics {
     private final WorkerMeters workers;
     private final Timer tokenizerWait;
     private final Timer eventLoopDelay;
+    private final Map<Stage, Timer> stages = new EnumMap<>(Stage.class);
 
     public RouterMetrics(MeterRegistry registry) {
         this.registry = registry;
@@ -33,6 +35,9 @@ public final class RouterMetrics {
         this.workers = new WorkerMeters(this, registry);
         this.tokenizerWait = timer(RouterMeter.TOKENIZER_WAIT);
         this.eventLoopDelay = timer(RouterMeter.EVENT_LOOP_DELAY);
+        for (Stage stage : Stage.values()) {
+            stages.put(stage, timer(RouterMeter.STAGE, "stage", tag(stage)));
+        }
         counter(RouterMeter.DECISIONS_DISCARDED);
         counter(RouterMeter.INDEX_CHANGES);
         counter(RouterMeter.INDEX_GAPS);
@@ -50,7 +55,7 @@ public final class RouterMetrics {
     public enum Outcome { ANSWERED, REFUSED, OVERLOADED, FAILED, CANCELLED }
 
     /** What the router does itself; the tag's value is the name in lower case. */
-    public enum Stage { TOKENIZE, ROUTE }
+    public enum Stage { TOKENIZE, HASH, ROUTE }
 
     /** Where a copy of a worker's set came from; the tag's value is the name in lower case. */
     public enum ReloadSource { CHECKPOINT, WORKER, STREAM }
@@ -117,9 +122,9 @@ public final class RouterMetrics {
         count(RouterMeter.REQUESTS, 1, "endpoint", endpoint, "model", model.model(), "outcome", tag(outcome));
     }
 
-    /** Runs the work and times it. */
-    public <T> T timed(Stage stage, Supplier<T> work) {
-        return timer(RouterMeter.STAGE, "stage", tag(stage)).record(work);
+    /** A stage of a request is done. */
+    public void staged(Stage stage, long nanos) {
+        stages.get(stage).record(nanos, TimeUnit.NANOSECONDS);
     }
 
     /** @param reason one of routing's closed set */

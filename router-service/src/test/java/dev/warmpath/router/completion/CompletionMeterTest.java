@@ -6,8 +6,11 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.tracing.RequestTrace;
+import dev.warmpath.router.tracing.RequestTraces;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -109,8 +112,9 @@ class CompletionMeterTest {
     private CompletionMeter meter(boolean streamed) {
         var request =
                 new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, streamed);
-        var record = new RequestRecord(Instant.EPOCH, null, _ -> closed++);
-        return new CompletionMeter(metrics, request, record, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
+        var record = new RequestRecord(Instant.EPOCH, null, null, _ -> closed++);
+        RequestTrace trace = new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null).notTraced();
+        return new CompletionMeter(metrics, request, record, trace, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
     }
 
     private String millisOf(String timer) {

@@ -6,14 +6,16 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.RevisionParts;
-import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
+import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.tokenization.ModelFiles;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import dev.warmpath.router.tokenization.template.ChatMessage;
+import dev.warmpath.router.tracing.RequestTraces;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +30,8 @@ class PromptTokenizerTest {
     private final RouterMetrics metrics = new RouterMetrics(new SimpleMeterRegistry());
     private final AdmissionControl admission = new AdmissionControl(() -> 100, 1_000, metrics, System::nanoTime);
     private final PromptTokenizer prompts = new PromptTokenizer(
-            new ComputationPool(new CompletionProperties(1, 1), metrics), metrics);
+            new ComputationPool(new CompletionProperties(1, 1), metrics), metrics,
+            new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null));
 
     /** The longest token has 15 bytes: 16 tokens cannot hold 241 characters. */
     @Test

@@ -73,7 +73,7 @@ class DecisionLogTest {
         Path file = directory.resolve("decisions.jsonl");
         DecisionLog log = log(3, file(file, 1_000_000));
         RequestRecord request = log.begin(
-                new RequestRecord.Asked("r1", "chat", true, 3, 64, 0.5f, null, 1f, 2, 0, false));
+                new RequestRecord.Asked("r1", "chat", true, 3, 64, 0.5f, null, 1f, 2, 0, false), "0af7");
         request.served("tiny");
         request.tokenized(100);
         request.turn(1_500_000);
@@ -87,7 +87,7 @@ class DecisionLogTest {
         request.answered(new RequestRecord.Answer("stop", 48, 5));
         request.ended("answered", null, 27_250_000);
         request.close();
-        log.begin(asked("goes on"));
+        log.begin(asked("goes on"), null);
         log.close();
 
         List<JsonNode> lines = Files.readAllLines(file).stream().map(JSON::readTree).toList();
@@ -111,7 +111,7 @@ class DecisionLogTest {
                  "completion_tokens":null}"""));
         ((ObjectNode) line).remove("decisions");
         assertThat(line).isEqualTo(JSON.readTree("""
-                {"at":"2026-11-23T12:00:00Z","request":"r1","endpoint":"chat","model":"tiny",
+                {"at":"2026-11-23T12:00:00Z","request":"r1","trace":"0af7","endpoint":"chat","model":"tiny",
                  "asked":{"streamed":true,"messages":3,"max_tokens":64,"temperature":0.5,"top_k":null,"top_p":1.0,
                   "stop_strings":2,"stop_tokens":0,"ignore_eos":false},
                  "prompt_tokens":100,"queue_ms":1.5,
@@ -212,12 +212,12 @@ class DecisionLogTest {
     }
 
     private static Decision begin(DecisionLog log, String request) {
-        return decide(log, log.begin(asked(request)), 1);
+        return decide(log, log.begin(asked(request), null), 1);
     }
 
     /** From beginning to end. */
     private static void answer(DecisionLog log, String id) {
-        RequestRecord request = log.begin(asked(id));
+        RequestRecord request = log.begin(asked(id), null);
         decide(log, request, 1).answered();
         request.ended("answered", null, 0);
         request.close();
