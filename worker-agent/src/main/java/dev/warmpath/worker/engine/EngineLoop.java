@@ -192,14 +192,16 @@ public final class EngineLoop {
             case Command.Submit(Generation generation) -> submit(generation);
             case Command.Cancel(Generation generation) -> {
                 if (scheduler.cancel(generation.sequence())) {
-                    forget(generation);
-                    observations.cancelled(generation, nanoClock.getAsLong());
+                    long now = nanoClock.getAsLong();
+                    forget(generation, now);
+                    observations.cancelled(generation, now);
                 }
             }
             case Command.Stop(Generation generation) -> {
                 if (scheduler.cancel(generation.sequence())) {
-                    forget(generation);
-                    observations.finished(generation, FinishReason.STOP, nanoClock.getAsLong());
+                    long now = nanoClock.getAsLong();
+                    forget(generation, now);
+                    observations.finished(generation, FinishReason.STOP, now);
                     say(generation, listener -> listener.onFinished(FinishReason.STOP, generation.usage()));
                 }
             }
@@ -351,7 +353,7 @@ public final class EngineLoop {
 
     private void tellEnd(Sequence sequence, long nowNanos) {
         Generation generation = generation(sequence);
-        forget(generation);
+        forget(generation, nowNanos);
         switch (sequence.state()) {
             case SequenceState.Finished(var reason, var _) -> {
                 observations.finished(generation, reason, nowNanos);
@@ -366,7 +368,7 @@ public final class EngineLoop {
         }
     }
 
-    /** Says the last word. A listener that breaks on it harms nobody but itself. */
+    /** Says one of the last words. A listener that breaks on it harms nobody but itself. */
     private static void say(Generation generation, Consumer<GenerationListener> lastWord) {
         if (generation.isSilenced()) {
             return;
@@ -386,9 +388,12 @@ public final class EngineLoop {
         return generation;
     }
 
-    private void forget(Generation generation) {
+    private void forget(Generation generation, long nowNanos) {
         generations.remove(generation.sequence());
         commands.release(generation);
+        if (generation.listener().wantsTimes()) {
+            say(generation, listener -> listener.onOver(GenerationTimes.of(generation, nowNanos)));
+        }
     }
 
     /** Nothing to do is the time to check the cache's books. */

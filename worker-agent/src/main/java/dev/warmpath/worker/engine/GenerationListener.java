@@ -6,8 +6,8 @@ import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 
 /**
  * Hears one generation's news on the engine's thread, so it must return at once and never block; if it throws, its
- * generation is cancelled and nobody else's. After any number of
- * tokens exactly one of the other two is called, and nothing after it; a cancelled generation hears nothing more.
+ * generation is cancelled and nobody else's. After any number of tokens exactly one of {@code onFinished} and
+ * {@code onFailed} is called, and nothing after it; a cancelled generation hears nothing more, but for its times.
  */
 public interface GenerationListener {
 
@@ -17,4 +17,12 @@ public interface GenerationListener {
     void onFinished(FinishReason reason, Usage usage);
 
     void onFailed(FailureReason reason, String message);
+
+    /** True: {@link #onOver} is called. */
+    default boolean wantsTimes() {
+        return false;
+    }
+
+    /** Its way through the scheduler is over, whichever way: just before its last word, or when it is cancelled. */
+    default void onOver(GenerationTimes times) {}
 }

@@ -1,15 +1,21 @@
 package dev.warmpath.worker.generate;
 
+import dev.warmpath.process.tracing.ServerSpans;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.Generation;
+import dev.warmpath.worker.engine.GenerationTimes;
+import dev.warmpath.worker.tracing.GenerationSpans;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.http.MediaType;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.DeleteMapping;
@@ -40,16 +46,19 @@ final class GenerateController {
     private final Engine engine;
     private final OpenStreams streams;
     private final Outbox outbox;
+    private final @Nullable GenerationSpans spans;
     private final ObjectReader requests;
     private final ObjectWriter json;
     private final Scheduler intake;
     /** Those that are alive and have a name: as many as the engine takes, at most. */
     private final Map<String, Generation> named = new ConcurrentHashMap<>();
 
-    GenerateController(Engine engine, OpenStreams streams, Outbox outbox, JsonMapper json) {
+    GenerateController(Engine engine, OpenStreams streams, Outbox outbox, JsonMapper json,
+            ObjectProvider<GenerationSpans> spans) {
         this.engine = engine;
         this.streams = streams;
         this.outbox = outbox;
+        this.spans = spans.getIfAvailable();
         this.requests = json.readerFor(GenerateRequest.class);
         this.json = json.writerFor(GenerateEvent.class);
         this.intake = Schedulers.newBoundedElastic(
@@ -60,15 +69,19 @@ final class GenerateController {
     @PostMapping(path = Protocol.GENERATE_PATH,
             consumes = MediaType.APPLICATION_JSON_VALUE, produces = MediaType.APPLICATION_NDJSON_VALUE)
     Flux<byte[]> generate(@RequestBody Mono<byte[]> body, ServerWebExchange exchange) {
-        return body.doOnNext(_ -> streams.enter(exchange))
-                .publishOn(intake)
-                .onErrorMap(RejectedExecutionException.class, _ -> engine.refuse(FailureReason.QUEUE_FULL,
-                        "more requests than this worker takes at all wait to be decoded"))
-                .flatMapMany(text -> begin(requests.readValue(text)));
+        return Flux.deferContextual(subscriber -> {
+            @Nullable Consumer<GenerationTimes> whenOver =
+                    spans == null ? null : spans.beneath(ServerSpans.observationOf(subscriber));
+            return body.doOnNext(_ -> streams.enter(exchange))
+                    .publishOn(intake)
+                    .onErrorMap(RejectedExecutionException.class, _ -> engine.refuse(FailureReason.QUEUE_FULL,
+                            "more requests than this worker takes at all wait to be decoded"))
+                    .flatMapMany(text -> begin(requests.readValue(text), whenOver));
+        });
     }
 
-    private Flux<byte[]> begin(GenerateRequest request) {
-        var stream = new TokenStream(outbox.lane(), request.logprobs());
+    private Flux<byte[]> begin(GenerateRequest request, @Nullable Consumer<GenerationTimes> whenOver) {
+        var stream = new TokenStream(outbox.lane(), request.logprobs(), whenOver);
         Generation generation = engine.submit(request, stream);
         Flux<byte[]> lines = stream.events(() -> engine.cancel(generation)).map(this::line);
         String handle = request.handle();

@@ -69,10 +69,15 @@ public final class Outbox {
         }
 
         private void write(List<TokenStream> some) {
+            run(() -> some.forEach(Lane::drain));
+        }
+
+        /** On any thread: done soon, on the writing thread. */
+        void run(Runnable task) {
             try {
-                thread.schedule(() -> some.forEach(Lane::drain));
+                thread.schedule(task);
             } catch (RejectedExecutionException e) {
-                log.debug("this worker has stopped, {} streams are not written to", some.size(), e);
+                log.debug("this worker has stopped, some streams are not written to", e);
             }
         }
 

@@ -5,7 +5,9 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.worker.engine.GenerationListener;
+import dev.warmpath.worker.engine.GenerationTimes;
 import java.util.Arrays;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.FluxSink;
@@ -22,6 +24,7 @@ final class TokenStream implements GenerationListener {
 
     private final Outbox.Lane lane;
     private final boolean logprobsWanted;
+    private final @Nullable Consumer<GenerationTimes> whenOver;
     private volatile @Nullable FluxSink<GenerateEvent> sink;
 
     // guarded by this
@@ -30,10 +33,14 @@ final class TokenStream implements GenerationListener {
     private int pendingCount;
     private @Nullable GenerateEvent end;
 
-    /** @param lane writes this stream, one task at a time */
-    TokenStream(Outbox.Lane lane, boolean logprobsWanted) {
+    /**
+     * @param lane     writes this stream, one task at a time
+     * @param whenOver takes the generation's times when it has ended, on the lane's thread; null: nobody asks for them
+     */
+    TokenStream(Outbox.Lane lane, boolean logprobsWanted, @Nullable Consumer<GenerationTimes> whenOver) {
         this.lane = lane;
         this.logprobsWanted = logprobsWanted;
+        this.whenOver = whenOver;
     }
 
     /** The events; to be subscribed once. @param cancel called when the reader leaves before the end */
@@ -67,6 +74,19 @@ final class TokenStream implements GenerationListener {
     @Override
     public void onFailed(FailureReason reason, String message) {
         end(new GenerateEvent.Failed(reason, message));
+    }
+
+    @Override
+    public boolean wantsTimes() {
+        return whenOver != null;
+    }
+
+    @Override
+    public void onOver(GenerationTimes times) {
+        Consumer<GenerationTimes> reader = whenOver;
+        if (reader != null) {
+            lane.run(() -> reader.accept(times));
+        }
     }
 
     private void end(GenerateEvent last) {

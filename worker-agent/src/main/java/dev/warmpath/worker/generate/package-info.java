@@ -4,7 +4,7 @@
  * to the network, bounded by the answer's own length, and cancels the work when its reader is gone. The engine's thread
  * leaves what has news in the {@link dev.warmpath.worker.generate.Outbox}, whose threads write it once a step; prompts
  * are decoded and hashed on threads of their own, not on the event loop.
- * <p>Uses {@code engine}. Used by routers, over HTTP.
+ * <p>Uses {@code engine}, and {@code tracing} for what is sampled. Used by routers, over HTTP.
  */
 @NullMarked
 package dev.warmpath.worker.generate;

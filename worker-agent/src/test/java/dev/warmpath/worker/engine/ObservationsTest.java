@@ -29,6 +29,7 @@ import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.histogram.Distribution;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
+import dev.warmpath.worker.scheduler.Sequence;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -87,10 +88,14 @@ class ObservationsTest {
     @Test
     void who_never_comes_to_a_token_has_waited_and_ended_all_the_same() {
         try (var rig = rig(/* blocks */ 41, /* maxWaiting */ 2)) {
-            rig.submit(greedy(0, 50, 4));
-            Generation leaves = rig.engine.submit(greedy(200, 50, 4), new Recording());
-            rig.submit(new GenerateRequest("late", /* workerEpoch */ 0, new int[] {1}, SamplingParameters.GREEDY,
-                    StopConditions.pastTheEnd(3), false, null, null, null, /* priority */ 0, /* timeoutMillis */ 25));
+            var whole = new Recording();
+            var left = new Recording();
+            var late = new Recording();
+            rig.engine.submit(greedy(0, 50, 4), whole);
+            Generation leaves = rig.engine.submit(greedy(200, 50, 4), left);
+            rig.engine.submit(new GenerateRequest("late", /* workerEpoch */ 0, new int[] {1}, SamplingParameters.GREEDY,
+                    StopConditions.pastTheEnd(3), false, null, null, null, /* priority */ 0, /* timeoutMillis */ 25),
+                    late);
             assertThatExceptionOfType(RefusedException.class).isThrownBy(() -> rig.submit(greedy(300, 50, 4)));
             rig.loop.step();
             rig.loop.step();
@@ -106,6 +111,12 @@ class ObservationsTest {
             // nobody's 0 ms, 20 ms until it left, 30 ms until the first turn after its 25 ms
             assertMillis(now, QUEUE_TIME, 3, 0 + 20 + 30);
             assertMillis(now, END_TO_END_TIME, 1, 40);
+            long begin = whole.times.submittedNanos();
+            assertThat(whole.times).isEqualTo(new GenerationTimes(begin, /* lackedBlocks */ Sequence.NEVER, begin,
+                    /* firstToken */ begin + 10 * MILLI, /* ended */ begin + 40 * MILLI, 50, 0, 4, 0));
+            assertThat(left.times.isAdmitted()).isFalse();
+            assertThat(left.times.endedNanos()).isEqualTo(begin + 20 * MILLI);
+            assertThat(late.times.endedNanos()).isEqualTo(begin + 30 * MILLI);
         }
     }
 

@@ -15,6 +15,7 @@ final class Recording implements GenerationListener {
     volatile @Nullable FailureReason failed;
     @Nullable String message;
     @Nullable Usage usage;
+    @Nullable GenerationTimes times;
     float lastLogprob;
 
     int[] tokens() {
@@ -51,6 +52,17 @@ final class Recording implements GenerationListener {
         requireOpen();
         this.failed = reason;
         this.message = message;
+    }
+
+    @Override
+    public boolean wantsTimes() {
+        return true;
+    }
+
+    @Override
+    public void onOver(GenerationTimes times) {
+        requireOpen();
+        this.times = times;
     }
 
     private void requireOpen() {

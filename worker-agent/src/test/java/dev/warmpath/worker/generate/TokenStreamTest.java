@@ -19,7 +19,7 @@ class TokenStreamTest {
     private static final Usage USAGE = new Usage(10, 0, 5);
     private final AtomicInteger cancels = new AtomicInteger();
     private final Outbox outbox = new Outbox();
-    private final TokenStream stream = new TokenStream(outbox.lane(), /* logprobs */ false);
+    private final TokenStream stream = new TokenStream(outbox.lane(), /* logprobs */ false, null);
 
     @Test
     void a_reader_that_asks_seldom_gets_fewer_and_longer_events_and_loses_nothing() {
@@ -72,7 +72,7 @@ class TokenStreamTest {
     @Test
     void news_that_meet_a_leaving_reader_never_break_the_engines_thread() {
         for (int i = 0; i < 20_000; i++) {
-            var leaving = new TokenStream(outbox.lane(), false);
+            var leaving = new TokenStream(outbox.lane(), false, null);
             var subscription = leaving.events(() -> { }).subscribe();
             Schedulers.parallel().schedule(subscription::dispose);
             for (int token = 0; token < 5; token++) {
@@ -86,7 +86,7 @@ class TokenStreamTest {
 
     @Test
     void log_probabilities_travel_with_their_tokens() {
-        var with = new TokenStream(outbox.lane(), /* logprobs */ true);
+        var with = new TokenStream(outbox.lane(), /* logprobs */ true, null);
         with.onToken(1, -0.25f);
         with.onToken(2, -0.5f);
         outbox.send();
