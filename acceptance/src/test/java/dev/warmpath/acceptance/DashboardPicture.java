@@ -107,14 +107,16 @@ final class DashboardPicture {
                         LEFT + (value.getKey() - begin) / span * (width - 10 - LEFT),
                         TOP + plot * (1 - Math.max(0, value.getValue()) / most)));
             }
-            write("<path d='%s' fill='none' stroke='%s' stroke-width='1.5' stroke-linejoin='round'/>\n", path, color(i));
+            write("<path d='%s' fill='none' stroke='%s' stroke-width='1.5' stroke-linejoin='round'/>\n", path,
+                    color(i));
         }
         legend(lines.stream().map(Line::name).toList(), width, height);
     }
 
     /** Cells of time and bucket; the lines are cumulative, a bucket each. */
     private void heatmap(List<Line> cumulative, int width, int height) {
-        List<Line> buckets = cumulative.stream().sorted(Comparator.comparingDouble(line -> bound(line.name()))).toList();
+        List<Line> buckets = cumulative.stream()
+                .sorted(Comparator.comparingDouble(line -> bound(line.name()))).toList();
         var times = new ArrayList<>(new TreeSet<>(buckets.stream()
                 .flatMap(line -> line.values().keySet().stream()).toList()));
         int columns = Math.min(40, times.size());
@@ -191,7 +193,8 @@ final class DashboardPicture {
     }
 
     private static double begin(List<Line> lines) {
-        return lines.stream().flatMap(line -> line.values().keySet().stream()).mapToDouble(time -> time).min().orElse(0);
+        return lines.stream().flatMap(line -> line.values().keySet().stream()).mapToDouble(time -> time).min()
+                .orElse(0);
     }
 
     private static double span(List<Line> lines) {
@@ -222,7 +225,8 @@ final class DashboardPicture {
                     : value >= 1 << 10 ? number(value / (1 << 10)) + " KiB" : number(value) + " B")
                     + (unit.equals("Bps") ? "/s" : "");
             case "reqps" -> number(value) + " /s";
-            default -> value >= 1e6 ? number(value / 1e6) + " M" : value >= 1e4 ? number(value / 1e3) + " k" : number(value);
+            default -> value >= 1e6 ? number(value / 1e6) + " M" : value >= 1e4 ? number(value / 1e3) + " k"
+                    : number(value);
         };
     }
 

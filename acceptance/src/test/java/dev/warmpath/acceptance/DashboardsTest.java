@@ -33,7 +33,8 @@ import org.junit.jupiter.api.Test;
 /**
  * The chart's dashboards, asked of a real Prometheus that scrapes a fleet at work, with Redis. Their pictures in
  * {@code docs/images} are drawn from such a run, a longer one with more processes:
- * {@code mvn -pl acceptance -am verify -Dtest=DashboardsTest -Dsurefire.failIfNoSpecifiedTests=false -Drenew=dashboards}.
+ * {@code mvn -pl acceptance -am verify -Dtest=DashboardsTest -Dsurefire.failIfNoSpecifiedTests=false}
+ * {@code -Drenew=dashboards}.
  */
 class DashboardsTest {
 

@@ -82,7 +82,8 @@ final class PrometheusProcess implements AutoCloseable {
     }
 
     private static String targets(List<URI> processes) {
-        return processes.stream().map(uri -> '"' + uri.getAuthority() + '"').collect(Collectors.joining(", ", "[", "]"));
+        return processes.stream().map(uri -> '"' + uri.getAuthority() + '"')
+                .collect(Collectors.joining(", ", "[", "]"));
     }
 
     private boolean isUp(int processes) {
@@ -106,7 +107,7 @@ final class PrometheusProcess implements AutoCloseable {
         List<Series> all = new ArrayList<>();
         for (JsonNode one : answer.path("result")) {
             Map<String, String> labels = new TreeMap<>();
-            one.path("metric").propertyStream().forEach(label -> labels.put(label.getKey(), label.getValue().asString()));
+            one.path("metric").properties().forEach(label -> labels.put(label.getKey(), label.getValue().asString()));
             Map<Double, Double> values = new TreeMap<>();
             for (JsonNode sample : one.path("values")) {
                 double value = number(sample.path(1).asString());
