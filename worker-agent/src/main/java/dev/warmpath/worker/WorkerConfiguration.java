@@ -244,6 +244,13 @@ class WorkerConfiguration {
         return new RouterLink(properties, registration, () -> load(engine), publisher, json);
     }
 
+    /** Readiness: a worker that routers refuse, or do not find, must take no other one's place in a roll-out. */
+    @Bean("knownToRouters")
+    HealthIndicator knownToRouters(RouterLink link) {
+        return () -> link.isKnown() ? Health.up().build() : Health.outOfService().withDetail("problem",
+                "no router has taken this worker yet and found it at its address; its log says why").build();
+    }
+
     private static WorkerLoad load(Engine engine) {
         EngineSnapshot now = engine.snapshot();
         EngineSnapshot.Load load = now.load();

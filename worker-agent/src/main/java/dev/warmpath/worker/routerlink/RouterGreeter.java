@@ -34,18 +34,21 @@ final class RouterGreeter implements Runnable {
     private final Supplier<Heartbeat> heartbeat;
     private final RouterClient client;
     private final Duration heartbeatInterval;
+    private final Runnable known;
     private final Backoff backoff = Backoff.ofLink(RandomGenerator.getDefault());
     private String lastTrouble = "";
     /** A router that forgets the worker as soon as it knows it is told of once, and asked less and less often. */
     private boolean forgotten;
 
+    /** @param known run whenever the router still knows the worker a heartbeat after it took it */
     RouterGreeter(URI router, Registration registration, Supplier<Heartbeat> heartbeat, RouterClient client,
-            Duration heartbeatInterval) {
+            Duration heartbeatInterval, Runnable known) {
         this.router = router;
         this.registration = registration;
         this.heartbeat = heartbeat;
         this.client = client;
         this.heartbeatInterval = heartbeatInterval;
+        this.known = known;
     }
 
     @Override
@@ -84,10 +87,13 @@ final class RouterGreeter implements Runnable {
 
     private Refusal stayInTouch() throws IOException, InterruptedException {
         long begin = System.nanoTime();
-        while (true) {
+        for (boolean first = true; ; first = false) {
             Refusal refusal = client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
             if (refusal != null) {
                 return refusal;
+            }
+            if (!first) {
+                known.run();
             }
             if (System.nanoTime() - begin >= GOOD_WHILE.toNanos()) {
                 backoff.reset();

@@ -51,6 +51,7 @@ public final class RouterLink implements AutoCloseable {
     private @Nullable Thread resolver;
     private boolean closed;
     private volatile boolean draining;
+    private volatile boolean known;
 
     /** As {@link InetAddress#getAllByName}. */
     interface NameServer {
@@ -78,6 +79,14 @@ public final class RouterLink implements AutoCloseable {
         if (resolver == null && !closed) {
             resolver = Thread.ofVirtual().name("routerlink-resolve").start(this::resolveAgainAndAgain);
         }
+    }
+
+    /**
+     * True once some router has taken this worker and found it at its address, and of a worker that has no routers. It
+     * stays true: routers come and go.
+     */
+    public boolean isKnown() {
+        return known || properties.urls().isEmpty();
     }
 
     /**
@@ -193,7 +202,7 @@ public final class RouterLink implements AutoCloseable {
         for (URI router : routers) {
             greeters.computeIfAbsent(router, address -> Thread.ofVirtual().name("routerlink-" + address.getAuthority())
                     .start(new RouterGreeter(address, registration, this::heartbeat, client,
-                            properties.heartbeatInterval())));
+                            properties.heartbeatInterval(), () -> known = true)));
         }
     }
 

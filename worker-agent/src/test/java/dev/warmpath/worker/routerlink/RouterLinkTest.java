@@ -107,6 +107,7 @@ class RouterLinkTest {
     @Test
     void a_worker_registers_and_then_says_again_and_again_how_it_is() throws InterruptedException {
         events.publish(List.of(new Stored(Medium.DEVICE, new long[] {1, 2})));
+        assertThat(link.isKnown()).isFalse();
         link.start();
 
         assertThat(registrations.take()).isEqualTo(registration);
@@ -117,6 +118,7 @@ class RouterLinkTest {
         heartbeats.take();
         heartbeats.take();
         assertThat(registrations).isEmpty();
+        assertThat(link.isKnown()).isTrue();
     }
 
     /** Requests are signed for the router's challenge; each has a greater number. The token itself is never sent. */
@@ -203,6 +205,7 @@ class RouterLinkTest {
 
         assertThat(registrations).isEmpty();
         assertThat(heartbeats).isEmpty();
+        assertThat(link.isKnown()).isFalse();
     }
 
     @Test
@@ -398,6 +401,7 @@ class RouterLinkTest {
         }
         assertThat(log).containsOnlyOnce("registered with router").containsOnlyOnce("has forgotten this worker")
                 .contains("it has to reach http://127.0.0.1:8000 (warmpath.worker.base-url)");
+        assertThat(link.isKnown()).isFalse();
     }
 
     @Test
