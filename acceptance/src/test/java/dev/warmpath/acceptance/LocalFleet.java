@@ -42,8 +42,8 @@ final class LocalFleet implements AutoCloseable {
 
     private final Path model;
     private final int port;
-    private final List<String> routerSettings;
-    private final List<String> workerSettings;
+    private List<String> routerSettings;
+    private List<String> workerSettings;
     private final List<Process> routers = new ArrayList<>();
     private final List<Process> workers = new ArrayList<>();
 
@@ -152,6 +152,12 @@ final class LocalFleet implements AutoCloseable {
 
     URI routerManagement(int number) {
         return local(routerPort(number) + MANAGEMENT_OFFSET);
+    }
+
+    /** What processes are started with from now on, in place of what the fleet was started with. */
+    void changeSettings(List<String> routers, List<String> workers) {
+        routerSettings = routers;
+        workerSettings = workers;
     }
 
     void restartRouter(int number) {

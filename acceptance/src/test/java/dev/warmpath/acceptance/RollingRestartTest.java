@@ -37,20 +37,27 @@ class RollingRestartTest {
     private static final String SETTLE = "--warmpath.drain.settle=5s";
 
     @Test
-    void a_rolling_restart_of_all_routers_and_workers_fails_no_stream() throws Exception {
-        requireNoFailures(List.of(SETTLE), List.of());
+    void a_rolling_restart_that_changes_the_fleets_token_fails_no_stream() throws Exception {
+        String before = "--warmpath.fleet.token=before";
+        List<String> changing = List.of("--warmpath.fleet.token=after", "--warmpath.fleet.previous-token=before");
+        requireNoFailures(List.of(SETTLE, before), List.of(before),
+                Stream.concat(Stream.of(SETTLE), changing.stream()).toList(), changing);
     }
 
     @Test
     void a_rolling_restart_fails_no_stream_if_threads_are_held_up_at_random(@TempDir Path folder) throws Exception {
         String pauses = PauseAgent.option(folder);
-        requireNoFailures(LocalFleet.patient(SETTLE, pauses), List.of(pauses));
+        List<String> routers = LocalFleet.patient(SETTLE, pauses);
+        requireNoFailures(routers, List.of(pauses), routers, List.of(pauses));
     }
 
-    private static void requireNoFailures(List<String> routerSettings, List<String> workerSettings) throws Exception {
+    /** @param routersAfter what routers are started with when they are started again, as workers with the last one */
+    private static void requireNoFailures(List<String> routerSettings, List<String> workerSettings,
+            List<String> routersAfter, List<String> workersAfter) throws Exception {
         try (var fleet = LocalFleet.start(2, 3, routerSettings, workerSettings);
                 var load = new Load(fleet)) {
             load.awaitAnswers(50);
+            fleet.changeSettings(routersAfter, workersAfter);
             for (int worker = 1; worker <= 3; worker++) {
                 fleet.stopWorker(worker);
                 fleet.restartWorker(worker);
