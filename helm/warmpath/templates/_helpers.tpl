@@ -330,3 +330,11 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- define "warmpath.podAsInstance" -}}
 - {sourceLabels: [__meta_kubernetes_pod_name], targetLabel: instance}
 {{- end -}}
+
+{{/* Of routers and workers, which get no span where there is no endpoint. */}}
+{{- define "warmpath.tracingEnv" -}}
+{{- with .Values.tracing.endpoint -}}
+- {name: MANAGEMENT_OPENTELEMETRY_TRACING_EXPORT_OTLP_ENDPOINT, value: {{ . | quote }}}
+- {name: MANAGEMENT_TRACING_SAMPLING_PROBABILITY, value: {{ $.Values.tracing.samplingProbability | quote }}}
+{{- end -}}
+{{- end -}}

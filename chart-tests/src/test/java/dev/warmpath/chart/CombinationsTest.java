@@ -51,6 +51,8 @@ class CombinationsTest {
                         + " {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}}",
                 "router: {podLabels: {a: b}, podAnnotations: {c: d}, tmpSize: 1Gi}",
                 "router: {jvm: {maxRamPercentage: 75.5, options: ['-XX:+UseZGC', '-Xlog:gc']}}",
+                "tracing: {endpoint: 'http://collector:4318/v1/traces', samplingProbability: 0.01}\nnetworkPolicy:"
+                        + " {tracing: [{podSelector: {matchLabels: {app: collector}}}]}",
                 "image: {registry: '', tag: v1, pullPolicy: Always, pullSecrets: [a, b]}",
                 "router: {image: {digest: 'sha256:" + SUM + "'}}\nworkerDefaults: {image: {tag: v2}}",
                 "tokens: {existingSecret: vault, fleetKey: f.t, managementKey: m, previousSecret: old}",

@@ -76,6 +76,18 @@ class NetworkPolicyTest {
     }
 
     @Test
+    void a_collector_of_traces_is_reached_at_its_port_by_routers_and_workers() {
+        var traced = new NetworkFlows(Chart.render("tracing: {endpoint: 'http://collector:4318/v1/traces'}"));
+        var far = new NetworkFlows(Chart.render("tracing: {endpoint: 'https://collector.example/v1/traces'}"));
+
+        assertThat(traced.leadOut("router", 4318)).isTrue();
+        assertThat(traced.leadOut("worker", 4318)).isTrue();
+        assertThat(traced.leadOut("test", 4318)).isFalse();
+        assertThat(traced.leadOut("router", 443)).isFalse();
+        assertThat(far.leadOut("worker", 443)).isTrue();
+    }
+
+    @Test
     void there_are_none_where_they_are_not_wanted() {
         assertThat(Chart.render("networkPolicy: {enabled: false}").all(NetworkPolicy.class))
                 .isEmpty();

@@ -1,5 +1,6 @@
 package dev.warmpath.router.http;
 
+import dev.warmpath.process.tracing.ServerSpans;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -56,7 +57,7 @@ final class ApiErrorHandler implements WebExceptionHandler {
             return Mono.error(error);
         }
         if (response.isCommitted()) {
-            logLate(exchange, error);
+            ServerSpans.logging(exchange, () -> logLate(exchange, error));
             return close(response, error instanceof BrokenOffException);
         }
         HttpServerResponse server = ServerHttpResponseDecorator.getNativeResponse(response);
@@ -66,7 +67,7 @@ final class ApiErrorHandler implements WebExceptionHandler {
             return close(response, true).then(Mono.never());
         }
         ApiError answer = ApiError.of(error);
-        logIfOurs(exchange, answer, error);
+        ServerSpans.logging(exchange, () -> logIfOurs(exchange, answer, error));
         metrics.errorAnswered(answer.code());
         response.setStatusCode(HttpStatusCode.valueOf(answer.status()));
         HttpHeaders headers = response.getHeaders();

@@ -125,6 +125,21 @@ class TracingTest extends RunningRouter {
     }
 
     @Test
+    void a_request_that_nobody_answers_is_an_error_and_its_log_line_has_the_traces_id(CapturedOutput output) {
+        join("broken").doing(FakeWorker.refusing(500, FailureReason.ENGINE_FAILURE, "no"));
+        String trace = traceId(7);
+        send(traced(trace, "01", "/v1/completions", "{'model':'tiny','prompt':'Hello'}"));
+
+        List<ReceivedSpan> spans = received(trace, 8);             // the route to nobody is one, too
+        assertThat(only("text_completion tiny", spans).attributes()).containsEntry("error.type", "engine_failure");
+        ReceivedSpan server = only("POST /v1/completions", spans);
+        assertThat(server.isError()).isTrue();
+        assertThat(server.attributes()).containsEntry("http.response.status_code", 502L);
+        assertThat(output.toString().lines().filter(line -> line.contains("is answered with 502"))).hasSize(1)
+                .allSatisfy(line -> assertThat(line).contains("[" + trace + "-" + server.spanId() + "]"));
+    }
+
+    @Test
     void what_is_not_sampled_leaves_no_span_and_its_worker_hears_that() {
         FakeWorker worker = join("w");
         String trace = traceId(3);

@@ -9,9 +9,11 @@ import io.micrometer.tracing.propagation.Propagator;
 import io.opentelemetry.api.trace.StatusCode;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.MDC;
 import org.springframework.http.HttpMethod;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.observation.ServerRequestObservationContext;
+import org.springframework.web.server.ServerWebExchange;
 import reactor.util.context.ContextView;
 
 /**
@@ -41,6 +43,20 @@ public final class ServerSpans extends PropagatingReceiverTracingObservationHand
     /** A request's span, sampled or not; null if it has none, or tracing is off. */
     public static @Nullable Span spanOf(Observation request) {
         return spanOf(request.getContextView());
+    }
+
+    /** Logs something about a request with the ids of its trace, if it has one. */
+    public static void logging(ServerWebExchange exchange, Runnable lines) {
+        @Nullable Span span = ServerRequestObservationContext.findCurrent(exchange.getAttributes())
+                .map(ServerSpans::spanOf).orElse(null);
+        if (span == null) {
+            lines.run();
+        } else {
+            try (var _ = MDC.putCloseable("traceId", span.context().traceId());
+                    var _ = MDC.putCloseable("spanId", span.context().spanId())) {
+                lines.run();
+            }
+        }
     }
 
     private static @Nullable Span spanOf(Observation.ContextView context) {
