@@ -280,6 +280,21 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- printf "%s-worker-%s" (include "warmpath.fullname" .root) .entry -}}
 {{- end -}}
 
+{{/*
+How many workers: with autoscaling as many as run now. Helm would make a field that is there no more null, and the API
+server that 1, so that the upgrade which turns autoscaling on would end all workers but one. Nothing where the cluster
+cannot be asked, or has no worker of this entry yet: then the autoscaler alone says. Takes root and worker.
+*/}}
+{{- define "warmpath.workerReplicas" -}}
+{{- if eq .worker.autoscaling.mode "none" -}}
+{{- .worker.replicas -}}
+{{- else -}}
+{{- $name := include "warmpath.workerName" (dict "root" .root "entry" .worker.name) -}}
+{{- $running := default dict (lookup "apps/v1" "Deployment" .root.Release.Namespace $name).spec -}}
+{{- with $running.replicas }}{{ include "warmpath.scalar" . }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* As clients call it: the worker takes the last part of its folder. Takes a worker. */}}
 {{- define "warmpath.modelName" -}}
 {{- default (base (include "warmpath.modelDirectory" .)) .model.name -}}

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** The chart of this repository, rendered as for a first install unless Secrets are said to be there. */
+/** The chart of this repository, rendered as for a first install unless something is said to be there. */
 final class Chart {
 
     static final Path DIRECTORY = Path.of("../helm/warmpath");
@@ -26,7 +26,7 @@ final class Chart {
     private static final String NO_HOOK = "helm.sh/rendered-hook:";
     private static final Path WITHOUT_HOOKS = copyWithoutHooks();
 
-    private static final SecretStore SECRETS = SecretStore.start();
+    private static final ApiServer CLUSTER = ApiServer.start();
 
     private Chart() {}
 
@@ -44,11 +44,20 @@ final class Chart {
 
     /** @param secrets those that are in the cluster, by name */
     static Rendered render(String values, Map<String, Map<String, String>> secrets) {
+        return render(values, secrets, Map.of());
+    }
+
+    /**
+     * @param secrets those that are in the cluster, by name
+     * @param replicas of Deployments that are in the cluster, by name
+     */
+    static Rendered render(
+            String values, Map<String, Map<String, String>> secrets, Map<String, Integer> replicas) {
         try {
             Path file = Files.createTempFile("values", ".yaml");
             try {
                 Files.writeString(file, values);
-                SECRETS.keep(secrets);
+                CLUSTER.keep(secrets, replicas);
                 String text = new Helm(WITHOUT_HOOKS)
                         .template()
                         .withName(RELEASE)

@@ -36,7 +36,7 @@ class CombinationsTest {
                 "fullnameOverride: " + "a".repeat(60),
                 "router: {replicas: 0}",
                 "router: {replicas: 3}",
-                "router: {replicas: 3, podDisruptionBudget: false}",
+                "router: {replicas: 3, podDisruptionBudget: {enabled: false}}",
                 "router: {service: {type: LoadBalancer, port: 8000, annotations: {a.b/c: d}}}",
                 "router: {drain: {preStopSeconds: 0, settleSeconds: 0, timeoutSeconds: 0}}",
                 "router: {drain: {preStopSeconds: 30, settleSeconds: 60, timeoutSeconds: 3600}}",
@@ -58,8 +58,9 @@ class CombinationsTest {
                 "tokens: {existingSecret: vault, fleetKey: f.t, managementKey: m, previousSecret: old}",
                 "workers: [{name: a}, {name: b, replicas: 0}, {name: c, replicas: 5}]",
                 "workers: [{name: " + "w".repeat(20) + "}]\nfullnameOverride: " + "a".repeat(60),
-                "workers: [{name: a, replicas: 9, podDisruptionBudget: false, rollout: {maxSurge: 0, maxUnavailable:"
-                        + " 10%}}]",
+                "workers: [{name: a, replicas: 9, podDisruptionBudget: {enabled: false}, rollout: {maxSurge: 0,"
+                        + " maxUnavailable: 10%}}]",
+                "workers: [{name: a, replicas: 9, podDisruptionBudget: {maxUnavailable: 15%}}]",
                 "workers: [{name: a, gpu: {enabled: true}}]",
                 "workers: [{name: a, gpu: {enabled: true, resource: nvidia.com/mig-1g.10gb, runtimeClassName: nvidia}, "
                         + "tolerations: [{key: spot, operator: Exists}]}]",

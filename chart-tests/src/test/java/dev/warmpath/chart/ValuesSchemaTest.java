@@ -182,6 +182,10 @@ class ValuesSchemaTest {
                         "workers: [{name: a, settings: {compute: {backend: cuda}}}]",
                         "at '/workers/0/settings/compute'"),
                 Arguments.of("workers: [{name: a, autoscaling: {mode: on}}]", "at '/workers/0/autoscaling/mode'"),
+                Arguments.of("workers: [{name: a, podDisruptionBudget: true}]", "at '/workers/0/podDisruptionBudget'"),
+                Arguments.of(
+                        "router: {podDisruptionBudget: {maxUnavailable: many}}",
+                        "at '/router/podDisruptionBudget/maxUnavailable'"),
                 Arguments.of("workers: [{name: a}, {name: a}]", "two entries named \"a\""),
                 Arguments.of("workerDefaults: {name: a}", "at '/workerDefaults'"),
                 Arguments.of("redis: {mode: embedded}", "at '/redis/mode'"),

@@ -3,6 +3,7 @@ package dev.warmpath.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.Container;
+import io.fabric8.kubernetes.api.model.IntOrString;
 import io.fabric8.kubernetes.api.model.PodSpec;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.ResourceClaim;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What an entry of {@code workers} becomes. */
@@ -27,8 +29,8 @@ class WorkerEntriesTest {
     @Test
     void an_entry_overrides_defaults_even_by_no_and_nothing() {
         Rendered rendered = Chart.render("""
-            workerDefaults: {replicas: 3, podDisruptionBudget: true, gpu: {enabled: true}, drain: {preStopSeconds: 9},
-              settings: {kv: {prefix-caching: true, memory: 1GB}}, topologySpread: [a]}
+            workerDefaults: {replicas: 3, gpu: {enabled: true}, drain: {preStopSeconds: 9},
+              podDisruptionBudget: {enabled: true, maxUnavailable: 25%}, settings: {kv: {prefix-caching: true, memory: 1GB}}, topologySpread: [a]}
             workers:
               - name: a
                 replicas: 0
@@ -37,7 +39,7 @@ class WorkerEntriesTest {
                 settings: {kv: {prefix-caching: false}}
                 topologySpread: []
               - name: b
-                podDisruptionBudget: false
+                podDisruptionBudget: {enabled: false}
               - name: c
             """);
 
@@ -51,6 +53,25 @@ class WorkerEntriesTest {
         assertThat(rendered.env(WORKER, "WARMPATH_KV_MEMORY")).isEqualTo("1GB");
         assertThat(pod(rendered).getTopologySpreadConstraints()).isEmpty();
         assertThat(rendered.names(PodDisruptionBudget.class)).containsExactly("demo-warmpath-worker-c");
+        assertThat(mostUnavailable(rendered, "demo-warmpath-worker-c")).isEqualTo(new IntOrString("25%"));
+    }
+
+    @Test
+    void as_many_may_be_away_at_a_time_as_the_values_say_and_one_if_they_do_not() {
+        Rendered rendered = Chart.render("""
+            router: {replicas: 3}
+            workers:
+              - {name: a, replicas: 8, podDisruptionBudget: {maxUnavailable: 8}}
+              - {name: b, replicas: 8}
+            """);
+
+        assertThat(mostUnavailable(rendered, WORKER)).isEqualTo(new IntOrString(8));
+        assertThat(mostUnavailable(rendered, "demo-warmpath-worker-b")).isEqualTo(new IntOrString(1));
+        assertThat(mostUnavailable(rendered, "demo-warmpath-router")).isEqualTo(new IntOrString(1));
+    }
+
+    private static IntOrString mostUnavailable(Rendered rendered, String name) {
+        return rendered.one(PodDisruptionBudget.class, name).getSpec().getMaxUnavailable();
     }
 
     @Test
@@ -161,18 +182,40 @@ class WorkerEntriesTest {
     }
 
     @Test
-    void what_is_scaled_by_load_has_no_number_of_replicas_and_is_scaled_by_meters_that_exist() throws IOException {
+    void what_is_scaled_by_load_keeps_as_many_replicas_as_run_and_says_no_number_where_nobody_knows_one() {
+        String values = """
+            workers:
+              - {name: a, replicas: 2, autoscaling: {mode: hpa}}
+              - {name: b, autoscaling: {mode: keda}}
+              - {name: c, autoscaling: {mode: keda, minReplicas: 3}}
+              - {name: d, replicas: 5}
+            """;
+        Rendered upgrade = Chart.render(
+                values,
+                Map.of(),
+                Map.of(WORKER, 8, "demo-warmpath-worker-b", 12, "demo-warmpath-worker-d", 9));
+        Rendered withoutCluster = Chart.render(values);
+
+        assertThat(replicas(upgrade, "a")).isEqualTo(8);
+        assertThat(replicas(upgrade, "b")).isEqualTo(12);
+        assertThat(replicas(upgrade, "c")).as("none yet").isNull();
+        assertThat(replicas(upgrade, "d")).as("not scaled by load").isEqualTo(5);
+        assertThat(replicas(withoutCluster, "a")).isNull();
+        assertThat(replicas(withoutCluster, "d")).isEqualTo(5);
+    }
+
+    private static @Nullable Integer replicas(Rendered rendered, String entry) {
+        return rendered.one(Deployment.class, "demo-warmpath-worker-" + entry).getSpec().getReplicas();
+    }
+
+    @Test
+    void what_is_scaled_by_load_is_scaled_by_meters_that_exist() throws IOException {
         Rendered rendered = Chart.render("""
             workers:
               - {name: a, autoscaling: {mode: hpa, minReplicas: 2, maxReplicas: 8}}
               - {name: b, autoscaling: {mode: keda}}
             """);
 
-        assertThat(rendered.all(Deployment.class))
-                .filteredOn(deployment -> !deployment.getMetadata().getName().endsWith("-router"))
-                .hasSize(2)
-                .allSatisfy(deployment ->
-                        assertThat(deployment.getSpec().getReplicas()).isNull());
         HorizontalPodAutoscaler scaler = rendered.one(HorizontalPodAutoscaler.class, WORKER);
         Stream<String> texts = Stream.concat(
                 scaler.getSpec().getMetrics().stream()

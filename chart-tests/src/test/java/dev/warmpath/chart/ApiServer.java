@@ -15,19 +15,21 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
- * As much of an API server as Helm asks when a template looks a Secret up: that there are Secrets, and which. It
- * listens on loopback until the process ends, and is what {@code KUBECONFIG} names.
+ * As much of an API server as Helm asks when a template looks a Secret or a Deployment up: that there are such, and
+ * which. It listens on loopback until the process ends, and is what {@code KUBECONFIG} names.
  */
-final class SecretStore {
+final class ApiServer {
 
     private static final String SECRETS = "/api/v1/namespaces/" + Chart.NAMESPACE + "/secrets/";
+    private static final String DEPLOYMENTS = "/apis/apps/v1/namespaces/" + Chart.NAMESPACE + "/deployments/";
 
     private final Map<String, Map<String, String>> secrets = new ConcurrentHashMap<>();
+    private final Map<String, Integer> replicas = new ConcurrentHashMap<>();
 
-    private SecretStore() {}
+    private ApiServer() {}
 
     /** @throws IllegalStateException if Helm would ask another cluster */
-    static SecretStore start() {
+    static ApiServer start() {
         String kubeconfig = System.getenv("KUBECONFIG");
         if (kubeconfig == null || !kubeconfig.endsWith("chart-tests/target/kubeconfig")) {
             throw new IllegalStateException(
@@ -35,7 +37,7 @@ final class SecretStore {
                             + " set it to …/chart-tests/target/kubeconfig as chart-tests/pom.xml"
                             + " does");
         }
-        SecretStore store = new SecretStore();
+        ApiServer store = new ApiServer();
         try {
             HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
             server.createContext("/", store::answer);
@@ -54,19 +56,31 @@ final class SecretStore {
         return store;
     }
 
-    /** Only these are there from now on: by name, their data in plain text. */
-    void keep(Map<String, Map<String, String>> kept) {
+    /**
+     * Only these are there from now on.
+     *
+     * @param keptSecrets by name, their data in plain text
+     * @param keptReplicas of Deployments, by name
+     */
+    void keep(Map<String, Map<String, String>> keptSecrets, Map<String, Integer> keptReplicas) {
         secrets.clear();
-        secrets.putAll(kept);
+        secrets.putAll(keptSecrets);
+        replicas.clear();
+        replicas.putAll(keptReplicas);
     }
 
     private void answer(HttpExchange exchange) throws IOException {
         String path = exchange.getRequestURI().getPath();
         if (path.equals("/api/v1")) {
+            send(exchange, 200, resource("v1", "secret", "Secret"));
+        } else if (path.equals("/apis/apps/v1")) {
+            send(exchange, 200, resource("apps/v1", "deployment", "Deployment"));
+        } else if (path.startsWith(DEPLOYMENTS) && replicas.containsKey(path.substring(DEPLOYMENTS.length()))) {
+            String name = path.substring(DEPLOYMENTS.length());
             send(exchange, 200, """
-                {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [{"name": "secrets",
-                 "singularName": "secret", "namespaced": true, "kind": "Secret", "verbs": ["get"]}]}\
-                """);
+                {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "%s", "namespace": "%s"},
+                 "spec": {"replicas": %d}}\
+                """.formatted(name, Chart.NAMESPACE, replicas.get(name)));
         } else if (path.startsWith(SECRETS) && secrets.containsKey(path.substring(SECRETS.length()))) {
             String name = path.substring(SECRETS.length());
             send(exchange, 200, """
@@ -77,6 +91,13 @@ final class SecretStore {
                 {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}\
                 """);
         }
+    }
+
+    private static String resource(String group, String name, String kind) {
+        return """
+            {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "%s", "resources": [{"name": "%ss",
+             "singularName": "%s", "namespaced": true, "kind": "%s", "verbs": ["get"]}]}\
+            """.formatted(group, name, name, kind);
     }
 
     private static String data(Map<String, String> plain) {
