@@ -5,10 +5,13 @@ import dev.warmpath.protocol.process.ProcessEnd;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 import org.springframework.boot.SpringApplication;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Import;
 
 /** A service's {@code main}. The application imports this class for the beans that go with it. */
-@Import({EventLoopGuard.class, QueuedLogMeter.class, TracingConfiguration.class})
+@Import({EventLoopGuard.class, QueuedLogMeter.class, StartedHealth.class, SettingsInfo.class,
+    TracingConfiguration.class})
+@EnableConfigurationProperties(ShutdownProperties.class)
 public final class ServiceProcess {
 
     private static final Duration DEADLINE_UNTIL_SETTINGS_ARE_READ = Duration.ofSeconds(150);

@@ -3,7 +3,8 @@
  * end ({@link dev.warmpath.protocol.process.ProcessEnd}) and with a log that holds nobody up
  * ({@link dev.warmpath.process.QueuedLog}), and only with settings that there are
  * ({@code UnknownSettingsException}); {@link dev.warmpath.process.EventLoopGuard} ends it when its server can answer
- * nobody any more.
+ * nobody any more. What both say of themselves to operators: that the start is over ({@code StartedHealth}), and by a
+ * hash which settings are in force ({@code SettingsInfo}).
  * <p>Uses Spring, Netty, Logback and {@code protocol.process}. Used by the two {@code main}.
  */
 @NullMarked

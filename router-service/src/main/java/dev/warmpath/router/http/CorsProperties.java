@@ -8,9 +8,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * Which web pages may use the public API from their readers' browsers.
  *
- * @param allowedOrigins where pages come from whose scripts may use the API: {@code https://chat.example.org}, several, or
- *                       {@code *} for all; what pages from elsewhere send is refused with 403. Unset: no answer speaks of
- *                       pages, and browsers keep it from those of another origin
+ * @param allowedOrigins where pages come from whose scripts may use the API: {@code https://chat.example.org}, several,
+ *                       or {@code *} for all; what pages from elsewhere send is refused with 403. Unset: no answer
+ *                       speaks of pages, and browsers keep it from those of another origin
  */
 @ConfigurationProperties("warmpath.cors")
 record CorsProperties(@DefaultValue List<String> allowedOrigins) {

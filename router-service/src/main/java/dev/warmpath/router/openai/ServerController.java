@@ -12,8 +12,8 @@ import org.springframework.web.bind.annotation.RequestMethod;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * What balancers, platforms and load tools ask a server beside its API, answered as vLLM does: health by the status alone,
- * with no body. It is what readiness says on the management port, also when this router stops.
+ * What balancers, platforms and load tools ask a server beside its API, answered as vLLM does: health by the status
+ * alone, with no body. It is what readiness says on the management port, also when this router stops.
  */
 @RestController
 final class ServerController {

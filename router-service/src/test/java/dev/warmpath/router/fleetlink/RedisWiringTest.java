@@ -27,7 +27,8 @@ import tools.jackson.databind.json.JsonMapper;
 /** A router with Redis configured, seen from its management port. */
 @SpringBootTest(webEnvironment = SpringBootTest.WebEnvironment.RANDOM_PORT, properties = {
     "server.address=127.0.0.1", "management.server.address=127.0.0.1", "management.server.port=0",
-    "management.endpoint.health.group.readiness.include=readinessState"})
+    "management.endpoint.health.group.readiness.include=readinessState",
+    "management.endpoint.health.group.startup.include=livenessState"})
 class RedisWiringTest {
 
     private static final TestRedis REDIS = TestRedis.absent();

@@ -29,8 +29,8 @@ class WebPagesTest extends RunningRouter {
 
     private String answer(int port, String method, String path, String headers, String body) throws IOException {
         try (var socket = new Socket("127.0.0.1", port)) {
-            socket.getOutputStream().write((method + " " + path + " HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
-                    + headers + "content-length: " + body.length() + "\r\n\r\n" + body)
+            socket.getOutputStream().write((method + " " + path + " HTTP/1.1\r\nhost: localhost\r\n"
+                    + "connection: close\r\n" + headers + "content-length: " + body.length() + "\r\n\r\n" + body)
                     .getBytes(StandardCharsets.US_ASCII));
             return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         }

@@ -1,7 +1,9 @@
 package dev.warmpath.worker.compute;
 
 import java.lang.foreign.MemorySegment;
+import java.util.LinkedHashMap;
 import java.util.OptionalLong;
+import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +38,11 @@ public interface ComputeBackend extends AutoCloseable {
 
     /** Short name for logs and metrics, such as {@code scalar}. */
     String name();
+
+    /** What it computes with, for people to compare: such as its {@code card}, and the {@code toolkit} of its kernels. */
+    default SequencedMap<String, String> details() {
+        return new LinkedHashMap<>();
+    }
 
     /** The type in which this backend wants the activations of a model; logits are always F32. */
     DataType activationType();

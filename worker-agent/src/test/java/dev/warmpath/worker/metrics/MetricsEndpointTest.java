@@ -15,6 +15,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -26,6 +27,7 @@ import org.springframework.boot.test.web.server.LocalServerPort;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.client.WebClient;
+import tools.jackson.databind.json.JsonMapper;
 
 /** Both scrape paths of a whole worker, read as Prometheus reads them. */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, properties = {
@@ -172,5 +174,32 @@ class MetricsEndpointTest {
 
     private static double growth(String sample, String before, String after) {
         return samples(after).get(sample) - samples(before).get(sample);
+    }
+
+    @Test
+    void what_is_computed_and_by_what_is_told_to_whoever_asks() {
+        var info = JsonMapper.shared().readTree(get(managementPort, "/actuator/info", null).body());
+
+        assertThat(info.at("/model/name").asString()).isEqualTo("warmpath-tiny");
+        assertThat(info.at("/model/revision").asString()).matches("[0-9a-f]{16,64}");
+        assertThat(info.at("/model/contextLength").asInt()).isEqualTo(2_048);
+        assertThat(info.at("/kernels/backend").asString()).isEqualTo("vector");
+        assertThat(info.at("/kernels/vectors").asString()).matches("\\d+ bits");
+        assertThat(info.at("/kernels/threads").asString()).isEqualTo("1");
+        assertThat(info.at("/build/version").asString()).matches("\\d.*");
+        assertThat(info.at("/build/commit").asString()).matches("[0-9a-f]{40}(-dirty)?|unknown");
+        assertThat(info.at("/java/version").asString()).startsWith("25");
+        assertThat(info.at("/settings/hash").asString()).matches("[0-9a-f]{16}");
+        assertThat(info.at("/settings/capabilities").propertyNames()).contains("compute", "drain", "kv", "shutdown");
+        assertThat(info.toString()).doesNotContain("secret");
+    }
+
+    @Test
+    void the_groups_of_health_are_those_that_probes_ask_for() {
+        for (String group : List.of("liveness", "readiness", "startup")) {
+            HttpResponse<String> answer = get(managementPort, "/actuator/health/" + group, null);
+            assertThat(answer.statusCode()).as(group).isEqualTo(200);
+            assertThat(answer.body()).contains("\"status\":\"UP\"");
+        }
     }
 }

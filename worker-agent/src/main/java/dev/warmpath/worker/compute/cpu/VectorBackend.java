@@ -8,6 +8,8 @@ import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
 import jdk.incubator.vector.FloatVector;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +35,14 @@ public final class VectorBackend extends CpuBackend {
     @Override
     public String name() {
         return "vector";
+    }
+
+    @Override
+    public SequencedMap<String, String> details() {
+        SequencedMap<String, String> details = new LinkedHashMap<>();
+        details.put("vectors", SPECIES.vectorBitSize() + " bits");
+        details.put("threads", Integer.toString(team.size()));
+        return details;
     }
 
     @Override

@@ -26,6 +26,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.SequencedMap;
 import java.util.function.IntUnaryOperator;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
@@ -431,6 +432,11 @@ public final class CudaBackend implements ComputeBackend {
     @Override
     public String name() {
         return "cuda";
+    }
+
+    @Override
+    public SequencedMap<String, String> details() {
+        return device.details();
     }
 
     @Override

@@ -4,8 +4,10 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.DeviceLostException;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.SequencedMap;
 import java.util.SequencedSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -123,6 +125,18 @@ public final class CudaDevice implements AutoCloseable {
     /** One line for the log: card, memory, driver, library of products. */
     public String describe() {
         return card.describe() + ", products by " + cublasLt.library().name();
+    }
+
+    /** The same, in parts, and the toolkit that compiled this build's kernels, if it has any. */
+    SequencedMap<String, String> details() {
+        SequencedMap<String, String> details = new LinkedHashMap<>();
+        details.put("card", card.describe());
+        details.put("products", cublasLt.library().name());
+        String toolkit = KernelModule.toolkitOfThisBuild();
+        if (toolkit != null) {
+            details.put("toolkit", toolkit);
+        }
+        return details;
     }
 
     /**

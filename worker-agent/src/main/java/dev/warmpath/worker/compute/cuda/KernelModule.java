@@ -9,6 +9,7 @@ import java.lang.foreign.MemorySegment;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** The kernels of a build, loaded onto a device: those of the card's architecture out of one image. */
 final class KernelModule extends DeviceObject {
@@ -38,8 +39,21 @@ final class KernelModule extends DeviceObject {
     /** The image that was compiled with these classes, in native memory. */
     static MemorySegment imageOfThisBuild(int driverVersion) throws CudaUnavailableException {
         MemorySegment image = image(RESOURCE);
-        requireToolkit(new String(bytes(TOOLKIT), StandardCharsets.US_ASCII).strip(), driverVersion);
+        requireToolkit(text(bytes(TOOLKIT)), driverVersion);
         return image;
+    }
+
+    /** Its version, such as 13.0; null where there are no kernels. */
+    static @Nullable String toolkitOfThisBuild() {
+        try {
+            return text(bytes(TOOLKIT));
+        } catch (CudaUnavailableException withoutKernels) {
+            return null;
+        }
+    }
+
+    private static String text(byte[] version) {
+        return new String(version, StandardCharsets.US_ASCII).strip();
     }
 
     /**
