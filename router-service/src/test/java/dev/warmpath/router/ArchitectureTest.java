@@ -38,8 +38,9 @@ class ArchitectureTest {
             // under every dialect: bodies admitted and read, answers written, each error its status
             Map.entry("http", List.of(
                     "completion", "admission", "fleet", "models", "tokenization", "routing", "dispatch", "metrics")),
-            // beneath both: deadlines of connections; what comes too late gets an error of the public API
-            Map.entry("connections", List.of("http", "metrics")),
+            // beneath both: deadlines of connections; what comes too late gets an error of the public API, and whoever
+            // is not in use ends when the router drains
+            Map.entry("connections", List.of("http", "completion", "metrics")),
             // the spine
             Map.entry("completion", List.of(
                     "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "decisions",

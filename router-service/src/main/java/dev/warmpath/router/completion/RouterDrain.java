@@ -15,6 +15,7 @@ import reactor.core.publisher.Sinks;
  * The end of a router that is told to stop, while everything in it still works:
  * <pre>
  * readiness 503 → settle: takes what still comes → finish: refuses it → whoever is left is told → servers close
+ *                                                 and ends connections that are not in use
  * </pre>
  * Readiness goes first, by Spring Boot, and whatever is answered from then on asks its client to close the connection;
  * so a load balancer that asks has nobody left here when new requests are refused. Heartbeats are answered until the
@@ -28,6 +29,7 @@ public final class RouterDrain implements SmartLifecycle {
 
     private final AdmissionControl admission;
     private final DrainProperties properties;
+    private final Sinks.Empty<Void> settled = Sinks.empty();
     private final Sinks.Empty<Void> cut = Sinks.empty();
     private volatile Stage stage = Stage.STOPPED;
 
@@ -48,6 +50,11 @@ public final class RouterDrain implements SmartLifecycle {
         return stage == Stage.FINISHING;
     }
 
+    /** Completes when new requests are too late. */
+    public Mono<Void> settled() {
+        return settled.asMono();
+    }
+
     /** Fails when answers that are still going on have to end, with {@link DispatchException}; else never ends. */
     Mono<Void> cut() {
         return cut.asMono();
@@ -65,6 +72,7 @@ public final class RouterDrain implements SmartLifecycle {
             stage = Stage.SETTLING;
             Thread.sleep(properties.settle());
             stage = Stage.FINISHING;
+            settled.tryEmitEmpty();
             awaitAnswers();
         } catch (InterruptedException _) {
             // ends the waiting, and only that: servers that stop next turn in circles on an interrupted thread

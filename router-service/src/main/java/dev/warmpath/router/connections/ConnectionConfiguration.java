@@ -1,5 +1,6 @@
 package dev.warmpath.router.connections;
 
+import dev.warmpath.router.completion.RouterDrain;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import io.netty.util.internal.PlatformDependent;
@@ -7,6 +8,7 @@ import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import reactor.core.Disposable;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.server.HttpServer;
 
@@ -22,6 +24,12 @@ class ConnectionConfiguration {
         metrics.watch(RouterMeter.DIRECT_MEMORY_USED, PlatformDependent::usedDirectMemory);
         metrics.watch(RouterMeter.DIRECT_MEMORY_LIMIT, PlatformDependent::maxDirectMemory);
         return new OpenConnections(limits.max(), "public", metrics);
+    }
+
+    /** Whoever keeps a connection for later would learn by a refused request that the router stops. */
+    @Bean
+    Disposable endOfUnusedConnections(RouterDrain drain, OpenConnections publicConnections) {
+        return drain.settled().doOnTerminate(publicConnections::end).subscribe();
     }
 
     @Bean

@@ -115,6 +115,18 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
+    /** Closes the connection if it waits for a further request. A first one may be on its way. From any thread. */
+    void endIfUnused() {
+        ChannelHandlerContext ctx = context;
+        if (ctx != null) {
+            ctx.executor().execute(() -> {
+                if (phase == Phase.IDLE && !isNew) {
+                    ctx.close();
+                }
+            });
+        }
+    }
+
     @Override
     public void channelInactive(ChannelHandlerContext ctx) {
         if (checks != null) {
@@ -249,6 +261,9 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         if (phase == Phase.ANSWER) {
             enter(nextHasBegun ? Phase.HEADERS : Phase.IDLE);
             nextHasBegun = false;
+            if (connections.isEnding()) {
+                endIfUnused();
+            }
         }
     }
 

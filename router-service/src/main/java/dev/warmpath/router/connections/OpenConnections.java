@@ -4,6 +4,7 @@ import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -14,6 +15,7 @@ final class OpenConnections {
     /** In the order in which they became idle. */
     private final Set<ConnectionGuard> idle = new LinkedHashSet<>();
     private int open;
+    private boolean isEnding;
 
     /** @param port whose they are, for the meter */
     OpenConnections(int max, String port, RouterMetrics metrics) {
@@ -45,6 +47,20 @@ final class OpenConnections {
     synchronized void closed(ConnectionGuard connection) {
         open--;
         idle.remove(connection);
+    }
+
+    /** Ends those that wait for a further request, and from now on each one that would. */
+    void end() {
+        List<ConnectionGuard> unused;
+        synchronized (this) {
+            isEnding = true;
+            unused = List.copyOf(idle);
+        }
+        unused.forEach(ConnectionGuard::endIfUnused);
+    }
+
+    synchronized boolean isEnding() {
+        return isEnding;
     }
 
     synchronized int open() {

@@ -114,6 +114,28 @@ class RouterDrainTest {
 
     @Nested
     @DirtiesContext
+    @TestPropertySource(properties = "warmpath.drain.timeout=1h")
+    class WhenItHasSettled extends StoppedRouter {
+        @Test
+        void a_connection_that_is_kept_for_later_ends_while_a_stream_goes_on() throws Exception {
+            FakeWorker worker = join("w").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+            Socket kept = rawClient(WHOLE);
+            while (kept.getInputStream().available() == 0) {
+                Thread.onSpinWait();
+            }
+            worker.doing(interrupted());
+            Socket stream = openStream();
+
+            Thread stopping = stop();
+            assertThat(rest(kept)).contains("HTTP/1.1 200 OK").doesNotContain("503");
+            goOn();
+            assertThat(events(rest(stream)).getLast()).isEqualTo("[DONE]");
+            stopping.join();
+        }
+    }
+
+    @Nested
+    @DirtiesContext
     @TestPropertySource(properties = "warmpath.drain.timeout=1ms")
     class AtTheBound extends StoppedRouter {
 
