@@ -18,8 +18,8 @@ import reactor.core.publisher.Flux;
 
 /**
  * Tells a worker's health, the record of the decision and the trace how one attempt there goes: how soon tokens come,
- * what it found in its cache, how it ends. A failure without a token may be the request's own doing; it stays a suspicion
- * until somebody {@link #decide decides}.
+ * what it found in its cache, how it ends. A failure without a token may be the request's own doing; it stays a
+ * suspicion until somebody {@link #decide decides}.
  */
 final class AttemptWatch {
 

@@ -14,12 +14,12 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes what is observed of a request as spans, under OpenTelemetry's names for generative AI where there are any. Those
- * are still in development (open-telemetry/semantic-conventions-genai, docs/gen-ai), so they stand in this class and
- * nowhere else.
+ * Writes what is observed of a request as spans, under OpenTelemetry's names for generative AI where there are any.
+ * Those are still in development (open-telemetry/semantic-conventions-genai, docs/gen-ai), so they stand in this class
+ * and nowhere else.
  *
- * <p>A span is written beneath one that is sampled, and only there. Its parent is the one that its observation was given:
- * whatever else may stand in a thread's locals does not count.
+ * <p>A span is written beneath one that is sampled, and only there. Its parent is the one that its observation was
+ * given: whatever else may stand in a thread's locals does not count.
  */
 final class GenAiSpans implements TracingObservationHandler<Observed> {
 
@@ -46,7 +46,7 @@ final class GenAiSpans implements TracingObservationHandler<Observed> {
 
     @Override
     public void onStart(Observed observed) {
-        TracingContext own = getTracingContext(observed);          // also where there is no span: meters' handlers ask for it
+        TracingContext own = getTracingContext(observed);          // meters' handlers ask for it, span or not
         @Nullable Span parent = parentOf(observed);
         if (parent == null || parent.isNoop()) {
             return;
@@ -71,7 +71,8 @@ final class GenAiSpans implements TracingObservationHandler<Observed> {
 
     private static String nameOf(Observed observed) {
         return switch (observed) {
-            case Observed.Answer answer -> answer.model == null ? operation(answer) : operation(answer) + ' ' + answer.model;
+            case Observed.Answer answer ->
+                    answer.model == null ? operation(answer) : operation(answer) + ' ' + answer.model;
             case Observed.OwnWork work -> work.stage.name().toLowerCase(Locale.ROOT);
             case Observed.Waiting _ -> "queue";
             case Observed.Attempt _ -> "upstream";

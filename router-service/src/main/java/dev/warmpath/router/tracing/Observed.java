@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What is observed of a request, in the router's own words: numbers, and names from closed sets or of what is served. */
+/** What is observed of a request, in the router's own words: numbers, and names of closed sets or of what is served. */
 abstract sealed class Observed extends Observation.Context {
 
     /** Why it did not end well, from a closed set; null if it did. */

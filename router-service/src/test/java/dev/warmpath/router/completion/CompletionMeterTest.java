@@ -114,7 +114,8 @@ class CompletionMeterTest {
                 new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, streamed);
         var record = new RequestRecord(Instant.EPOCH, null, null, _ -> closed++);
         RequestTrace trace = new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null).notTraced();
-        return new CompletionMeter(metrics, request, record, trace, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
+        return new CompletionMeter(
+                metrics, request, record, trace, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
     }
 
     private String millisOf(String timer) {

@@ -38,7 +38,7 @@ import org.springframework.test.context.TestPropertySource;
     "management.tracing.sampling.probability=1",
     "management.opentelemetry.tracing.export.schedule-delay=20ms",
     "warmpath.admission.max-in-flight=64",
-    "logging.expect-correlation-id=true",                         // the log is set up before the collector is known here
+    "logging.expect-correlation-id=true",      // here the log is set up before the collector is known
 })
 class TracingTest extends RunningRouter {
 
@@ -64,8 +64,8 @@ class TracingTest extends RunningRouter {
                  'stream':true}"""));
 
         Map<String, ReceivedSpan> spans = byName(trace, 7);
-        assertThat(spans).containsOnlyKeys("POST /v1/chat/completions", "chat tiny", "tokenize", "hash", "queue", "route",
-                "upstream");
+        assertThat(spans).containsOnlyKeys("POST /v1/chat/completions", "chat tiny", "tokenize", "hash", "queue",
+                "route", "upstream");
         ReceivedSpan server = spans.get("POST /v1/chat/completions");
         ReceivedSpan chat = spans.get("chat tiny");
         ReceivedSpan upstream = spans.get("upstream");
@@ -191,13 +191,16 @@ class TracingTest extends RunningRouter {
         UnaryOperator<String> text = content -> "{'model':'tiny','prompt':'" + content + "'}";
         assertThat(send(traced(trace, "01", "/v1/completions", text.apply(mark))).body()).contains(mark);
         assertThat(send(traced(trace, "01", "/v1/chat/completions",
-                "{'model':'tiny','messages':[{'role':'" + mark + "','content':'" + mark + "'}]}")).body()).contains(mark);
-        assertThat(send(traced(trace, "01", "/v1/completions", text.apply(mark.repeat(200)))).statusCode()).isEqualTo(400);
+                "{'model':'tiny','messages':[{'role':'" + mark + "','content':'" + mark + "'}]}")).body())
+                .contains(mark);
+        assertThat(send(traced(trace, "01", "/v1/completions", text.apply(mark.repeat(200)))).statusCode())
+                .isEqualTo(400);
         assertThat(send(traced(trace, "01", "/v1/completions", "{'" + mark + "':")).statusCode()).isEqualTo(400);
         assertThat(send(traced(trace, "01", "/v1/completions", "{'model':'" + mark + "'," + "'prompt':'x'}")).body())
                 .contains(mark);
         worker.doing(FakeWorker.refusing(400, FailureReason.INVALID_REQUEST, mark));
-        assertThat(send(traced(trace, "01", "/v1/completions", text.apply("x"))).statusCode()).isGreaterThanOrEqualTo(400);
+        assertThat(send(traced(trace, "01", "/v1/completions", text.apply("x"))).statusCode())
+                .isGreaterThanOrEqualTo(400);
         HttpRequest odd = HttpRequest.newBuilder(uri("/v1/completions?" + mark + "=" + mark))
                 .header("content-type", "application/json").header("user-agent", mark).header("x-" + mark, mark)
                 .header("baggage", mark + "=" + mark).header("tracestate", "zeb=1")
@@ -205,7 +208,8 @@ class TracingTest extends RunningRouter {
                 .POST(HttpRequest.BodyPublishers.ofString("{}")).build();
         assertThat(send(odd).statusCode()).isEqualTo(400);
 
-        eventually(() -> COLLECTOR.spansOf(trace).stream().filter(span -> span.parentId().equals(CLIENT_SPAN)).count() == 7);
+        eventually(() -> COLLECTOR.spansOf(trace).stream()
+                .filter(span -> span.parentId().equals(CLIENT_SPAN)).count() == 7);
         assertThat(COLLECTOR.bodies()).noneMatch(body ->
                 new String(body, StandardCharsets.ISO_8859_1).contains(mark));
     }

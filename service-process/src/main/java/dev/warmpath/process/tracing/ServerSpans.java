@@ -17,9 +17,9 @@ import org.springframework.web.server.ServerWebExchange;
 import reactor.util.context.ContextView;
 
 /**
- * Spans of the requests that a service is for, continuing the trace that their {@code traceparent} names; health, metrics
- * and heartbeats have none. Attributes are OpenTelemetry's for HTTP servers. Of an error only its class is told: messages
- * quote what clients sent.
+ * Spans of the requests that a service is for, continuing the trace that their {@code traceparent} names; health,
+ * metrics and heartbeats have none. Attributes are OpenTelemetry's for HTTP servers. Of an error only its class is told:
+ * messages quote what clients sent.
  */
 public final class ServerSpans extends PropagatingReceiverTracingObservationHandler<ServerRequestObservationContext> {
 

@@ -22,8 +22,8 @@ import org.springframework.context.SmartLifecycle;
 
 /**
  * Ended spans on their way to the collector. So many may wait, beside the batch that is under way; what comes beyond is
- * dropped, and all three ends are counted. Nobody who ends a span waits. At the process's end, what is queued is sent within
- * {@value #LONGEST_END_MILLIS} ms or lost: a collector that hangs holds no stop up.
+ * dropped, and all three ends are counted. Nobody who ends a span waits. At the process's end, what is queued is sent
+ * within {@value #LONGEST_END_MILLIS} ms or lost: a collector that hangs holds no stop up.
  */
 final class SpanQueue implements SpanProcessor, MeterBinder, SmartLifecycle {
 

@@ -13,7 +13,8 @@ class TracingSwitchTest {
 
     private static final String TRACER =
             "org.springframework.boot.micrometer.tracing.autoconfigure.NoopTracerAutoConfiguration";
-    private static final String SDK = "org.springframework.boot.opentelemetry.autoconfigure.OpenTelemetrySdkAutoConfiguration";
+    private static final String SDK =
+            "org.springframework.boot.opentelemetry.autoconfigure.OpenTelemetrySdkAutoConfiguration";
     private static final String OTHER = "org.springframework.boot.webflux.autoconfigure.WebFluxAutoConfiguration";
 
     @Test

@@ -3,8 +3,8 @@ package dev.warmpath.worker.engine;
 import dev.warmpath.worker.scheduler.Sequence;
 
 /**
- * When a generation passed each point of its way, on the engine's clock, {@link Sequence#NEVER} where it did not come so
- * far; and what became of it.
+ * When a generation passed each point of its way, on the engine's clock, {@link Sequence#NEVER} where it did not come
+ * so far; and what became of it.
  *
  * @param lackedBlocksNanos when it was first to be admitted and found too few blocks
  * @param cachedTokens      of the prompt
