@@ -342,8 +342,9 @@ cannot be asked, or has no worker of this entry yet: then the autoscaler alone s
 {{- end -}}
 
 {{/* Alerts and dashboards tell processes apart by this label, and people know pods by their names, not addresses. */}}
-{{- define "warmpath.podAsInstance" -}}
+{{- define "warmpath.scraped" -}}
 - {sourceLabels: [__meta_kubernetes_pod_name], targetLabel: instance}
+- {targetLabel: job, replacement: warmpath-{{ . }}}
 {{- end -}}
 
 {{/* Of routers and workers, which get no span where there is no endpoint. */}}

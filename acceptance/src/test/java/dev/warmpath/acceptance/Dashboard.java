@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -83,11 +84,11 @@ record Dashboard(String name, String title, List<Panel> panels, List<Row> rows, 
         return new Variable(variable.path("name").asString(), values.group(1), values.group(2));
     }
 
-    /** A query as Grafana sends it where everything is chosen. @param rate such as 10s */
-    static String chosen(String expression, String rate) {
-        String filled = expression.replace("$__rate_interval", rate);
-        for (String variable : List.of("namespace", "model", "router", "worker")) {
-            filled = filled.replace("\"$" + variable + "\"", "\".*\"");
+    /** A query as Grafana sends it. @param chosen what the variables stand for, by name */
+    static String filled(String expression, Map<String, String> chosen) {
+        String filled = expression;
+        for (var variable : chosen.entrySet()) {
+            filled = filled.replace("$" + variable.getKey(), variable.getValue());
         }
         if (filled.contains("$")) {
             throw new IllegalArgumentException("a variable that nobody fills in: " + filled);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.warmpath.acceptance.Dashboard.Panel;
 import dev.warmpath.acceptance.Dashboard.Query;
+import dev.warmpath.acceptance.Dashboard.Variable;
 import dev.warmpath.acceptance.PrometheusProcess.Series;
 import java.io.IOException;
 import java.io.InputStream;
@@ -96,16 +97,17 @@ class DashboardsTest {
             }
             assertThat(empty).as("queries without a series").isEmpty();
 
-            dashboards.stream().flatMap(board -> board.marks().stream()).forEach(mark ->
-                    prometheus.range(Dashboard.chosen(mark, RATE), begin, now(), 1));       // it throws where it cannot
-            assertThat(dashboards.stream().flatMap(board -> board.variables().stream())
-                    .filter(variable -> !variable.name().equals("namespace")))      // given by Kubernetes alone
-                    .isNotEmpty().allSatisfy(variable -> assertThat(prometheus.labelValues(
-                            Dashboard.chosen(variable.selector(), RATE), variable.label())).isNotEmpty());
+            for (Dashboard board : dashboards) {
+                Map<String, String> all = all(board, prometheus);
+                assertThat(all).containsEntry("namespace", PrometheusProcess.NAMESPACE).doesNotContainValue("");
+                board.marks().forEach(mark ->
+                        prometheus.range(Dashboard.filled(mark, all), begin, now(), 1));    // it throws where it cannot
+            }
             if (IS_RENEWAL) {
                 for (Dashboard board : dashboards) {
                     Files.writeString(Files.createDirectories(PICTURES).resolve("dashboard-" + board.name() + ".svg"),
-                            DashboardPicture.draw(board, panel -> seriesOf(panel, prometheus, begin)));
+                            DashboardPicture.draw(board,
+                                    panel -> seriesOf(panel, all(board, prometheus), prometheus, begin)));
                 }
             }
         }
@@ -132,8 +134,10 @@ class DashboardsTest {
     void meters_are_named_and_explained_as_promtool_wants_it_but_for_those_of_others() throws Exception {
         for (URI process : List.of(routers.getFirst(), workers.getFirst())) {
             var promtool = new ProcessBuilder("promtool", "check", "metrics").redirectErrorStream(true).start();
+            byte[] page = page(process);
+            assertThat(new String(page, UTF_8)).contains("\nwarmpath_");
             try (var out = promtool.getOutputStream()) {
-                out.write(page(process));
+                out.write(page);
             }
             List<String> complaints = new String(promtool.getInputStream().readAllBytes(), UTF_8).lines().toList();
 
@@ -158,8 +162,9 @@ class DashboardsTest {
         Predicate<String> excused = excused();
         List<String> empty = new ArrayList<>();
         for (Dashboard board : dashboards) {
+            Map<String, String> all = all(board, prometheus);
             for (Panel panel : board.panels()) {
-                seriesOf(panel, prometheus, begin).forEach((query, series) -> {
+                seriesOf(panel, all, prometheus, begin).forEach((query, series) -> {
                     if (series.stream().allMatch(one -> one.values().isEmpty()) && !excused.test(query.expression())) {
                         empty.add(board.title() + ", " + panel.title() + ": " + query.expression());
                     }
@@ -169,12 +174,23 @@ class DashboardsTest {
         return empty;
     }
 
-    private static Map<Query, List<Series>> seriesOf(Panel panel, PrometheusProcess prometheus, double begin) {
+    /** What the variables stand for where everything is chosen: all values that they offer. */
+    private static Map<String, String> all(Dashboard board, PrometheusProcess prometheus) {
+        Map<String, String> all = new LinkedHashMap<>(Map.of("__rate_interval", RATE));
+        for (Variable variable : board.variables()) {
+            List<String> values = prometheus.labelValues(Dashboard.filled(variable.selector(), all), variable.label());
+            all.put(variable.name(), String.join("|", values));
+        }
+        return all;
+    }
+
+    private static Map<Query, List<Series>> seriesOf(Panel panel, Map<String, String> chosen,
+            PrometheusProcess prometheus, double begin) {
         double end = now();
         double step = Math.max(1, (end - begin) / 120);
         Map<Query, List<Series>> all = new LinkedHashMap<>();
         for (Query query : panel.queries()) {
-            all.put(query, prometheus.range(Dashboard.chosen(query.expression(), RATE), begin, end, step));
+            all.put(query, prometheus.range(Dashboard.filled(query.expression(), chosen), begin, end, step));
         }
         return all;
     }

@@ -28,6 +28,8 @@ final class PrometheusProcess implements AutoCloseable {
 
     private static final Path HOME = Path.of("target", "prometheus").toAbsolutePath();
     private static final Path CONFIGURATION = LocalFleet.ROOT.resolve("docs/prometheus.yml");
+    /** As an operator in Kubernetes gives them. */
+    static final String NAMESPACE = "serving";
     private static final JsonMapper JSON = JsonMapper.builder().build();
     private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
@@ -70,8 +72,8 @@ final class PrometheusProcess implements AutoCloseable {
     private static String configuration(List<URI> routers, List<URI> workers) throws IOException {
         String documented = Files.readString(CONFIGURATION);
         String own = documented
-                .replaceFirst("targets: \\[.*9080.*].*", "targets: " + targets(routers))
-                .replaceFirst("targets: \\[.*9081.*].*", "targets: " + targets(workers))
+                .replaceFirst("- targets: \\[.*9080.*].*", targets(routers))
+                .replaceFirst("- targets: \\[.*9081.*].*", targets(workers))
                 .replaceFirst("scrape_interval: \\w+", "scrape_interval: 1s")
                 .replaceFirst("evaluation_interval: \\w+", "evaluation_interval: 1s")
                 .replace("- ../", "- " + LocalFleet.ROOT + "/");
@@ -82,8 +84,9 @@ final class PrometheusProcess implements AutoCloseable {
     }
 
     private static String targets(List<URI> processes) {
-        return processes.stream().map(uri -> '"' + uri.getAuthority() + '"')
-                .collect(Collectors.joining(", ", "[", "]"));
+        return processes.stream().map(process -> "- targets: ['" + process.getAuthority()
+                        + "']\n        labels: {namespace: " + NAMESPACE + ", pod: '" + process.getAuthority() + "'}")
+                .collect(Collectors.joining("\n      "));
     }
 
     private boolean isUp(int processes) {

@@ -3,10 +3,9 @@ package dev.warmpath.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.ConfigMap;
-import io.fabric8.openshift.api.model.monitoring.v1.Endpoint;
-import io.fabric8.openshift.api.model.monitoring.v1.PodMetricsEndpoint;
 import io.fabric8.openshift.api.model.monitoring.v1.PodMonitor;
 import io.fabric8.openshift.api.model.monitoring.v1.PrometheusRule;
+import io.fabric8.openshift.api.model.monitoring.v1.RelabelConfig;
 import io.fabric8.openshift.api.model.monitoring.v1.RuleGroup;
 import io.fabric8.openshift.api.model.monitoring.v1.ServiceMonitor;
 import java.io.IOException;
@@ -41,30 +40,35 @@ class MonitoringTest {
     }
 
     @Test
-    void processes_are_told_apart_by_the_names_of_their_pods() {
-        Rendered rendered = Chart.render("monitoring: {serviceMonitor: true, podMonitor: true, vllmNames: true}");
-
-        var relabelings = Stream.concat(
-                        rendered.all(ServiceMonitor.class).stream()
-                                .flatMap(monitor -> monitor.getSpec().getEndpoints().stream())
-                                .map(Endpoint::getRelabelings),
-                        rendered.all(PodMonitor.class).stream()
-                                .flatMap(monitor -> monitor.getSpec().getPodMetricsEndpoints().stream())
-                                .map(PodMetricsEndpoint::getRelabelings))
-                .toList();
-        assertThat(relabelings).hasSize(3).allSatisfy(rules -> assertThat(rules).singleElement().satisfies(rule -> {
-            assertThat(rule.getSourceLabels()).containsExactly("__meta_kubernetes_pod_name");
-            assertThat(rule.getTargetLabel()).isEqualTo("instance");
-        }));
-    }
-
-    @Test
     void each_dashboard_is_a_config_map_that_the_sidecar_finds() throws IOException {
         List<ConfigMap> dashboards = Chart.render("monitoring: {dashboards: true}").all(ConfigMap.class);
 
-        assertThat(dashboards).hasSameSizeAs(files("dashboards", ".json")).allSatisfy(dashboard -> {
+        assertThat(dashboards).hasSameSizeAs(files("dashboards", ".json")).isNotEmpty().allSatisfy(dashboard -> {
             assertThat(dashboard.getMetadata().getLabels()).containsEntry("grafana_dashboard", "1");
             assertThat(dashboard.getData()).hasSize(1);
+            assertThat(dashboard.getData().values()).first().asString().startsWith("{").contains("\"uid\":\"warmpath-");
+        });
+    }
+
+    @Test
+    void monitors_give_processes_the_names_of_their_pods_and_the_jobs_that_alerts_and_dashboards_ask_for() {
+        Rendered rendered = Chart.render("monitoring: {serviceMonitor: true, podMonitor: true, vllmNames: true}");
+
+        assertThat(rendered.all(ServiceMonitor.class)).singleElement().satisfies(monitor ->
+                assertThat(monitor.getSpec().getEndpoints()).hasSize(1).allSatisfy(endpoint ->
+                        assertRelabelled(endpoint.getRelabelings(), "warmpath-router")));
+        assertThat(rendered.all(PodMonitor.class)).singleElement().satisfies(monitor ->
+                assertThat(monitor.getSpec().getPodMetricsEndpoints()).hasSize(2).allSatisfy(endpoint ->
+                        assertRelabelled(endpoint.getRelabelings(), "warmpath-worker")));
+    }
+
+    private static void assertRelabelled(List<RelabelConfig> relabelings, String job) {
+        assertThat(relabelings).anySatisfy(relabeling -> {
+            assertThat(relabeling.getTargetLabel()).isEqualTo("job");
+            assertThat(relabeling.getReplacement()).isEqualTo(job);
+        }).anySatisfy(relabeling -> {
+            assertThat(relabeling.getTargetLabel()).isEqualTo("instance");
+            assertThat(relabeling.getSourceLabels()).containsExactly("__meta_kubernetes_pod_name");
         });
     }
 

@@ -26,6 +26,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +42,7 @@ public final class WorkerLinks implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(WorkerLinks.class);
     private static final Duration LEASE_CHECK_INTERVAL = Duration.ofMillis(250);
     private static final Duration SWEEP_INTERVAL = Duration.ofMillis(250);
+    private static final Set<WorkerState> ASKED = Set.of(WorkerState.READY, WorkerState.ON_TRIAL);
     private static final Duration METERS_INTERVAL = Duration.ofSeconds(1);
     private static final Duration HEALTH_INTERVAL = Duration.ofMillis(250);
     /**
@@ -75,7 +77,14 @@ public final class WorkerLinks implements AutoCloseable {
 
     /** Begins to tell the meters the states of workers, and who has left. */
     void tellStates() {
-        start("fleet-meters", () -> repeat(() -> metrics.workers(states(fleet.snapshot())), METERS_INTERVAL));
+        start("fleet-meters", () -> repeat(() -> tell(fleet.snapshot(), metrics), METERS_INTERVAL));
+    }
+
+    private static void tell(List<WorkerView> workers, RouterMetrics metrics) {
+        Map<String, WorkerState> states = states(workers);
+        metrics.fleet(states, workers.stream()
+                .filter(worker -> ASKED.contains(states.get(worker.id())))
+                .collect(Collectors.toMap(WorkerView::model, _ -> 1, Integer::sum)));
     }
 
     /** A worker that is ready, and gets no requests all the same, is in the state that keeps them away. */

@@ -34,7 +34,7 @@ public enum RouterMeter {
             "Answers of the public API that are an error from the start, by the code that clients read", "answers",
             "code"),
     REQUESTS(Kind.COUNTER, "warmpath.requests", "Completions that ended, by how they ended", "requests",
-            "endpoint", "model", "outcome"),
+            "api", "model", "outcome"),
     STAGE(Kind.TIMER, "warmpath.stage", "The router's own work per request, by stage", "seconds", "stage"),
     ROUTE_DECISIONS(Kind.COUNTER, "warmpath.route.decisions", "Workers chosen, by the reason for the choice",
             "decisions", "reason"),
@@ -52,6 +52,7 @@ public enum RouterMeter {
     /** One of a worker's states is 1, the others 0. */
     WORKER_STATE(Kind.GAUGE, "warmpath.worker.state", "1 for the state that the worker is in", null,
             "worker", "state"),
+    READY_WORKERS(Kind.GAUGE, "warmpath.ready.workers", "Workers that may be asked for the model", "workers", "model"),
     WORKER_ATTEMPTS(Kind.COUNTER, "warmpath.worker.attempts",
             "Requests that ended at a worker, by how they ended there", "attempts", "worker", "outcome"),
     TIME_TO_FIRST_TOKEN(Kind.LATENCY, "warmpath.time.to.first.token",

@@ -25,6 +25,7 @@ public final class RouterMetrics {
     private final Map<String, ModelMeters> models = new ConcurrentHashMap<>();
     private final ModelMeters otherModels;
     private final WorkerMeters workers;
+    private final ServedMeters served;
     private final Timer tokenizerWait;
     private final Timer eventLoopDelay;
     private final Map<Stage, Timer> stages = new EnumMap<>(Stage.class);
@@ -33,6 +34,7 @@ public final class RouterMetrics {
         this.registry = registry;
         this.otherModels = new ModelMeters(OTHER, this);
         this.workers = new WorkerMeters(this, registry);
+        this.served = new ServedMeters(this, registry);
         this.tokenizerWait = timer(RouterMeter.TOKENIZER_WAIT);
         this.eventLoopDelay = timer(RouterMeter.EVENT_LOOP_DELAY);
         for (Stage stage : Stage.values()) {
@@ -117,9 +119,9 @@ public final class RouterMetrics {
         eventLoopDelay.record(nanos, TimeUnit.NANOSECONDS);
     }
 
-    /** @param endpoint one of the few that answer with generated text */
-    public void requestEnded(String endpoint, ModelMeters model, Outcome outcome) {
-        count(RouterMeter.REQUESTS, 1, "endpoint", endpoint, "model", model.model(), "outcome", tag(outcome));
+    /** @param api one of the few that answer with generated text */
+    public void requestEnded(String api, ModelMeters model, Outcome outcome) {
+        count(RouterMeter.REQUESTS, 1, "api", api, "model", model.model(), "outcome", tag(outcome));
     }
 
     /** A stage of a request is done. */
@@ -157,12 +159,14 @@ public final class RouterMetrics {
     }
 
     /**
-     * Tells the states of workers, and forgets those that have left.
+     * Tells what is there of the fleet, and forgets in time what has left. To be called once a second.
      *
-     * @param states of all that are there now, by id
+     * @param states of all workers, by id
+     * @param ready  by model, how many workers may be asked for it
      */
-    public void workers(Map<String, WorkerState> states) {
+    public void fleet(Map<String, WorkerState> states, Map<String, Integer> ready) {
         workers.see(states);
+        served.see(ready);
     }
 
     public void changesApplied(int keys) {

@@ -6,17 +6,21 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The series that have a worker's name. Those of one that has left are removed, so that a fleet which grows and shrinks
- * for weeks leaves none behind; beyond {@link RouterMetrics#MAX_SERIES} workers the attempts are counted together, and
- * states are not told.
+ * for weeks leaves none behind: its state at once, its attempts after some minutes, for its last failures would else be
+ * gone before anybody has scraped them. Beyond {@link RouterMetrics#MAX_SERIES} workers the attempts are counted
+ * together, and states are not told.
  */
 final class WorkerMeters {
+
+    /** Who is missing so often has left: it might have come after the states were asked for. */
+    private static final int TICKS_TO_LEAVE = 2;
+    private static final int TICKS_OF_ATTEMPTS = 300;
 
     private final RouterMetrics metrics;
     private final MeterRegistry registry;
@@ -29,23 +33,10 @@ final class WorkerMeters {
         this.others = new One(RouterMetrics.OTHER);
     }
 
-    /**
-     * Who is missing for the second time has left.
-     *
-     * @param states of all workers that are there now, by id
-     */
+    /** @param states of all workers that are there now, by id */
     synchronized void see(Map<String, WorkerState> states) {
-        for (Iterator<Map.Entry<String, One>> known = workers.entrySet().iterator(); known.hasNext();) {
-            Map.Entry<String, One> each = known.next();
-            if (states.containsKey(each.getKey())) {
-                each.getValue().wasMissing = false;
-            } else if (each.getValue().wasMissing) {
-                each.getValue().remove();
-                known.remove();
-            } else {
-                each.getValue().wasMissing = true;                 // or came after the states were asked for
-            }
-        }
+        workers.forEach((id, one) -> one.isThere(states.containsKey(id)));
+        workers.values().removeIf(one -> one.isForgotten(TICKS_OF_ATTEMPTS));
         states.forEach((id, state) -> of(id).is(state));
     }
 
@@ -55,6 +46,9 @@ final class WorkerMeters {
 
     private One of(String id) {
         One known = workers.get(id);
+        if (known == null && workers.size() >= RouterMetrics.MAX_SERIES) {
+            workers.values().removeIf(one -> one.isForgotten(TICKS_TO_LEAVE));
+        }
         if (known == null && workers.size() < RouterMetrics.MAX_SERIES) {
             known = new One(id);
             workers.put(id, known);
@@ -68,7 +62,7 @@ final class WorkerMeters {
         private final Map<String, Counter> attempts = new HashMap<>();
         private final List<Meter> states = new ArrayList<>();
         private volatile @Nullable WorkerState now;
-        private boolean wasMissing;
+        private int ticksMissing;
 
         One(String id) {
             this.id = id;
@@ -92,9 +86,21 @@ final class WorkerMeters {
                     RouterMeter.WORKER_ATTEMPTS, "worker", id, "outcome", outcome));
         }
 
-        void remove() {
-            states.forEach(registry::remove);
+        void isThere(boolean there) {
+            ticksMissing = there ? 0 : ticksMissing + 1;
+            if (ticksMissing == TICKS_TO_LEAVE) {
+                states.forEach(registry::remove);
+                states.clear();
+            }
+        }
+
+        /** True if it has been missing for so long; then it has left no series behind. */
+        boolean isForgotten(int ticks) {
+            if (ticksMissing < ticks) {
+                return false;
+            }
             attempts.values().forEach(registry::remove);
+            return true;
         }
     }
 }

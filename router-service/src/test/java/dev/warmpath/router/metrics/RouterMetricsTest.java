@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
@@ -37,8 +38,8 @@ class RouterMetricsTest {
 
     @Test
     void a_worker_is_in_one_state_and_leaves_no_series_behind() {
-        metrics.workers(Map.of("w0", WorkerState.JOINING, "w1", WorkerState.READY));
-        metrics.workers(Map.of("w0", WorkerState.READY, "w1", WorkerState.EJECTED));
+        see(Map.of("w0", WorkerState.JOINING, "w1", WorkerState.READY));
+        see(Map.of("w0", WorkerState.READY, "w1", WorkerState.EJECTED));
         metrics.attemptEnded("w0", "answered");
         metrics.attemptEnded("w1", "worker_lost");
         metrics.attemptEnded("w1", "worker_lost");
@@ -47,28 +48,59 @@ class RouterMetricsTest {
         assertThat(statesOf("w1")).containsExactly("ejected");
         assertThat(attempts("w1", "worker_lost")).isEqualTo(2);
 
-        metrics.workers(Map.of("w0", WorkerState.READY));
+        see(Map.of("w0", WorkerState.READY));
         assertThat(attempts("w1", "worker_lost")).as("it may be as new as that").isEqualTo(2);
-        metrics.workers(Map.of("w0", WorkerState.READY));
+        see(Map.of("w0", WorkerState.READY));
         metrics.attemptEnded("w1", "left");                        // the last of one that has just gone
-        metrics.workers(Map.of("w0", WorkerState.READY));
-        metrics.workers(Map.of("w0", WorkerState.READY));
+        see(Map.of("w0", WorkerState.READY));
+        see(Map.of("w0", WorkerState.READY));
+
+        assertThat(statesOf("w1")).isEmpty();
+        assertThat(attempts("w1", "worker_lost")).as("nobody may have scraped that yet").isEqualTo(2);
+        assertThat(attempts("w1", "left")).isEqualTo(1);
+
+        for (int second = 0; second < 300; second++) {
+            see(Map.of("w0", WorkerState.READY));
+        }
 
         assertThat(series()).isNotEmpty().allMatch(each -> "w0".equals(each.getTag("worker")));
         assertThat(attempts("w0", "answered")).isEqualTo(1);
     }
 
     @Test
-    void a_worker_that_comes_back_begins_at_0() {
-        metrics.workers(Map.of("w0", WorkerState.READY));
+    void a_worker_that_comes_back_within_minutes_goes_on_counting() {
+        see(Map.of("w0", WorkerState.READY));
         metrics.attemptEnded("w0", "answered");
-        metrics.workers(Map.of());
-        metrics.workers(Map.of());
-        metrics.workers(Map.of("w0", WorkerState.READY));
+        see(Map.of());
+        see(Map.of());
+        see(Map.of("w0", WorkerState.READY));
         metrics.attemptEnded("w0", "answered");
 
-        assertThat(attempts("w0", "answered")).isEqualTo(1);
+        assertThat(attempts("w0", "answered")).isEqualTo(2);
         assertThat(statesOf("w0")).containsExactly("ready");
+    }
+
+    @Test
+    void a_model_that_has_lost_its_last_worker_has_none_for_an_hour_and_is_given_up_then() {
+        metrics.fleet(Map.of(), Map.of("large", 2, "small", 1));
+        metrics.fleet(Map.of(), Map.of("large", 1));
+        assertThat(ready("large")).isEqualTo(1);
+        assertThat(ready("small")).isZero();
+
+        for (int second = 1; second < 3_600; second++) {
+            metrics.fleet(Map.of(), Map.of("large", 1));
+        }
+        assertThat(ready("small")).isZero();
+        metrics.fleet(Map.of(), Map.of("large", 1));
+        assertThat(registry.find("warmpath.ready.workers").tag("model", "small").gauge()).isNull();
+    }
+
+    @Test
+    void no_label_is_one_that_scrapers_in_kubernetes_set() {
+        Set<String> theirs = Set.of("container", "endpoint", "instance", "job", "namespace", "pod", "service");
+
+        assertThat(RouterMeter.values()).allSatisfy(meter ->
+                assertThat(meter.tagKeys()).as(meter.meterName()).doesNotContainAnyElementsOf(theirs));
     }
 
     @Test
@@ -77,18 +109,18 @@ class RouterMetricsTest {
         for (int i = 0; i < 1_000; i++) {
             states.put("w" + i, WorkerState.READY);
         }
-        metrics.workers(states);
+        see(states);
         states.put("late", WorkerState.READY);
-        metrics.workers(states);
+        see(states);
         metrics.attemptEnded("late", "answered");
 
         assertThat(attempts("other", "answered")).isEqualTo(1);
         assertThat(statesOf("late")).isEmpty();
 
         states.remove("w7");
-        metrics.workers(states);
-        metrics.workers(states);
-        metrics.workers(states);
+        see(states);
+        see(states);
+        see(states);
         metrics.attemptEnded("late", "answered");
         assertThat(attempts("late", "answered")).isEqualTo(1);
         assertThat(statesOf("late")).containsExactly("ready");
@@ -106,6 +138,14 @@ class RouterMetricsTest {
         assertThat(buckets[7].bucket(TimeUnit.MILLISECONDS)).isEqualTo(20);
         assertThat(buckets[7].count()).isZero();
         assertThat(buckets[8].count()).as("30 ms").isEqualTo(1);
+    }
+
+    private void see(Map<String, WorkerState> states) {
+        metrics.fleet(states, Map.of());
+    }
+
+    private double ready(String model) {
+        return registry.get("warmpath.ready.workers").tag("model", model).gauge().value();
     }
 
     private List<String> statesOf(String worker) {
