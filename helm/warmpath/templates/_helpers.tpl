@@ -93,6 +93,20 @@ little to try tokens against.
 {{- end -}}
 {{- end -}}
 
+{{/* The same of Redis' users and passwords, which it reads only when it starts; nothing where there is no Secret. */}}
+{{- define "warmpath.redisVersion" -}}
+{{- $auth := .Values.redis.auth -}}
+{{- $secret := include "warmpath.redisSecret" . -}}
+{{- $keys := list $auth.routerPasswordKey $auth.workerPasswordKey -}}
+{{- if and $auth.existingSecret (ne .Values.redis.mode "none") -}}
+{{- $data := default dict (lookup "v1" "Secret" .Release.Namespace $secret).data -}}
+{{- pick $data (first $keys) (last $keys) "users.acl" | toJson | sha256sum | trunc 8 -}}
+{{- else if eq .Values.redis.mode "builtin" -}}
+{{- $kept := include "warmpath.kept" (dict "root" . "secret" $secret "keys" $keys) -}}
+{{- list $kept $auth.routerUsername $auth.workerUsername | toJson | sha256sum | trunc 8 -}}
+{{- end -}}
+{{- end -}}
+
 {{- define "warmpath.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 65532
@@ -150,6 +164,8 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "warmpath.selector" $ | nindent 8 }}
+    # those of a roll-out among themselves: what they replace is going
+    matchLabelKeys: [pod-template-hash]
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -293,6 +309,29 @@ cannot be asked, or has no worker of this entry yet: then the autoscaler alone s
 {{- $running := default dict (lookup "apps/v1" "Deployment" .root.Release.Namespace $name).spec -}}
 {{- with $running.replicas }}{{ include "warmpath.scalar" . }}{{ end -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+A regular expression for the names of a Deployment's pods, and of no other one's whose name only begins alike: a digest
+and five letters follow, of which long names leave no more than fits. Takes the Deployment's name.
+*/}}
+{{- define "warmpath.podNames" -}}
+{{- if le (len .) 46 -}}
+{{- printf "%s-[^-]+-[^-]+" . -}}
+{{- else -}}
+{{- printf "%s[^-]+-?[^-]+" (printf "%s-" . | trunc 58) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* How fast an autoscaler may go. Takes autoscaling. */}}
+{{- define "warmpath.scaling" -}}
+scaleUp:
+  # half as many again: those that came last are not warm yet, and waits do not tell that they will be enough
+  policies: [{type: Percent, value: 50, periodSeconds: 60}]
+scaleDown:
+  stabilizationWindowSeconds: {{ .scaleDownSeconds }}
+  # one after the other: each takes its share of the cache with it
+  policies: [{type: Pods, value: 1, periodSeconds: 60}]
 {{- end -}}
 
 {{/* As clients call it: the worker takes the last part of its folder. Takes a worker. */}}

@@ -1,15 +1,12 @@
 package dev.warmpath.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,29 +32,11 @@ class AlertsTest {
     @Test
     void every_alert_fires_on_its_fault_and_none_for_a_fleet_that_is_well(@TempDir Path folder)
             throws IOException, InterruptedException {
-        assumePromtool();
         Path tests = folder.resolve("alerts.yaml");
         Files.writeString(tests, Files.readString(UNIT_TESTS).replace("[RULES]", "[\"" + RULES + "\"]"));
 
-        assertThat(promtool("check", "rules", RULES.toString())).contains("SUCCESS");
-        assertThat(promtool("test", "rules", tests.toString())).contains("SUCCESS").doesNotContain("FAILED");
-    }
-
-    private static void assumePromtool() {
-        boolean isThere = Stream.of(System.getenv("PATH").split(File.pathSeparator))
-                .anyMatch(folder -> Files.isExecutable(Path.of(folder, "promtool")));
-        if (!isThere) {
-            System.err.println("LEFT OUT: unit tests of alerts, for there is no promtool on the PATH");
-        }
-        assumeTrue(isThere, "no promtool on the PATH");
-    }
-
-    private static String promtool(String... arguments) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(
-                Stream.concat(Stream.of("promtool"), Stream.of(arguments)).toList()).redirectErrorStream(true).start();
-        String said = new String(process.getInputStream().readAllBytes());
-        assertThat(process.waitFor()).as(said).isZero();
-        return said;
+        assertThat(Promtool.run("check", "rules", RULES.toString())).contains("SUCCESS");
+        assertThat(Promtool.run("test", "rules", tests.toString())).contains("SUCCESS").doesNotContain("FAILED");
     }
 
     private static List<String> found(Pattern pattern, Path file) throws IOException {

@@ -75,6 +75,7 @@ class CombinationsTest {
                         + " 500ms}}}]",
                 "workers: [{name: a, autoscaling: {mode: hpa, minReplicas: 2, maxReplicas: 8}}, {name: b, autoscaling:"
                         + " {mode: keda, kvUsage: 1}}]",
+                "workers: [{name: a, autoscaling: {mode: keda, queueWaitSeconds: 1, refusedShare: 0.05}}]",
                 "redis: {mode: builtin}\nrouter: {replicas: 2}",
                 "redis: {mode: builtin, auth: {existingSecret: redis-users, routerUsername: r, workerUsername: w}}",
                 "redis: {mode: external, hosts: ['r:6379']}",

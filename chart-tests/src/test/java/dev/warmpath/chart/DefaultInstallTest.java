@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.marcnuri.helm.Helm;
 import com.marcnuri.helm.LintResult;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import org.junit.jupiter.api.Test;
@@ -23,6 +24,16 @@ class DefaultInstallTest {
                 .isFalse();
         assertThat(lint.getMessages())
                 .noneMatch(message -> message.contains("[WARNING]") || message.contains("[ERROR]"));
+    }
+
+    @Test
+    void a_test_that_went_well_leaves_no_pod_and_pods_of_a_roll_out_are_spread_among_themselves() {
+        assertThat(rendered.one(Pod.class, "demo-warmpath-test").getMetadata().getAnnotations())
+                .containsEntry("helm.sh/hook-delete-policy", "before-hook-creation,hook-succeeded");
+        assertThat(rendered.all(Deployment.class)).allSatisfy(deployment -> assertThat(
+                        deployment.getSpec().getTemplate().getSpec().getTopologySpreadConstraints())
+                .singleElement()
+                .satisfies(spread -> assertThat(spread.getMatchLabelKeys()).containsExactly("pod-template-hash")));
     }
 
     @Test

@@ -2,6 +2,8 @@ package dev.warmpath.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.fabric8.kubernetes.api.model.networking.v1.Ingress;
+import io.fabric8.openshift.api.model.monitoring.v1.PrometheusRule;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -61,6 +63,25 @@ class ExamplesTest {
                         pod -> assertThat(RestrictedPods.faults(pod.getSpec())).isEmpty());
         assertThat(References.faults(rendered, FOREIGN_SECRETS)).isEqualTo(List.of());
         assertThat(Environment.unknown(rendered)).isEmpty();
+    }
+
+    @Test
+    void what_a_router_takes_its_ingress_lets_through_and_alerts_lead_to_a_page() throws IOException {
+        Rendered production = render("production");
+
+        assertThat(production.env("demo-warmpath-router", "WARMPATH_OPENAI_MAXBODY")).isEqualTo("32MB");
+        assertThat(production.all(Ingress.class)).singleElement().satisfies(ingress ->
+                assertThat(ingress.getMetadata().getAnnotations())
+                        .containsEntry("nginx.ingress.kubernetes.io/proxy-body-size", "32m")
+                        .containsEntry("nginx.ingress.kubernetes.io/proxy-buffering", "off"));
+        for (String name : List.of("production", "one-h200-node")) {
+            assertThat(render(name).all(PrometheusRule.class).stream()
+                            .flatMap(rules -> rules.getSpec().getGroups().stream())
+                            .flatMap(group -> group.getRules().stream())
+                            .filter(rule -> rule.getAlert() != null))
+                    .isNotEmpty()
+                    .allSatisfy(alert -> assertThat(alert.getAnnotations().get("runbook_url")).startsWith("https://"));
+        }
     }
 
     private static Rendered render(String name) throws IOException {

@@ -11,11 +11,15 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -34,6 +38,8 @@ class ScriptsTest {
     private final List<String> requests = new CopyOnWriteArrayList<>();
     private final AtomicInteger chats = new AtomicInteger();
     private final Map<String, String> bodies = new ConcurrentHashMap<>();
+    private String redirectedPath = "";
+    private Runnable beforeAnswer = () -> {};
     private HttpServer server;
 
     @BeforeEach
@@ -60,6 +66,18 @@ class ScriptsTest {
             exchange.getRequestBody().readAllBytes();
             body = body.replace("CACHED", chats.incrementAndGet() < 3 ? "0" : "16");
         }
+        if (path.equals(redirectedPath)) {
+            exchange.getResponseHeaders().set("Location", "http://localhost:" + server.getAddress().getPort() + "/w");
+            exchange.sendResponseHeaders(302, -1);
+            exchange.close();
+            return;
+        }
+        if (range != null && from >= body.length()) {
+            exchange.sendResponseHeaders(416, -1);
+            exchange.close();
+            return;
+        }
+        beforeAnswer.run();
         byte[] bytes = body.substring(from).getBytes(StandardCharsets.UTF_8);
         if (range != null) {
             String part = "bytes %d-%d/%d".formatted(from, body.length() - 1, body.length());
@@ -86,12 +104,84 @@ class ScriptsTest {
     void what_broke_off_goes_on_where_it_was() throws Exception {
         bodies.put("/w", MODEL);
         Files.createDirectories(directory.resolve("model"));
-        Files.writeString(directory.resolve("model/w.pod-1.part"), "wei");
+        Files.writeString(directory.resolve("model/w.part"), "wei");
 
         assertThat(download("w " + url("/w"), SUM)).isZero();
 
         assertThat(directory.resolve("model/w")).hasContent(MODEL);
         assertThat(requests).containsExactly("/w bytes=3- Bearer secret");
+    }
+
+    @Test
+    void what_there_was_of_another_file_is_given_up_and_the_whole_file_fetched() throws Exception {
+        bodies.put("/w", MODEL);
+        Files.createDirectories(directory.resolve("model"));
+        for (String before : List.of("wai", "something longer")) {
+            Files.deleteIfExists(directory.resolve("model/w"));
+            Files.writeString(directory.resolve("model/w.part"), before);
+
+            assertThat(download("w " + url("/w"), SUM)).as(before).isZero();
+            assertThat(directory.resolve("model/w")).hasContent(MODEL);
+        }
+
+        assertThat(requests).containsExactly("/w bytes=3- Bearer secret", "/w Bearer secret",
+                "/w bytes=16- Bearer secret", "/w Bearer secret");
+    }
+
+    @Test
+    void the_token_is_not_sent_on_to_another_host() throws Exception {
+        bodies.put("/w", MODEL);
+        redirectedPath = "/elsewhere";
+
+        assertThat(download("w " + url("/elsewhere"), SUM)).isZero();
+
+        assertThat(directory.resolve("model/w")).hasContent(MODEL);
+        assertThat(requests).containsExactly("/elsewhere Bearer secret", "/w");
+    }
+
+    @Test
+    void of_two_pods_that_share_a_folder_one_fetches_and_the_other_waits() throws Exception {
+        bodies.put("/w", MODEL);
+        var other = new AtomicReference<Process>();
+        Path said = directory.resolve("said-by-the-other");
+        // the other one comes while the first is at it, and its answer is held back until the other one waits
+        beforeAnswer = () -> {
+            try {
+                other.set(downloader("w " + url("/w"), SUM, "pod-2", said).start());
+                while (!Files.exists(said) || !Files.readString(said).contains("w is fetched by pod-1")) {
+                    assertThat(other.get().isAlive()).isTrue();
+                    Thread.sleep(10);
+                }
+            } catch (IOException | InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        };
+
+        assertThat(download("w " + url("/w"), SUM)).isZero();
+        assertThat(other.get().waitFor()).isZero();
+
+        assertThat(requests).containsExactly("/w Bearer secret");
+        assertThat(said).content().endsWith("w is there\n");
+        try (var left = Files.list(directory.resolve("model"))) {
+            assertThat(left).containsExactly(directory.resolve("model/w"));
+        }
+    }
+
+    @Test
+    void nobody_waits_for_a_pod_that_is_gone_or_for_an_earlier_container_of_its_own() throws Exception {
+        bodies.put("/w", MODEL);
+        Path lock = directory.resolve("model/w.lock");
+        for (String owner : List.of("pod-0", "pod-1")) {
+            Files.createDirectories(lock);
+            Files.writeString(lock.resolve("owner"), owner + "\n");
+            boolean isOwn = owner.equals("pod-1");
+            Files.setLastModifiedTime(lock, FileTime.from(Instant.now().minus(Duration.ofMinutes(isOwn ? 0 : 10))));
+
+            assertThat(download("w " + url("/w"), SUM)).as(owner).isZero();
+            assertThat(directory.resolve("model/w")).hasContent(MODEL);
+            assertThat(lock).doesNotExist();
+            Files.delete(directory.resolve("model/w"));
+        }
     }
 
     @Test
@@ -126,14 +216,20 @@ class ScriptsTest {
     }
 
     private int download(String file, String sum) throws Exception {
-        assumeTrue(isInstalled("curl") || isInstalled("wget"), "there is neither curl nor wget, which this script runs");
-        return run("download-model.sh", Map.of("MODEL_DIRECTORY", directory.resolve("model").toString(),
-                "MODEL_FILES", sum + " " + file + "\n", "MODEL_TOKEN", "secret", "HOSTNAME", "pod-1"));
+        assumeTrue(isInstalled("curl"), "there is no curl, which this script runs");
+        return downloader(file, sum, "pod-1", directory.resolve("output")).start().waitFor();
+    }
+
+    private ProcessBuilder downloader(String file, String sum, String pod, Path output) throws IOException {
+        return script("download-model.sh", output, Map.of("MODEL_DIRECTORY", directory.resolve("model").toString(),
+                "MODEL_FILES", sum + " " + file + "\n", "MODEL_TOKEN", "secret", "HOSTNAME", pod,
+                "MODEL_WAIT_SECONDS", "0.1"));
     }
 
     private int test(String model) throws Exception {
         assumeTrue(isInstalled("wget"), "there is no wget, which this script runs");
-        return run("test.sh", Map.of("ROUTER", url(""), "MODEL", model, "TMPDIR", directory.toString()));
+        return script("test.sh", directory.resolve("output"),
+                Map.of("ROUTER", url(""), "MODEL", model, "TMPDIR", directory.toString())).start().waitFor();
     }
 
     private static boolean isInstalled(String command) throws Exception {
@@ -144,10 +240,11 @@ class ScriptsTest {
         return "http://127.0.0.1:" + server.getAddress().getPort() + path;
     }
 
-    private int run(String script, Map<String, String> environment) throws Exception {
+    private static ProcessBuilder script(String script, Path output, Map<String, String> environment)
+            throws IOException {
         var process = new ProcessBuilder("sh", "-c", Files.readString(Chart.DIRECTORY.resolve("files").resolve(script)))
-                .redirectErrorStream(true).redirectOutput(directory.resolve("output").toFile());
+                .redirectErrorStream(true).redirectOutput(output.toFile());
         process.environment().putAll(environment);
-        return process.start().waitFor();
+        return process;
     }
 }

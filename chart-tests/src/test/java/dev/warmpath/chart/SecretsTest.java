@@ -103,6 +103,44 @@ class SecretsTest {
                 .doesNotContain(">w");
     }
 
+    @Test
+    void other_users_or_passwords_of_redis_start_it_and_its_clients_anew_and_the_same_ones_do_not() {
+        Map<String, Map<String, String>> known =
+                Map.of("demo-warmpath-redis", Map.of("router-password", "r", "worker-password", "w"), TOKENS, KNOWN);
+        Map<String, Map<String, String>> changed =
+                Map.of("demo-warmpath-redis", Map.of("router-password", "r", "worker-password", "x"), TOKENS, KNOWN);
+        String values = "redis: {mode: builtin}";
+        String before = oneRedisOf(Chart.render(values, known), 3);
+
+        assertThat(oneRedisOf(Chart.render(values, known), 3)).isEqualTo(before);
+        assertThat(oneRedisOf(Chart.render(values, changed), 3)).isNotEqualTo(before);
+        assertThat(oneRedisOf(Chart.render("redis: {mode: builtin, auth: {routerUsername: x}}", known), 3))
+                .isNotEqualTo(before);
+    }
+
+    @Test
+    void clients_of_a_redis_elsewhere_start_anew_with_its_passwords() {
+        String values = "redis: {mode: external, hosts: ['r:6379'], auth: {existingSecret: users}}";
+
+        String before = oneRedisOf(Chart.render(values, Map.of("users", Map.of("router-password", "r"))), 2);
+        assertThat(oneRedisOf(Chart.render(values, Map.of("users", Map.of("router-password", "r", "other", "1"))), 2))
+                .isEqualTo(before);
+        assertThat(oneRedisOf(Chart.render(values, Map.of("users", Map.of("router-password", "x"))), 2))
+                .isNotEqualTo(before);
+        assertThat(Chart.withoutValues().all(Deployment.class)).noneMatch(each ->
+                each.getSpec().getTemplate().getMetadata().getAnnotations().containsKey("warmpath.dev/redis"));
+    }
+
+    /** What all of so many Deployments say of it. */
+    private static String oneRedisOf(Rendered rendered, int deployments) {
+        List<String> all = rendered.all(Deployment.class).stream()
+                .map(each -> each.getSpec().getTemplate().getMetadata().getAnnotations().get("warmpath.dev/redis"))
+                .toList();
+        assertThat(all).hasSize(deployments).doesNotContainNull();
+        assertThat(all.stream().distinct()).hasSize(1);
+        return all.getFirst();
+    }
+
     private static List<String> tokenVariables(Deployment deployment) {
         return deployment.getSpec().getTemplate().getSpec().getContainers().getFirst().getEnv().stream()
                 .filter(variable -> variable.getName().endsWith("TOKEN"))

@@ -186,6 +186,9 @@ class ValuesSchemaTest {
                 Arguments.of(
                         "router: {podDisruptionBudget: {maxUnavailable: many}}",
                         "at '/router/podDisruptionBudget/maxUnavailable'"),
+                Arguments.of(
+                        "workers: [{name: a, autoscaling: {refusedShare: 2}}]",
+                        "at '/workers/0/autoscaling/refusedShare'"),
                 Arguments.of("workers: [{name: a}, {name: a}]", "two entries named \"a\""),
                 Arguments.of("workerDefaults: {name: a}", "at '/workerDefaults'"),
                 Arguments.of("redis: {mode: embedded}", "at '/redis/mode'"),

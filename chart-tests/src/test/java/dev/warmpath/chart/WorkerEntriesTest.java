@@ -9,16 +9,8 @@ import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.ResourceClaim;
 import io.fabric8.kubernetes.api.model.Toleration;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
-import io.fabric8.kubernetes.api.model.autoscaling.v2.HorizontalPodAutoscaler;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What an entry of {@code workers} becomes. */
@@ -30,7 +22,8 @@ class WorkerEntriesTest {
     void an_entry_overrides_defaults_even_by_no_and_nothing() {
         Rendered rendered = Chart.render("""
             workerDefaults: {replicas: 3, gpu: {enabled: true}, drain: {preStopSeconds: 9},
-              podDisruptionBudget: {enabled: true, maxUnavailable: 25%}, settings: {kv: {prefix-caching: true, memory: 1GB}}, topologySpread: [a]}
+              podDisruptionBudget: {enabled: true, maxUnavailable: 25%}, topologySpread: [a],
+              settings: {kv: {prefix-caching: true, memory: 1GB}}}
             workers:
               - name: a
                 replicas: 0
@@ -179,63 +172,6 @@ class WorkerEntriesTest {
                 .filteredOn(mount -> mount.getName().equals("models"))
                 .singleElement()
                 .satisfies(mount -> assertThat(mount.getReadOnly()).isTrue());
-    }
-
-    @Test
-    void what_is_scaled_by_load_keeps_as_many_replicas_as_run_and_says_no_number_where_nobody_knows_one() {
-        String values = """
-            workers:
-              - {name: a, replicas: 2, autoscaling: {mode: hpa}}
-              - {name: b, autoscaling: {mode: keda}}
-              - {name: c, autoscaling: {mode: keda, minReplicas: 3}}
-              - {name: d, replicas: 5}
-            """;
-        Rendered upgrade = Chart.render(
-                values,
-                Map.of(),
-                Map.of(WORKER, 8, "demo-warmpath-worker-b", 12, "demo-warmpath-worker-d", 9));
-        Rendered withoutCluster = Chart.render(values);
-
-        assertThat(replicas(upgrade, "a")).isEqualTo(8);
-        assertThat(replicas(upgrade, "b")).isEqualTo(12);
-        assertThat(replicas(upgrade, "c")).as("none yet").isNull();
-        assertThat(replicas(upgrade, "d")).as("not scaled by load").isEqualTo(5);
-        assertThat(replicas(withoutCluster, "a")).isNull();
-        assertThat(replicas(withoutCluster, "d")).isEqualTo(5);
-    }
-
-    private static @Nullable Integer replicas(Rendered rendered, String entry) {
-        return rendered.one(Deployment.class, "demo-warmpath-worker-" + entry).getSpec().getReplicas();
-    }
-
-    @Test
-    void what_is_scaled_by_load_is_scaled_by_meters_that_exist() throws IOException {
-        Rendered rendered = Chart.render("""
-            workers:
-              - {name: a, autoscaling: {mode: hpa, minReplicas: 2, maxReplicas: 8}}
-              - {name: b, autoscaling: {mode: keda}}
-            """);
-
-        HorizontalPodAutoscaler scaler = rendered.one(HorizontalPodAutoscaler.class, WORKER);
-        Stream<String> texts = Stream.concat(
-                scaler.getSpec().getMetrics().stream()
-                        .map(metric -> metric.getPods().getMetric().getName()),
-                rendered.all(ScaledObject.class).getFirst().spec.triggers().stream()
-                        .map(trigger -> String.valueOf(trigger.metadata().get("query"))));
-        List<String> meters = texts.flatMap(text ->
-                        Pattern.compile("warmpath_\\w+").matcher(text).results().map(found -> found.group()))
-                .toList();
-        String documented = Files.readString(Path.of("../docs/operations.md"));
-        assertThat(meters)
-                .hasSize(4)
-                .allSatisfy(meter ->
-                        assertThat(isDocumented(documented, meter)).as(meter).isTrue());
-    }
-
-    /** Rows abbreviate: {@code `warmpath_engine_running_sequences`, `…_waiting_sequences`}. */
-    private static boolean isDocumented(String page, String meter) {
-        return page.contains("`" + meter)
-                || page.contains("`…" + meter.substring(meter.indexOf('_', "warmpath_".length())));
     }
 
     @Test
