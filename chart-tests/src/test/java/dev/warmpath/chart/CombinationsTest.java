@@ -86,6 +86,7 @@ class CombinationsTest {
                 "redis: {mode: cluster, hosts: ['a:6379', 'b:6379'], tls: true, settings: {event-streams: 32}}\n"
                         + "networkPolicy: {redisPorts: [6380]}",
                 "networkPolicy: {enabled: false}\ningress: {enabled: true, host: a.b, className: c, tlsSecret: t}",
+                "networkPolicy: {dns: {ports: [53, 5353]}}",
                 "networkPolicy: {monitoring: [], extraEgress: [{ports: [{port: 4317}], to: [{ipBlock: {cidr:"
                         + " 10.0.0.0/8}}]}]}",
                 "httpRoute: {enabled: true, parentRefs: [{name: gateway}], hostnames: [a.b]}",

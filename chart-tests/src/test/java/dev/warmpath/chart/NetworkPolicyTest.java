@@ -88,6 +88,32 @@ class NetworkPolicyTest {
     }
 
     @Test
+    void names_are_asked_only_of_whom_the_values_say_and_models_fetched_at_their_own_ports() {
+        var named = new NetworkFlows(Chart.render("""
+            networkPolicy: {dns: {servers: [{podSelector: {matchLabels: {app: dns}}}], ports: [5353]}}
+            workers:
+              - name: big
+                model:
+                  source: download
+                  download:
+                    files:
+                      - {path: a, url: "https://models:8443/a", sha256: "%1$s"}
+                      - {path: b, url: "https://models/b:80", sha256: "%1$s"}
+            extraObjects:
+              - {apiVersion: v1, kind: Pod, metadata: {name: dns, labels: {app: dns,
+                  app.kubernetes.io/component: dns}}, spec: {containers: [{name: dns, image: dns}]}}
+            """.formatted("0".repeat(64))));
+
+        assertThat(named.areOpen("router", "dns", 5353)).isTrue();
+        assertThat(named.areOpen("router", "dns", 53)).isFalse();
+        assertThat(named.leadOut("router", 5353)).isFalse();
+        assertThat(named.leadOut("router", 53)).isFalse();
+        assertThat(named.leadOut("worker", 8443)).isTrue();
+        assertThat(named.leadOut("worker", 443)).isTrue();
+        assertThat(named.leadOut("worker", 80)).isFalse();
+    }
+
+    @Test
     void there_are_none_where_they_are_not_wanted() {
         assertThat(Chart.render("networkPolicy: {enabled: false}").all(NetworkPolicy.class))
                 .isEmpty();

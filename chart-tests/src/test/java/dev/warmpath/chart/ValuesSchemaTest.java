@@ -201,6 +201,7 @@ class ValuesSchemaTest {
                 Arguments.of("redis: {settings: {stream-lenght: 5}}", "at '/redis/settings'"),
                 Arguments.of("redis: {settings: {event-streams: many}}", "at '/redis/settings/event-streams'"),
                 Arguments.of("networkPolicy: {clients: [{podselector: {}}]}", "at '/networkPolicy/clients/0'"),
+                Arguments.of("networkPolicy: {dns: {ports: []}}", "at '/networkPolicy/dns/ports'"),
                 Arguments.of("networkPolicy: {clients: [{}]}", "at '/networkPolicy/clients/0'"),
                 Arguments.of("monitoring: {serviceMonitors: true}", "at '/monitoring'"),
                 Arguments.of("ingress: {enabled: true}", "at '/ingress/host'"),
