@@ -102,7 +102,8 @@ class FleetLinkTest {
         var routes = stream.routes().and(new ModelFileServing(files).routes());
         return HttpServer.create().host("127.0.0.1").port(0)
                 .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes,
-                        HandlerStrategies.builder().webFilter(new FleetGate(FleetToken.of("hush"), "w", 7)).build())))
+                        HandlerStrategies.builder().webFilter(
+                                new FleetGate(FleetToken.of("hush"), FleetToken.of("boss"), "w", 7)).build())))
                 .bindNow();
     }
 

@@ -177,6 +177,9 @@ class LauncherTest {
             Said up = warmpath(
                     "up", "--host", "0.0.0.0", "--detach", "--workers", "1", "--port", Integer.toString(port));
             assertThat(up.status()).as(up.text()).isZero();
+            assertThat(up.text()).contains("Open to whoever reaches 0.0.0.0, and nothing is encrypted:",
+                    "without any key             the API (routers' ports, the first is " + port + ")",
+                    "with the operators' token   changes on management ports", "/management-token");
             assertThat(gateway(port).complete("Hello", 2).status()).isEqualTo(200);
 
             Gateway stranger = gateway(port + 1);

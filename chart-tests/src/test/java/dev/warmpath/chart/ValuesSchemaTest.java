@@ -39,6 +39,9 @@ class ValuesSchemaTest {
             "warmpath.readiness.require-model");
 
     private static final Set<String> WORKERS_BY_THE_CHART = Set.of(
+            // not set: operators have the fleet's token for workers
+            "warmpath.management.token",
+            "warmpath.management.previous-token",
             "warmpath.worker.id",
             "warmpath.worker.base-url",
             "warmpath.model.directory",

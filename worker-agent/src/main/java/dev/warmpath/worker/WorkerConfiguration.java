@@ -220,8 +220,9 @@ class WorkerConfiguration {
 
     /** Before all that is served on either port: the management port's context is a child of this one. */
     @Bean
-    FleetGate fleetGate(FleetToken token, KvEventPublisher publisher) {
-        return new FleetGate(token, publisher.workerId(), publisher.epoch());
+    FleetGate fleetGate(FleetToken token, ManagementProperties management, KvEventPublisher publisher) {
+        FleetToken operators = management.operatorsToken();
+        return new FleetGate(token, operators.isNone() ? token : operators, publisher.workerId(), publisher.epoch());
     }
 
     @Bean

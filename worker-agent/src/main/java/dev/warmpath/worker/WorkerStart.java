@@ -29,20 +29,19 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerStart.class);
 
-    /** Requests that are on their way from routers which have heard arrive within it. */
-    private static final Duration SETTLE = Duration.ofMillis(500);
-
     private final Engine engine;
     private final ModelRunner runner;
     private final ComputeProperties compute;
     private final RouterLink routerLink;
     private final ObjectProvider<RedisAnnouncer> redisAnnouncer;
     private final OpenStreams streams;
-    private final DrainProperties drain;
+    private final WorkerDrain drain;
+    private final DrainProperties properties;
     private volatile boolean running;
 
     WorkerStart(Engine engine, ModelRunner runner, ComputeProperties compute, RouterLink routerLink,
-            ObjectProvider<RedisAnnouncer> redisAnnouncer, OpenStreams streams, DrainProperties drain) {
+            ObjectProvider<RedisAnnouncer> redisAnnouncer, OpenStreams streams, WorkerDrain drain,
+            DrainProperties properties) {
         this.engine = engine;
         this.runner = runner;
         this.compute = compute;
@@ -50,6 +49,7 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
         this.redisAnnouncer = redisAnnouncer;
         this.streams = streams;
         this.drain = drain;
+        this.properties = properties;
     }
 
     @Override
@@ -70,25 +70,14 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
     @Override
     public void stop() {
         running = false;
-        if (routerLink.drain()) {
-            settle();
-        }
-        int left = streams.drain(drain.timeout());
+        drain.begin();
+        int left = streams.drain(properties.timeout());
         if (left > 0) {
-            log.warn("{} requests have not ended in {}, they are ended now", left, drain.timeout());
+            log.warn("{} requests have not ended in {}, they are ended now", left, properties.timeout());
             engine.close();
         }
         routerLink.close();
         redisAnnouncer.ifAvailable(RedisAnnouncer::close);
-    }
-
-    /** A router may have chosen this worker just before it heard. */
-    private static void settle() {
-        try {
-            Thread.sleep(SETTLE);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     @Override

@@ -12,11 +12,16 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineSnapshot;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -36,6 +41,7 @@ class WorkerDrainTest {
     /** Not the worker's own loops and connections, which end with it. */
     private static final ReactorClientHttpConnector CLIENT = new ReactorClientHttpConnector(
             HttpClient.create(ConnectionProvider.create("test")).runOn(LoopResources.create("test", 1, true)));
+    private static final java.net.http.HttpClient OPERATOR = java.net.http.HttpClient.newHttpClient();
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private ConfigurableApplicationContext worker;
@@ -81,6 +87,60 @@ class WorkerDrainTest {
         return othersWait;
     }
 
+    /** The queue is long enough that the test sees it, or it tries again. */
+    @Test
+    void an_operator_drains_a_worker_that_goes_on_with_what_it_has_and_stays() {
+        List<CompletableFuture<List<GenerateEvent>>> taken = new ArrayList<>();
+        String begun;
+        do {
+            if (worker != null) {
+                worker.close();
+            }
+            taken.clear();
+            start("--warmpath.fleet.token=hush", "--warmpath.management.token=boss");
+            assertThat(operator("GET", "drain", "").body()).isEqualTo("{\"draining\":false,\"openRequests\":0}");
+            for (int i = 0; i < 4; i++) {
+                taken.add(generate(1_900));
+            }
+            until(() -> alive() == 4 || isAnyDone(taken));
+            for (String wrong : List.of("", "hush", "Boss")) {
+                assertThat(operator("POST", "drain", wrong).statusCode()).as(wrong).isEqualTo(401);
+                assertThat(operator("POST", "%64rain", wrong).statusCode()).as(wrong).isEqualTo(401);
+                assertThat(operator("POST", "reset-cache", wrong).statusCode()).as(wrong).isEqualTo(401);
+            }
+            assertThat(operator("POST", "reset-cache", "boss").statusCode()).isEqualTo(200);
+
+            begun = operator("POST", "drain", "boss").body();
+        } while (begun.endsWith(":0}"));                           // held up until all had ended
+
+        assertThat(begun).matches("\\{\"draining\":true,\"openRequests\":[1-4]}");
+        assertThat(operator("POST", "drain", "boss").body()).as("twice").startsWith("{\"draining\":true");
+        assertThat(refusal(post(1))).contains("shutting_down");
+        assertThat(operator("GET", "health/readiness", "").statusCode()).isEqualTo(503);
+        assertThat(operator("GET", "health/liveness", "").statusCode()).isEqualTo(200);
+        for (CompletableFuture<List<GenerateEvent>> each : taken) {
+            assertThat(each.join().getLast()).isInstanceOfSatisfying(Finished.class,
+                    finished -> assertThat(finished.usage().completionTokens()).isEqualTo(1_900));
+        }
+        until(() -> operator("GET", "drain", "").body().equals("{\"draining\":true,\"openRequests\":0}"));
+        assertThat(operator("POST", "reset-cache", "boss").body()).isEqualTo("{\"all\":true}");
+    }
+
+    /** On its management port. */
+    private HttpResponse<String> operator(String method, String path, String token) {
+        var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:"
+                        + worker.getEnvironment().getProperty("local.management.port") + "/actuator/" + path))
+                .method(method, HttpRequest.BodyPublishers.noBody());
+        if (!token.isEmpty()) {
+            request.header("authorization", "Bearer " + token);
+        }
+        try {
+            return OPERATOR.send(request.build(), HttpResponse.BodyHandlers.ofString());
+        } catch (IOException | InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     @Test
     void what_has_not_ended_within_the_bound_is_ended_with_its_reason() {
         List<GenerateEvent> ends;
@@ -106,13 +166,17 @@ class WorkerDrainTest {
         return answers.stream().anyMatch(CompletableFuture::isDone);
     }
 
-    private void start(String setting) {
-        worker = new SpringApplicationBuilder(WorkerApplication.class).run("--server.port=0",
+    private void start(String... settings) {
+        worker = new SpringApplicationBuilder(WorkerApplication.class).run(arguments(settings));
+    }
+
+    private static String[] arguments(String... settings) {
+        return Stream.concat(Stream.of("--server.port=0",
                 "--management.server.port=0", "--warmpath.worker.id=w", "--warmpath.worker.base-url=http://127.0.0.1:1",
                 "--warmpath.model.directory=../models/warmpath-tiny", "--warmpath.compute.backend=vector",
                 "--warmpath.compute.longest-step=1h",
                 "--warmpath.compute.threads=1", "--warmpath.compute.warm-up=0s", "--warmpath.kv.block-count=512",
-                "--warmpath.scheduler.max-num-seqs=1", setting);
+                "--warmpath.scheduler.max-num-seqs=1"), Stream.of(settings)).toArray(String[]::new);
     }
 
     private Engine engine() {
@@ -133,7 +197,8 @@ class WorkerDrainTest {
                 pastTheEnd(tokens));
         String address = "http://127.0.0.1:" + worker.getEnvironment().getProperty("local.server.port");
         return WebClient.builder().clientConnector(CLIENT).baseUrl(address).build()
-                .post().uri("/v1/generate").contentType(MediaType.APPLICATION_JSON)
+                .post().uri("/v1/generate").headers(headers -> headers.setBearerAuth("hush"))
+                .contentType(MediaType.APPLICATION_JSON)
                 .bodyValue(JSON.writeValueAsString(request));
     }
 

@@ -24,7 +24,7 @@ final class CommandQueue {
         /** Its listener hears that it finished. */
         record Stop(Generation generation) implements Command {}
 
-        /** @param done true if it was reset, false if some sequence holds blocks */
+        /** @param done true if all was forgotten, false if some sequence holds blocks, which stay */
         record ResetPrefixCache(CompletableFuture<Boolean> done) implements Command {}
     }
 

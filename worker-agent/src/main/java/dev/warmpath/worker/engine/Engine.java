@@ -128,9 +128,10 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Forgets every cached prefix. Who asks before it is done shares the answer.
+     * Forgets every cached prefix that no sequence holds. Who asks before it is done shares the answer.
      *
-     * @return true if it did, false if some sequence holds blocks; cancelled if the engine stops
+     * @return true if nothing is cached any more, false if some sequence holds blocks: these stay, to be found again;
+     *         cancelled if the engine stops
      */
     public CompletableFuture<Boolean> resetPrefixCache() {
         CompletableFuture<Boolean> done = loop.commands().resetPrefixCache();

@@ -209,13 +209,19 @@ public final class EngineLoop {
         }
     }
 
-    /** Announced at once: what is admitted in the same turn may keep its own news back for long. */
+    /**
+     * Announced at once, for what is admitted in the same turn may keep its own news back for long; with the next batch
+     * that settles if one is in flight, whose news this would tell too early.
+     */
     private void resetPrefixCache(CompletableFuture<Boolean> done) {
-        boolean reset = cache.resetPrefixCache();
-        if (reset) {
+        boolean all = cache.resetPrefixCache();
+        if (!all) {
+            cache.forgetUnheld();
+        }
+        if (scheduler.batchesInFlight() == 0) {
             publish();
         }
-        done.complete(reset);
+        done.complete(all);
     }
 
     private void submit(Generation generation) {

@@ -50,13 +50,22 @@ public final class OpenStreams implements WebFilter {
         notifyAll();
     }
 
+    /** Takes no more. */
+    public synchronized void refuse() {
+        draining = true;
+    }
+
+    public synchronized int open() {
+        return open;
+    }
+
     /**
      * Takes no more, and waits for those that are open.
      *
      * @return how many are still open after {@code longest}; usually 0, and then it has not waited so long
      */
     public synchronized int drain(Duration longest) {
-        draining = true;
+        refuse();
         long deadline = System.nanoTime() + longest.toNanos();
         try {
             long left = longest.toNanos();

@@ -256,6 +256,15 @@ final class BlockPool {
         return true;
     }
 
+    /** Takes the keys of all free blocks away, from the head of the queue on. @return how many had one */
+    int unkeyFree() {
+        int unkeyed = 0;
+        for (int block : free.listing()) {
+            unkeyed += unkey(block) ? 1 : 0;
+        }
+        return unkeyed;
+    }
+
     /** Every key of a group once, in no order; a new array. */
     long[] keysOf(int group) {
         return keys.keysOf(group);

@@ -439,6 +439,18 @@ public final class KvCacheManager {
         return true;
     }
 
+    /**
+     * Forgets every prefix that nobody holds, as if all free blocks were given away at once, in their order. What is
+     * held stays, and so does what lies in swap space: it is somebody's work.
+     *
+     * @return how many blocks lost their key
+     */
+    public int forgetUnheld() {
+        int forgotten = pool.unkeyFree();
+        version++;
+        return forgotten;
+    }
+
     /** Leading blocks of a sequence that everyone holds who holds any; 0 in a cache with windows. */
     public int commonPrefixBlocks(TokenSequence sequence) {
         BlockTable table = sequence.table();

@@ -22,6 +22,8 @@ import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
+import org.springframework.web.util.pattern.PathPattern;
+import org.springframework.web.util.pattern.PathPatternParser;
 import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
 
@@ -31,14 +33,17 @@ import reactor.netty.http.server.HttpServerRequest;
  * no spelling of another path is open.
  *
  * <p>A router proves itself once a connection, see {@link Handshake}: the gate answers its question, whoever asks, and
- * remembers with the connection whether the proof that follows was right.
+ * remembers with the connection whether the proof that follows was right. What operators change needs their own token,
+ * and comes from no web page: a browser on this machine would send it to a port that is bound to loopback.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 public final class FleetGate implements WebFilter {
 
     /** Reads that probes and scrapers do, and that say nothing about anybody's prompt. */
     private static final Pattern OPEN_PATHS =
-            Pattern.compile("/metrics|/actuator|/actuator/(info|prometheus|health(/[A-Za-z0-9_-]+)*)");
+            Pattern.compile("/metrics|/actuator|/actuator/(info|prometheus|drain|health(/[A-Za-z0-9_-]+)*)");
+    /** What operators change, in any spelling that would be served: a router's proof is not enough there. */
+    private static final PathPattern OPERATORS_PATHS = PathPatternParser.defaultInstance.parse("/actuator/**");
     private static final Set<HttpMethod> READS = Set.of(HttpMethod.GET, HttpMethod.HEAD);
 
     /** What was said on a connection, and whether the router has proved itself there since. */
@@ -46,13 +51,18 @@ public final class FleetGate implements WebFilter {
     private static final AttributeKey<Boolean> PROVED = AttributeKey.valueOf(FleetGate.class, "proved");
 
     private final FleetToken token;
+    private final FleetToken operators;
     private final String workerId;
     private final long epoch;
     private final SecureRandom random = new SecureRandom();
 
-    /** @param epoch of this life of the worker */
-    public FleetGate(FleetToken token, String workerId, long epoch) {
+    /**
+     * @param operators what they have who may change something on the management port
+     * @param epoch     of this life of the worker
+     */
+    public FleetGate(FleetToken token, FleetToken operators, String workerId, long epoch) {
         this.token = token;
+        this.operators = operators;
         this.workerId = workerId;
         this.epoch = epoch;
     }
@@ -63,11 +73,21 @@ public final class FleetGate implements WebFilter {
         if (request.getMethod() == HttpMethod.GET && request.getPath().value().equals(Protocol.HANDSHAKE_PATH)) {
             return answer(request, exchange.getResponse());
         }
+        if (!READS.contains(request.getMethod())
+                && OPERATORS_PATHS.matches(request.getPath().pathWithinApplication())) {
+            return isOperators(request) ? chain.filter(exchange) : Problems.notAnOperator(exchange.getResponse());
+        }
         if (isOpen(request) || token.isProvedBy(request.getHeaders().getFirst(HttpHeaders.AUTHORIZATION))
                 || isProved(request)) {
             return chain.filter(exchange);
         }
         return Problems.unauthorized(exchange.getResponse());
+    }
+
+    private boolean isOperators(ServerHttpRequest request) {
+        HttpHeaders headers = request.getHeaders();
+        return headers.getFirst(HttpHeaders.ORIGIN) == null
+                && operators.isProvedBy(headers.getFirst(HttpHeaders.AUTHORIZATION));
     }
 
     private Mono<Void> answer(ServerHttpRequest request, ServerHttpResponse response) {

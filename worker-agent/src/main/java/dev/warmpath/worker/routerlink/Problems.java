@@ -15,13 +15,27 @@ final class Problems {
             {"title":"Unauthorized","status":401,"detail":"the fleet token is missing or wrong: is \
             warmpath.fleet.token of the router the same as that of the worker?"}""".getBytes(StandardCharsets.UTF_8);
 
+    private static final byte[] NOT_AN_OPERATOR = """
+            {"title":"Unauthorized","status":401,"detail":"the management token is missing or wrong, or a web page \
+            sends this: send warmpath.management.token as 'Authorization: Bearer', without an Origin header"}"""
+            .getBytes(StandardCharsets.UTF_8);
+
     private Problems() {}
 
     /** Written by hand: it is for requests that have not come as far as a handler. */
     static Mono<Void> unauthorized(ServerHttpResponse response) {
+        return unauthorized(response, UNAUTHORIZED);
+    }
+
+    /** Likewise. */
+    static Mono<Void> notAnOperator(ServerHttpResponse response) {
+        return unauthorized(response, NOT_AN_OPERATOR);
+    }
+
+    private static Mono<Void> unauthorized(ServerHttpResponse response, byte[] problem) {
         response.setStatusCode(HttpStatus.UNAUTHORIZED);
         response.getHeaders().setContentType(MediaType.APPLICATION_PROBLEM_JSON);
-        return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(UNAUTHORIZED)));
+        return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(problem)));
     }
 
     static Mono<ServerResponse> answer(HttpStatus status, String detail) {

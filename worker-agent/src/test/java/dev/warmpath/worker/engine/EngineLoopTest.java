@@ -263,6 +263,23 @@ class EngineLoopTest {
     }
 
     @Test
+    void under_load_the_prefixes_that_nobody_holds_are_forgotten_and_the_announced_set_stays_exact() {
+        try (var rig = new EngineRig(64, 512, 4)) {
+            rig.submit(greedy("ended", tokens(64), 1));
+            rig.runToEnd();
+            rig.engine.submit(greedy("alive", tokens(32), 500), new Recording());
+            rig.loop.step();
+            assertThat(rig.announced.size()).as("four of the one, two of the other").isEqualTo(6);
+
+            var done = rig.engine.resetPrefixCache();
+            rig.loop.step();
+
+            assertThat(done).isCompletedWithValue(false);
+            assertThat(rig.announced.size()).isEqualTo(2);
+        }
+    }
+
+    @Test
     void cancelling_and_resetting_again_and_again_adds_one_command_each() {
         try (var rig = new EngineRig(64, 512, 4)) {
             Generation generation = rig.engine.submit(greedy("r", tokens(40), 500), new Recording());

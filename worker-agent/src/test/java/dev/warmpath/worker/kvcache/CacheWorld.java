@@ -548,7 +548,11 @@ final class CacheWorld {
     }
 
     private void reset() {
-        require(cache.resetPrefixCache() == model.reset(), "reset");
+        boolean all = cache.resetPrefixCache();
+        require(all == model.reset(), "reset");
+        if (!all) {
+            requireEqual("forgotten blocks", model.forgetUnheld(), cache.forgetUnheld());
+        }
     }
 
     private void schedule(Live each, int found, int from, int computed, int to, int drawsBefore) {

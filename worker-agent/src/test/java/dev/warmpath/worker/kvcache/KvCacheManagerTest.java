@@ -302,6 +302,32 @@ class KvCacheManagerTest {
     }
 
     @Test
+    void under_load_what_nobody_holds_is_forgotten_leaf_first_and_the_rest_stays() {
+        KvCacheManager cache = cache(11, 16);
+        TokenSequence ended = sequence(16, range(0, 54));
+        admitted(cache, ended);
+        cache.release(ended);
+        TokenSequence alive = sequence(16, range(0, 33));
+        admitted(cache, alive);
+        assertThat(keyed(cache)).containsExactly(1, 2, 3);
+        cache.drainChanges();
+        long third = ended.chain(16).key(2);
+
+        assertThat(cache.forgetUnheld()).isEqualTo(1);
+        assertThat(keyed(cache)).containsExactly(1, 2);
+        assertThat(cache.drainChanges()).hasSize(1).first().isInstanceOfSatisfying(BlockChange.Removed.class,
+                removed -> assertThat(removed.keys()).containsExactly(third));
+        assertThat(cache.forgetUnheld()).as("once more").isZero();
+        assertThat(cache.drainChanges()).isEmpty();
+
+        cache.release(alive);
+        assertThat(cache.forgetUnheld()).isEqualTo(2);
+        cache.drainChanges();
+        assertThat(cache.announcedCount()).isZero();
+        cache.checkIntegrity(List.of());
+    }
+
+    @Test
     @DisplayName("K23: reset")
     void a_reset_is_refused_while_blocks_are_held_and_then_forgets_everything() {
         KvCacheManager cache = cache(11, 16);

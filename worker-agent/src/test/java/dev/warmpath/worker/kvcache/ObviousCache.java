@@ -378,6 +378,15 @@ final class ObviousCache {
         return true;
     }
 
+    int forgetUnheld() {
+        int forgotten = 0;
+        for (int block : queue) {
+            forgotten += textOf[block] == NO_TEXT ? 0 : 1;
+            forget(block);
+        }
+        return forgotten;
+    }
+
     int unseenTokens(int group, int tokenCount) {
         return switch (settings.groups().get(group)) {
             case FullAttention() -> 0;

@@ -51,7 +51,8 @@ class KvEventStreamTest {
         var routes = stream.routes().and(new ModelFileServing(files).routes());
         server = HttpServer.create().host("127.0.0.1").port(0)
                 .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes,
-                        HandlerStrategies.builder().webFilter(new FleetGate(FleetToken.of("hush"), "w", 7)).build())))
+                        HandlerStrategies.builder().webFilter(
+                                new FleetGate(FleetToken.of("hush"), FleetToken.of("boss"), "w", 7)).build())))
                 .bindNow();
     }
 
