@@ -41,7 +41,7 @@ class CombinationsTest {
                 "router: {drain: {preStopSeconds: 0, settleSeconds: 0, timeoutSeconds: 0}}",
                 "router: {drain: {preStopSeconds: 30, settleSeconds: 60, timeoutSeconds: 3600}}",
                 "router: {settings: {admission: {max-in-flight: 2000000, body-heap-share: 0.25}, decisions: {file:"
-                        + " /tmp/decisions}}}",
+                        + " /tmp/decisions}}, tmpSize: 256Mi}",
                 "router: {settings: {fleet: {max-workers: 2048, revision-weights: {abc: 0.1}, pinned-revisions:"
                         + " {warmpath-tiny: abc}}}}",
                 "router: {extraEnv: [{name: LOGGING_LEVEL_ROOT, value: DEBUG}]}",
