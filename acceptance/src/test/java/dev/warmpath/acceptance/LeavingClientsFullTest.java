@@ -46,7 +46,7 @@ class LeavingClientsFullTest {
             Await.until("nothing runs or waits, and no block is used",
                     () -> meter(router, "warmpath_in_flight_requests") == 0 && isIdle(meters(worker)));
             double drawn = meter(worker, "warmpath_engine_generated_tokens_total ");
-            double cancelled = meter(router, "warmpath_requests_total{endpoint=\"completions\",model=\"" + LocalFleet.MODEL
+            double cancelled = meter(router, "warmpath_requests_total{api=\"completions\",model=\"" + LocalFleet.MODEL
                     + "\",outcome=\"cancelled\"");
             System.out.printf("%d left, %.0f of them known to the router; the worker drew %.1f tokens for each of %d%n",
                     LEAVERS, cancelled, drawn / LEAVERS, TOKENS);

@@ -62,7 +62,7 @@ class CancellationTest extends RunningRouter {
 
         eventually(() -> worker.openConnections() == 0 && inFlight() == 0);
         assertThat(management("/actuator/prometheus").body())
-                .contains("warmpath_requests_total{endpoint=\"completions\",model=\"tiny\",outcome=\"cancelled\"}");
+                .contains("warmpath_requests_total{api=\"completions\",model=\"tiny\",outcome=\"cancelled\"}");
     }
 
     @Override

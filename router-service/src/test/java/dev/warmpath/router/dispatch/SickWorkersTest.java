@@ -61,10 +61,12 @@ class SickWorkersTest extends RunningRouter {
     @Test
     void an_ejected_worker_is_visible_as_such_and_gets_one_request_in_a_hundred() {
         wellWorkers(3);
+        assertThat(failuresOf(ask(60))).isZero();                  // they are the measure, once they were compared
         FakeWorker sick = join("sick").doing(FakeWorker.answering(500, ""));
-        for (int i = 0; i < 7; i++) {
+        eventually(() -> {
             registered(sick).health().failed("worker_lost", System.nanoTime(), System.nanoTime());
-        }
+            return registered(sick).health().problem() != null;
+        });
 
         // its first pause ends after a second, which may pass between two lines of a test: then it is on trial
         JsonNode workers = json(management("/actuator/workers")).path("workers");

@@ -405,7 +405,7 @@ class AnswersTest extends RunningRouter {
         post("/v1/completions", "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}");
 
         assertThat(added(before)).containsAllEntriesOf(Map.ofEntries(
-                Map.entry("warmpath_requests_total{endpoint=\"completions\",model=\"tiny\",outcome=\"answered\"}", 1.0),
+                Map.entry("warmpath_requests_total{api=\"completions\",model=\"tiny\",outcome=\"answered\"}", 1.0),
                 Map.entry("warmpath_route_decisions_total{reason=\"only_one\"}", 1.0),
                 Map.entry("warmpath_stage_seconds_count{stage=\"tokenize\"}", 1.0),
                 Map.entry("warmpath_stage_seconds_count{stage=\"route\"}", 1.0),
@@ -438,7 +438,7 @@ class AnswersTest extends RunningRouter {
             return missing.isEmpty();
         });
         assertThat(added(before)).containsEntry("warmpath_error_answers_total{code=\"model_not_found\"}", 1.0)
-                .containsEntry("warmpath_requests_total{endpoint=\"completions\",model=\"other\",outcome=\"refused\"}",
+                .containsEntry("warmpath_requests_total{api=\"completions\",model=\"other\",outcome=\"refused\"}",
                         1.0)
                 .containsEntry("warmpath_worker_attempts_total{outcome=\"answered\",worker=\"seen\"}", 1.0);
         eventually(() -> meters().getOrDefault("warmpath_worker_state{state=\"ready\",worker=\"seen\"}", 0.0) == 1);
