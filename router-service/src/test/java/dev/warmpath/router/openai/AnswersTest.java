@@ -503,7 +503,8 @@ class AnswersTest extends RunningRouter {
 
         assertThat(get("/health").statusCode()).isEqualTo(503);
 
-        assertThat(added(before)).isEmpty();
+        assertThat(added(before).keySet()).noneMatch(meter -> meter.startsWith("warmpath_error_answers")
+                || meter.startsWith("warmpath_requests") || meter.startsWith("warmpath_admission"));
     }
 
     @Test
