@@ -222,7 +222,8 @@ class MeterValuesTest {
     @Test
     void the_operators_page_names_every_meter_and_none_that_is_not_there() throws IOException {
         String page = Files.readString(Path.of("../docs/operations.md"));
-        String table = page.substring(page.indexOf("| meter (worker)"), page.indexOf("## How large is the cache?"));
+        int begin = page.indexOf("| meter (worker)");
+        String table = page.substring(begin, page.indexOf("\n## ", begin));         // vLLM's names are in it, too
         List<String> shown = Stream.of(worker(), RedisMetersTest.scrape(RedisMetersTest.WELL), vllm())
                 .flatMap(text -> Scrape.samples(text).keySet().stream())
                 .map(name -> name.replaceAll("\\{.*", "").replaceAll("_(bucket|count|sum)$", "")).distinct().toList();
