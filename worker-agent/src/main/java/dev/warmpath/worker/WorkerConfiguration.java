@@ -1,5 +1,6 @@
 package dev.warmpath.worker;
 
+import dev.warmpath.process.ManagementProperties;
 import dev.warmpath.protocol.fleet.Epoch;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
@@ -52,7 +53,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Puts the worker together. Everything is made here, once, and handed to whoever needs it. */
 @Configuration(proxyBeanMethods = false)
-@EnableConfigurationProperties(RedisProperties.class)              // shared with the router, outside of what is scanned
+// shared with the router, outside of what is scanned
+@EnableConfigurationProperties({ManagementProperties.class, RedisProperties.class})
 class WorkerConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerConfiguration.class);

@@ -1,5 +1,6 @@
 package dev.warmpath.router.management;
 
+import dev.warmpath.process.ManagementProperties;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.router.fleet.Fleet;
 import java.util.function.Predicate;
