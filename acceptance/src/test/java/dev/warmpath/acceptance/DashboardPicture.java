@@ -137,7 +137,7 @@ final class DashboardPicture {
         while (last > first && sum(counts[last]) == 0) {
             last--;
         }
-        double most = Math.max(1e-9, Arrays.stream(counts).flatMapToDouble(java.util.Arrays::stream).max()
+        double most = Math.max(1e-9, Arrays.stream(counts).flatMapToDouble(Arrays::stream).max()
                 .orElse(0));
         double cellWidth = (double) (width - 10 - LEFT) / columns;
         double cellHeight = (double) (height - TOP - BOTTOM) / (last - first + 1);

@@ -15,7 +15,8 @@ final class OpenConnections {
     /** In the order in which they became idle. */
     private final Set<ConnectionGuard> idle = new LinkedHashSet<>();
     private int open;
-    private boolean isEnding;
+    /** Set under the lock; who enters {@link #idle} after that reads it without. */
+    private volatile boolean isEnding;
 
     /** @param port whose they are, for the meter */
     OpenConnections(int max, String port, RouterMetrics metrics) {
@@ -59,7 +60,7 @@ final class OpenConnections {
         unused.forEach(ConnectionGuard::endIfUnused);
     }
 
-    synchronized boolean isEnding() {
+    boolean isEnding() {
         return isEnding;
     }
 

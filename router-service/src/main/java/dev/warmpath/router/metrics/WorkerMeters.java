@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The series that have a worker's name. Those of one that has left are removed, so that a fleet which grows and shrinks
  * for weeks leaves none behind: its state at once, its attempts after some minutes, for its last failures would else be
- * gone before anybody has scraped them. Beyond {@link RouterMetrics#MAX_SERIES} workers the attempts are counted
- * together, and states are not told.
+ * gone before anybody has scraped them; at once, too, where places are short. Beyond {@link RouterMetrics#MAX_SERIES}
+ * workers the attempts are counted together, and states are not told.
  */
 final class WorkerMeters {
 
@@ -36,7 +36,8 @@ final class WorkerMeters {
     /** @param states of all workers that are there now, by id */
     synchronized void see(Map<String, WorkerState> states) {
         workers.forEach((id, one) -> one.isThere(states.containsKey(id)));
-        workers.values().removeIf(one -> one.isForgotten(TICKS_OF_ATTEMPTS));
+        int ticks = workers.size() < RouterMetrics.MAX_SERIES ? TICKS_OF_ATTEMPTS : TICKS_TO_LEAVE;
+        workers.values().removeIf(one -> one.isForgotten(ticks));
         states.forEach((id, state) -> of(id).is(state));
     }
 
@@ -46,9 +47,6 @@ final class WorkerMeters {
 
     private One of(String id) {
         One known = workers.get(id);
-        if (known == null && workers.size() >= RouterMetrics.MAX_SERIES) {
-            workers.values().removeIf(one -> one.isForgotten(TICKS_TO_LEAVE));
-        }
         if (known == null && workers.size() < RouterMetrics.MAX_SERIES) {
             known = new One(id);
             workers.put(id, known);
