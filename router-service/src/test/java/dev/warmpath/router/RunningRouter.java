@@ -229,12 +229,17 @@ public abstract class RunningRouter {
 
     /** A completion request over a plain socket: a library would hide how the connection ends. */
     protected Socket rawClient(String body) throws IOException {
-        String json = body.replace('\'', '"');
         var socket = new Socket("127.0.0.1", port);
-        socket.getOutputStream().write(("POST /v1/completions HTTP/1.1\r\nhost: localhost\r\n"
-                + "content-type: application/json\r\ncontent-length: " + json.length() + "\r\n\r\n" + json)
-                .getBytes(StandardCharsets.US_ASCII));
+        socket.getOutputStream().write(rawRequest(body));
         return socket;
+    }
+
+    /** @param body of ASCII, in which ' stands for " */
+    protected static byte[] rawRequest(String body) {
+        String json = body.replace('\'', '"');
+        return ("POST /v1/completions HTTP/1.1\r\nhost: localhost\r\n"
+                + "content-type: application/json\r\ncontent-length: " + json.length() + "\r\n\r\n" + json)
+                .getBytes(StandardCharsets.US_ASCII);
     }
 
     /** All that comes until the router ends the connection. */

@@ -4,6 +4,8 @@ import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
@@ -15,7 +17,7 @@ import reactor.core.publisher.Sinks;
  * The end of a router that is told to stop, while everything in it still works:
  * <pre>
  * readiness 503 → settle: takes what still comes → finish: refuses it → whoever is left is told → servers close
- *                                                 and ends connections that are not in use
+ *                 and ends unused connections
  * </pre>
  * Readiness goes first, by Spring Boot, and whatever is answered from then on asks its client to close the connection;
  * so a load balancer that asks has nobody left here when new requests are refused. Heartbeats are answered until the
@@ -29,11 +31,18 @@ public final class RouterDrain implements SmartLifecycle {
 
     private final AdmissionControl admission;
     private final DrainProperties properties;
-    private final Sinks.Empty<Void> settled = Sinks.empty();
+    private final List<SettlingStep> lastOfSettling = new CopyOnWriteArrayList<>();
     private final Sinks.Empty<Void> cut = Sinks.empty();
     private volatile Stage stage = Stage.STOPPED;
 
     private enum Stage {STOPPED, OPEN, SETTLING, FINISHING}
+
+    /** What is to be done when the settle time is over, before the first request is refused. */
+    @FunctionalInterface
+    public interface SettlingStep {
+        /** @param patience bounds how long it takes */
+        void run(Duration patience) throws InterruptedException;
+    }
 
     RouterDrain(AdmissionControl admission, DrainProperties properties) {
         this.admission = admission;
@@ -50,9 +59,9 @@ public final class RouterDrain implements SmartLifecycle {
         return stage == Stage.FINISHING;
     }
 
-    /** Completes when new requests are too late. */
-    public Mono<Void> settled() {
-        return settled.asMono();
+    /** Requests that come while the step runs are answered. */
+    public void endSettlingWith(SettlingStep step) {
+        lastOfSettling.add(step);
     }
 
     /** Fails when answers that are still going on have to end, with {@link DispatchException}; else never ends. */
@@ -71,8 +80,10 @@ public final class RouterDrain implements SmartLifecycle {
         try {
             stage = Stage.SETTLING;
             Thread.sleep(properties.settle());
+            for (SettlingStep step : lastOfSettling) {
+                step.run(properties.timeout());
+            }
             stage = Stage.FINISHING;
-            settled.tryEmitEmpty();
             awaitAnswers();
         } catch (InterruptedException _) {
             // ends the waiting, and only that: servers that stop next turn in circles on an interrupted thread

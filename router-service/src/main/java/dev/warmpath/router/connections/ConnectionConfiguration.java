@@ -3,12 +3,16 @@ package dev.warmpath.router.connections;
 import dev.warmpath.router.completion.RouterDrain;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
+import io.netty.channel.EventLoop;
 import io.netty.util.internal.PlatformDependent;
+import java.util.List;
+import java.util.stream.StreamSupport;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import reactor.core.Disposable;
+import reactor.netty.DisposableServer;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.server.HttpServer;
 
@@ -28,8 +32,8 @@ class ConnectionConfiguration {
 
     /** Whoever keeps a connection for later would learn by a refused request that the router stops. */
     @Bean
-    Disposable endOfUnusedConnections(RouterDrain drain, OpenConnections publicConnections) {
-        return drain.settled().doOnTerminate(publicConnections::end).subscribe();
+    SmartInitializingSingleton endOfUnusedConnections(RouterDrain drain, OpenConnections publicConnections) {
+        return () -> drain.endSettlingWith(publicConnections::end);
     }
 
     @Bean
@@ -38,11 +42,20 @@ class ConnectionConfiguration {
         return factory -> factory.addServerCustomizers(server -> guarded(server, limits, publicConnections));
     }
 
-    /** One for each event loop of the public port, which workers' connections share. */
+    /** Of the public port, which workers' connections share. */
     @Bean
-    WebServerFactoryCustomizer<NettyReactiveWebServerFactory> eventLoopDelays(RouterMetrics metrics) {
-        return factory -> factory.addServerCustomizers(
-                server -> server.doOnBound(bound -> EventLoopDelay.watch(bound, metrics, System::nanoTime)));
+    WebServerFactoryCustomizer<NettyReactiveWebServerFactory> publicEventLoops(
+            RouterMetrics metrics, OpenConnections publicConnections) {
+        return factory -> factory.addServerCustomizers(server -> server.doOnBound(bound -> {
+            List<EventLoop> loops = loopsOf(bound);
+            publicConnections.carriedBy(loops);
+            EventLoopDelay.watch(loops, bound, metrics, System::nanoTime);
+        }));
+    }
+
+    private static List<EventLoop> loopsOf(DisposableServer server) {
+        return StreamSupport.stream(server.channel().eventLoop().parent().spliterator(), false)
+                .filter(EventLoop.class::isInstance).map(EventLoop.class::cast).toList();
     }
 
     static HttpServer guarded(HttpServer server, ConnectionProperties limits, OpenConnections connections) {

@@ -115,11 +115,14 @@ final class ConnectionGuard extends ChannelDuplexHandler {
         }
     }
 
-    /** Closes the connection if it waits for a further request. A first one may be on its way. From any thread. */
+    /**
+     * Closes the connection if it waits for a further request, and none has come. A first one may be on its way. From any
+     * thread.
+     */
     void endIfUnused() {
         ChannelHandlerContext ctx = context;
         if (ctx != null) {
-            ctx.executor().execute(() -> {
+            OpenConnections.afterReading(ctx.executor(), () -> {
                 if (phase == Phase.IDLE && !isNew) {
                     ctx.close();
                 }

@@ -27,15 +27,11 @@ final class EventLoopDelay implements Runnable {
         this.dueNanos = nanoTime.getAsLong() + INTERVAL_NANOS;
     }
 
-    /** Watches all loops of a server until it is stopped. */
-    static void watch(DisposableServer server, RouterMetrics metrics, LongSupplier nanoTime) {
+    /** Watches loops until their server is stopped. */
+    static void watch(List<EventLoop> loops, DisposableServer server, RouterMetrics metrics, LongSupplier nanoTime) {
         List<Future<?>> asked = new ArrayList<>();
-        server.channel().eventLoop().parent().forEach(each -> {
-            if (each instanceof EventLoop loop) {
-                asked.add(loop.scheduleWithFixedDelay(new EventLoopDelay(metrics, nanoTime),
-                        INTERVAL_NANOS, INTERVAL_NANOS, TimeUnit.NANOSECONDS));
-            }
-        });
+        loops.forEach(loop -> asked.add(loop.scheduleWithFixedDelay(new EventLoopDelay(metrics, nanoTime),
+                INTERVAL_NANOS, INTERVAL_NANOS, TimeUnit.NANOSECONDS)));
         server.onDispose(() -> asked.forEach(each -> each.cancel(false)));
     }
 

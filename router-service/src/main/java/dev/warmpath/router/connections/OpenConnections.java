@@ -2,10 +2,15 @@ package dev.warmpath.router.connections;
 
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
+import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.EventExecutor;
+import java.time.Duration;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** The connections of one port, and which of them wait for a request. Safe for all event loops. */
@@ -14,6 +19,7 @@ final class OpenConnections {
     private final int max;
     /** In the order in which they became idle. */
     private final Set<ConnectionGuard> idle = new LinkedHashSet<>();
+    private List<EventLoop> loops = List.of();
     private int open;
     /** Set under the lock; who enters {@link #idle} after that reads it without. */
     private volatile boolean isEnding;
@@ -50,14 +56,40 @@ final class OpenConnections {
         idle.remove(connection);
     }
 
-    /** Ends those that wait for a further request, and from now on each one that would. */
-    void end() {
+    /** @param loops that accept the connections and carry them */
+    synchronized void carriedBy(List<EventLoop> loops) {
+        this.loops = List.copyOf(loops);
+    }
+
+    /**
+     * Ends those that wait for a further request, and from now on each one that would. What has come by now is read and
+     * answered first: a client cannot know that its request was not, and a process that did not get its turn for a while
+     * finds many. Returns when it is done, or when patience ends.
+     */
+    void end(Duration patience) throws InterruptedException {
+        long begin = System.nanoTime();
+        awaitReading(patience.toNanos());                        // accepts connections whose requests the next one reads
         List<ConnectionGuard> unused;
         synchronized (this) {
             isEnding = true;
             unused = List.copyOf(idle);
         }
         unused.forEach(ConnectionGuard::endIfUnused);
+        awaitReading(patience.toNanos() - (System.nanoTime() - begin));
+    }
+
+    private void awaitReading(long nanos) throws InterruptedException {
+        var read = new CountDownLatch(loops.size());
+        loops.forEach(loop -> afterReading(loop, read::countDown));
+        read.await(nanos, TimeUnit.NANOSECONDS);
+    }
+
+    /**
+     * Runs something when a loop has read what has come to its connections by now. Netty runs what is scheduled within
+     * a loop in a later turn of it, and a turn begins with reading; what is only executed comes in the same one.
+     */
+    static void afterReading(EventExecutor loop, Runnable action) {
+        loop.execute(() -> loop.schedule(action, 1, TimeUnit.NANOSECONDS));
     }
 
     boolean isEnding() {

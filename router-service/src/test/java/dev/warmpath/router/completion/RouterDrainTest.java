@@ -9,18 +9,28 @@ import ch.qos.logback.core.AppenderBase;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
+import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
+import org.springframework.boot.test.context.TestConfiguration;
+import org.springframework.boot.web.server.WebServerFactoryCustomizer;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.test.annotation.DirtiesContext;
 import org.springframework.test.context.TestPropertySource;
 import reactor.core.publisher.Sinks;
@@ -55,6 +65,17 @@ class RouterDrainTest {
                 seen.append((char) client.getInputStream().read());
             }
             return client;
+        }
+
+        /** To the end that its length names: what comes next is another one. */
+        static void readAnswer(Socket client) throws IOException {
+            var head = new StringBuilder();
+            while (head.indexOf("\r\n\r\n") < 0) {
+                head.append((char) client.getInputStream().read());
+            }
+            Matcher length = Pattern.compile("(?i)content-length: (\\d+)").matcher(head);
+            assertThat(length.find()).as("%s", head).isTrue();
+            client.getInputStream().readNBytes(Integer.parseInt(length.group(1)));
         }
 
         static String rest(Socket client) throws IOException {
@@ -130,6 +151,65 @@ class RouterDrainTest {
             assertThat(rest(kept)).startsWith("HTTP/1.1 200 OK").doesNotContain("router_is_stopping");
             goOn();
             assertThat(events(rest(stream)).getLast()).isEqualTo("[DONE]");
+            stopping.join();
+        }
+    }
+
+    @Nested
+    @DirtiesContext
+    @TestPropertySource(properties = "warmpath.drain.timeout=1h")
+    class WhenItHadNotItsTurn extends StoppedRouter {
+
+        @TestConfiguration(proxyBeanMethods = false)
+        static class HeldUpLoops {
+
+            @Bean
+            CompletableFuture<EventLoopGroup> eventLoops() {
+                return new CompletableFuture<>();
+            }
+
+            @Bean
+            WebServerFactoryCustomizer<NettyReactiveWebServerFactory> toldOfLoops(
+                    CompletableFuture<EventLoopGroup> eventLoops) {
+                return factory -> factory.addServerCustomizers(server ->
+                        server.doOnBound(bound -> eventLoops.complete(bound.channel().eventLoop().parent())));
+            }
+        }
+
+        @Autowired CompletableFuture<EventLoopGroup> eventLoops;
+
+        @Test
+        void what_came_meanwhile_on_connections_old_and_new_is_read_and_answered() throws Exception {
+            join("w").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, 12));
+            List<Socket> kept = List.of(rawClient(WHOLE), rawClient(WHOLE), rawClient(WHOLE));
+            for (Socket each : kept) {
+                readAnswer(each);
+            }
+            var turn = new CountDownLatch(1);
+            for (EventExecutor loop : eventLoops.get()) {
+                var isHeld = new CountDownLatch(1);
+                loop.submit(() -> {
+                    isHeld.countDown();
+                    turn.await();
+                    return null;
+                });
+                isHeld.await();
+            }
+            for (Socket each : kept) {
+                each.getOutputStream().write(rawRequest(WHOLE));
+            }
+            Socket late = rawClient(WHOLE);
+
+            Thread stopping = stop();
+            while (stopping.getState() != Thread.State.TIMED_WAITING) {
+                Thread.onSpinWait();
+            }
+            turn.countDown();
+
+            for (Socket each : kept) {
+                assertThat(rest(each)).startsWith("HTTP/1.1 200 OK");
+            }
+            assertThat(rest(late)).startsWith("HTTP/1.1 200 OK");
             stopping.join();
         }
     }
