@@ -103,9 +103,12 @@ public abstract class RunningRouter {
 
     /** The same, of the revision with these weights. */
     protected FakeWorker join(String id, String weightsDigest) {
-        var worker = new FakeWorker(id);
-        workers.add(worker);
-        return join(worker, partsOf(weightsDigest));
+        return join(id, MODEL, partsOf(weightsDigest));
+    }
+
+    /** The same, of another model. */
+    protected FakeWorker joinWithModel(String id, String model) {
+        return join(id, model, partsOf("%064x".formatted(model.hashCode() & 0xffffffffL)));
     }
 
     private RevisionParts partsOf(String weightsDigest) {
@@ -113,8 +116,10 @@ public abstract class RunningRouter {
                 PARTS.generationConfig(), PARTS.hashAlgorithm(), PARTS.hashSeed(), PARTS.blockSize(), contextLength());
     }
 
-    private FakeWorker join(FakeWorker worker, RevisionParts parts) {
-        var model = new ModelDescription(MODEL, parts.revision(), parts, 1_700_000_000L, VOCABULARY_SIZE);
+    private FakeWorker join(String id, String name, RevisionParts parts) {
+        var worker = new FakeWorker(id);
+        workers.add(worker);
+        var model = new ModelDescription(name, parts.revision(), parts, 1_700_000_000L, VOCABULARY_SIZE);
         var outcome = fleet.register(new Registration(
                 Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true));
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());

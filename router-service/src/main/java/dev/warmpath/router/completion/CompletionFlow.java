@@ -195,17 +195,16 @@ public final class CompletionFlow {
     /**
      * The revision of a model that takes this prompt now.
      *
-     * @throws BadRequestException if the fleet serves other models, but none of this name
-     * @throws DispatchException   if it serves none at all, so that the name may well be right, or if operators keep
-     *                             new requests from all that it has of this one
+     * @throws BadRequestException if the fleet serves other models, and has had none of this name
+     * @throws DispatchException   if it serves none at all, so that the name may well be right, if the last worker with
+     *                             this one has gone, or if operators keep new requests from all that it has of it
      */
     public ServedModel servedModel(String name, Prompt prompt) {
         @Nullable ServedModel model = fleet.model(name, prompt.beginning(), Set.of());
         if (model != null) {
             return model;
         }
-        List<ServedModel> served = fleet.models();
-        if (served.isEmpty() || served.stream().anyMatch(each -> each.name().equals(name))) {
+        if (fleet.models().isEmpty() || fleet.knows(name)) {
             throw new DispatchException(new NoWorker());
         }
         throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model",

@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -24,7 +26,7 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Ended requests as lines of JSON, written by a thread of its own: a disk that is slow or full costs lines, which are
  * counted, and nobody's time. The file is put aside as {@code <file>.1} when it has reached its size; where that is not
- * allowed it is begun anew. A line that was half written when the disk was full is cut off.
+ * allowed it is begun anew. A line that was half written when the disk was full is cut off, so no two may write to one.
  */
 final class DecisionFile implements AutoCloseable {
 
@@ -32,7 +34,6 @@ final class DecisionFile implements AutoCloseable {
     private static final int MAX_QUEUED = 8_192;
     private static final int MAX_BATCH = 256;
     private static final Duration LONGEST_CLOSE = Duration.ofSeconds(5);
-    private static final byte[] LINE_END = {'\n'};
 
     private final Path file;
     private final long maxBytes;
@@ -108,15 +109,13 @@ final class DecisionFile implements AutoCloseable {
     private void write(List<RequestRecord> batch) throws IOException {
         linesLeft = batch.size();
         for (RequestRecord request : batch) {
-            byte[] line = json.writeValueAsBytes(RequestView.of(request));
-            if (bytes > 0 && bytes + line.length + 1 > maxBytes) {
+            byte[] line = (json.writeValueAsString(RequestView.of(request)) + '\n').getBytes(StandardCharsets.UTF_8);
+            if (bytes > 0 && bytes + line.length > maxBytes) {
                 putAside();
             }
             OutputStream to = out == null ? open(bytes) : out;
             to.write(line);
-            to.write(LINE_END);
-            to.flush();
-            bytes += line.length + 1;
+            bytes += line.length;
             linesLeft--;
         }
         if (isBroken) {
@@ -153,6 +152,10 @@ final class DecisionFile implements AutoCloseable {
     /** @param length what is behind it is cut off */
     private OutputStream open(long length) throws IOException {
         FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        if (isTaken(channel)) {
+            channel.close();
+            throw new IOException(file + " is written by another router, and each needs its own");
+        }
         if (channel.size() > length) {
             channel.truncate(length);
         }
@@ -160,6 +163,18 @@ final class DecisionFile implements AutoCloseable {
         bytes = length;
         out = Channels.newOutputStream(channel);
         return out;
+    }
+
+    /** Where the file system knows no locks, nobody can tell. The lock ends with the channel. */
+    private boolean isTaken(FileChannel channel) {
+        try {
+            return channel.tryLock() == null;
+        } catch (OverlappingFileLockException e) {
+            return true;
+        } catch (IOException e) {
+            log.debug("{} cannot be locked", file, e);
+            return false;
+        }
     }
 
     private void closeFile() throws IOException {

@@ -156,6 +156,11 @@ public final class Fleet {
         return roster().models();
     }
 
+    /** Whether workers have brought a model of this name, if none serves it at present; a few such are remembered. */
+    public boolean knows(String model) {
+        return roster().known().contains(model);
+    }
+
     /** The ready workers of this revision. */
     public List<FleetWorker> workers(ServedModel model) {
         return roster().ready(model.revision());

@@ -5,8 +5,10 @@ import dev.warmpath.router.models.ServedModel;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Who is in the fleet, and who of them takes requests, as of the fleet's last change. Built once for each, under the
@@ -14,13 +16,14 @@ import java.util.Map;
  *
  * @param everyone  in order of joining
  * @param models    every revision with a ready worker
+ * @param known     names of models that workers have brought, served or not
  * @param ready     ready workers by revision, be it loaded or not
  * @param sequences how many requests the ready workers compute at the same time
  */
-record Roster(List<FleetWorker> everyone, List<ServedModel> models, Map<String, List<FleetWorker>> ready,
-        long sequences) {
+record Roster(List<FleetWorker> everyone, List<ServedModel> models, Set<String> known,
+        Map<String, List<FleetWorker>> ready, long sequences) {
 
-    static final Roster EMPTY = new Roster(List.of(), List.of(), Map.of(), 0);
+    static final Roster EMPTY = new Roster(List.of(), List.of(), Set.of(), Map.of(), 0);
 
     static Roster of(Collection<FleetWorker> workers, Collection<Revision> revisions) {
         Map<String, List<FleetWorker>> ready = new HashMap<>();
@@ -33,13 +36,15 @@ record Roster(List<FleetWorker> everyone, List<ServedModel> models, Map<String, 
         }
         ready.replaceAll((_, those) -> List.copyOf(those));
         List<ServedModel> models = new ArrayList<>();
+        Set<String> known = new HashSet<>();
         for (Revision revision : revisions) {
+            known.add(revision.description().name());
             ServedModel model = revision.model();
             if (model != null && ready.containsKey(model.revision())) {
                 models.add(model);
             }
         }
-        return new Roster(List.copyOf(workers), List.copyOf(models), Map.copyOf(ready), sequences);
+        return new Roster(List.copyOf(workers), List.copyOf(models), Set.copyOf(known), Map.copyOf(ready), sequences);
     }
 
     List<FleetWorker> ready(String revision) {

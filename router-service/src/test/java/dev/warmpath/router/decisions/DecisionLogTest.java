@@ -203,6 +203,17 @@ class DecisionLogTest {
         assertThat(discarded).hasValue(0);
     }
 
+    @Test
+    void two_routers_do_not_write_to_one_file() {
+        Path file = directory.resolve("decisions.jsonl");
+        DecisionFile first = file(file, 1_000_000);
+
+        assertThatIllegalArgumentException().isThrownBy(() -> file(file, 1_000_000))
+                .withMessageContaining(file + " is written by another router, and each needs its own");
+        first.close();
+        file(file, 1_000_000).close();
+    }
+
     private DecisionFile file(Path path, long maxBytes) {
         return new DecisionFile(path, maxBytes, discarded::addAndGet);
     }

@@ -183,6 +183,18 @@ class BadInputTest extends RunningRouter {
     }
 
     @Test
+    void a_model_whose_last_worker_has_gone_is_503_and_not_unknown() {
+        join("w0");
+        loseLease(joinWithModel("last", "rolled"));
+
+        HttpResponse<String> answer = post("/v1/completions", "{'model':'rolled','prompt':'a'}");
+
+        assertThat(answer.statusCode()).isEqualTo(503);
+        assertThat(json(answer).path("error").path("code").asString()).isEqualTo("no_worker_available");
+        assertThat(answer.headers().firstValue("retry-after")).hasValue("2");
+    }
+
+    @Test
     void a_bad_stream_request_is_refused_with_a_status_not_with_an_event() {
         join("w0");
 
