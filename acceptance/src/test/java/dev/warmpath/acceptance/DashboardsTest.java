@@ -8,6 +8,10 @@ import dev.warmpath.acceptance.Dashboard.Panel;
 import dev.warmpath.acceptance.Dashboard.Query;
 import dev.warmpath.acceptance.Dashboard.Variable;
 import dev.warmpath.acceptance.PrometheusProcess.Series;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.protocol.generate.StopConditions;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.URI;
@@ -23,6 +27,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
@@ -30,6 +37,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import tools.jackson.core.type.TypeReference;
+import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The chart's dashboards, asked of a real Prometheus that scrapes a fleet at work, with Redis. Their pictures in
@@ -44,12 +53,18 @@ class DashboardsTest {
     private static final int ROUTERS = IS_RENEWAL ? 2 : 1;
     private static final int WORKERS = IS_RENEWAL ? 3 : 2;
     private static final int CLIENTS = 12;
+    /** A pool that conversations fill, so that blocks are evicted and sequences give way. */
+    private static final int BLOCKS = 160;
+    /** Requests at once to one worker. */
+    private static final int CROWD = 16;
     private static final int TURNS_A_ROUND = IS_RENEWAL ? 200 : 60;
     private static final int ROUNDS_FOR_PICTURES = 8;
     /** Without what a panel asks for by then there is none. */
     private static final int MOST_ROUNDS = 40;
     /** Longer than a laptop's time between two scrapes that are late. */
     private static final String RATE = "15s";
+
+    private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private static RedisProcess redis;
     private static LocalFleet fleet;
@@ -65,9 +80,8 @@ class DashboardsTest {
         assumeTrue(isThere, "no prometheus on the PATH");
         redis = new RedisProcess(RedisProcess.bundled(), LocalFleet.freePort()).start();
         String uri = "--warmpath.redis.uri=" + redis.uri();
-        // a pool that conversations fill, so that blocks are evicted and sequences give way
         fleet = LocalFleet.start(ROUTERS, WORKERS, LocalFleet.patient(uri, "-Xmn16m"),
-                List.of(uri, "--warmpath.kv.block-count=160", "--warmpath.kv.swap-space=4MB", "-Xmn16m"));
+                List.of(uri, "--warmpath.kv.block-count=" + BLOCKS, "--warmpath.kv.swap-space=4MB", "-Xmn16m"));
         routers = IntStream.rangeClosed(1, ROUTERS).mapToObj(fleet::routerManagement).toList();
         workers = IntStream.rangeClosed(1, WORKERS).mapToObj(fleet::workerManagement).toList();
     }
@@ -146,14 +160,34 @@ class DashboardsTest {
         }
     }
 
-    /** Conversations, some of them streamed, and requests that are refused. */
+    /** Conversations, some of them streamed, requests that are refused, and more than a worker has blocks for. */
     private static void work(int round) {
+        IntStream.rangeClosed(1, WORKERS).forEach(worker -> crowd(worker, round));
         new ConversationLoad(fleet.gateways(), CLIENTS, Duration.ofMillis(50), round).run(TURNS_A_ROUND);
         for (Gateway router : fleet.gateways()) {
             assertThat(router.streamChat(List.of(Map.of("role", "user", "content", "What is round " + round + "?"))))
                     .contains("[DONE]");
             assertThat(router.status("/v1/chat/completions", Map.of("model", "nobody's", "messages",
                     List.of(Map.of("role", "user", "content", "?"))))).isEqualTo(404);
+        }
+    }
+
+    /** Prompts at once that fill the pool twice, as a second router may send them unknowingly: some wait for blocks. */
+    private static void crowd(int worker, int round) {
+        var alone = new Gateway(fleet.workerUrl(worker), fleet.workerManagement(worker));
+        var tokens = new SplittableRandom(round);
+        List<Callable<Integer>> requests = new ArrayList<>();
+        for (int i = 0; i < CROWD; i++) {
+            int[] prompt = tokens.ints(2 * BLOCKS / CROWD * LocalFleet.BLOCK_SIZE, 0, 2_000).toArray();
+            Map<String, ?> request = JSON.convertValue(GenerateRequest.of("crowd-" + i, prompt,
+                    SamplingParameters.GREEDY, StopConditions.pastTheEnd(40)), new TypeReference<>() {});
+            requests.add(() -> alone.status(Protocol.GENERATE_PATH, request));
+        }
+        try (var clients = Executors.newVirtualThreadPerTaskExecutor()) {
+            assertThat(clients.invokeAll(requests)).allSatisfy(each -> assertThat(each.resultNow()).isEqualTo(200));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while a worker answers", e);
         }
     }
 

@@ -1,10 +1,6 @@
 package dev.warmpath.acceptance;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
-import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -50,23 +46,19 @@ final class Podman {
                 graphroot = "%s/images"
                 runroot = "%s/run"
                 """.formatted(HOME, HOME));
-        environment = Map.of("CONTAINERS_CONF", configuration.toString(), "CONTAINERS_STORAGE_CONF", storage.toString());
+        environment = Map.of("CONTAINERS_CONF", configuration.toString(), "CONTAINERS_STORAGE_CONF", storage.toString(),
+                "PATH", Command.PATH);
         run(SCRIPTS.resolve("local-bases.sh").toString(), System.getProperty("java.home"), "localhost/bases");
     }
 
     /** @return why these tests cannot run here; empty if they can */
     static String missing() {
         List<String> missing = new ArrayList<>(TOOLS);
-        missing.removeIf(Podman::isInstalled);
+        missing.removeIf(Command::isInstalled);
         if (!System.getProperty("user.name").equals("root")) {
             missing.add("root's rights");
         }
         return missing.isEmpty() ? "" : "images are not built and run here: missing are " + missing;
-    }
-
-    static boolean isInstalled(String tool) {
-        return Stream.of((System.getenv("PATH") + ":/usr/sbin:/sbin").split(File.pathSeparator))
-                .anyMatch(folder -> Files.isExecutable(Path.of(folder, tool)));
     }
 
     /** {@code ./warmpath images} as a person runs it, with this podman. */
@@ -85,22 +77,31 @@ final class Podman {
         return run(command.toArray(String[]::new));
     }
 
+    /** An image of programs of this machine with the libraries that they need, for the user 65532. */
+    void buildImageOf(String image, String... programs) {
+        List<String> command = new ArrayList<>(List.of(SCRIPTS.resolve("program-image.sh").toString(), image,
+                "localhost/bases/runtime"));
+        command.addAll(List.of(programs));
+        run(command.toArray(String[]::new));
+    }
+
+    /** An image on another one. @param lines of the Dockerfile, after {@code FROM} */
+    void buildImageOn(String base, String image, Path context, String... lines) throws IOException {
+        Path dockerfile = Files.createTempFile(HOME, "image", ".Dockerfile");
+        Files.write(dockerfile, Stream.concat(Stream.of("FROM " + base), Stream.of(lines)).toList());
+        podman("build", "--quiet", "--tag", image, "--file", dockerfile.toString(), context.toString());
+        Files.delete(dockerfile);
+    }
+
+    /** @return a file with the image in it, below {@code target} */
+    Path saved(String image) throws IOException {
+        Path archive = HOME.resolve(image.replaceAll("\\W", "-") + ".tar");
+        Files.deleteIfExists(archive);
+        podman("save", "--quiet", "--format", "oci-archive", "--output", archive.toString(), image);
+        return archive;
+    }
+
     private String run(String... command) {
-        try {
-            Path output = Files.createTempFile(HOME, "said", ".log");
-            var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
-            builder.environment().putAll(environment);
-            builder.environment().merge("PATH", "/usr/sbin:/sbin", (path, more) -> path + ":" + more);
-            int status = builder.start().waitFor();
-            String said = Files.readString(output);
-            Files.delete(output);
-            assertThat(status).as("%s says: %s", List.of(command), said).isZero();
-            return said;
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new IllegalStateException("interrupted while waiting for podman", e);
-        }
+        return Command.run(environment, List.of(command));
     }
 }
