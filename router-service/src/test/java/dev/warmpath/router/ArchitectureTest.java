@@ -112,9 +112,16 @@ class ArchitectureTest {
     static final ArchRule decisions_index_and_text_are_plain_java = noClasses()
             .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"), inside("answer"),
                     inside("models"))
-                    .and(not(simpleNameEndingWith("Configuration"))))
+                    .and(not(simpleNameEndingWith("Configuration"))).and(not(simpleNameEndingWith("Properties"))))
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.netty..")
-            .because("they must be runnable, testable and measurable from a plain main; only their wiring is Spring's");
+            .because("they must be runnable, testable and measurable from a plain main; only their wiring and settings are "
+                    + "Spring's");
+
+    @ArchTest
+    static final ArchRule a_policy_of_others_is_known_to_the_wiring_only = noClasses()
+            .that().resideOutsideOfPackage(inside("routing.peers")).and(not(simpleNameEndingWith("Configuration")))
+            .should().dependOnClassesThat().resideInAPackage(inside("routing.peers"))
+            .because("a decision must not depend on which rule made it");
 
     @ArchTest
     static final ArchRule reactive_types_stay_at_the_edge = noClasses()

@@ -121,7 +121,8 @@ public final class CompletionFlow {
         Set<String> tried = plus(failed, model.revision());
         var hasText = new AtomicBoolean();
         return tokenizer.tokenize(model, request.prompt(), journey.permit(), journey.trace())
-                .map(tokens -> journey.trace().stage(Stage.HASH, () -> TokenizedPrompt.of(model, tokens)))
+                .map(tokens -> journey.trace().stage(Stage.HASH, () -> TokenizedPrompt.of(model, tokens,
+                        request.prompt().beginning())))
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried))
                 .doOnNext(event -> hasText.compareAndSet(false,
@@ -183,7 +184,8 @@ public final class CompletionFlow {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model(), request.prompt());
             return tokenizer.tokenize(model, request.prompt(), permit)
-                    .map(tokens -> explain(request, TokenizedPrompt.of(model, tokens)));
+                    .map(tokens -> explain(request,
+                            TokenizedPrompt.of(model, tokens, request.prompt().beginning())));
         });
     }
 

@@ -5,6 +5,7 @@ import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.metrics.ModelMeters;
+import dev.warmpath.router.metrics.PolicyMeters;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Outcome;
 import dev.warmpath.router.tracing.RequestTrace;
@@ -26,6 +27,7 @@ final class CompletionMeter {
     private final AtomicBoolean ended = new AtomicBoolean();
     private volatile ModelMeters model;
     private volatile long inLineNanos;
+    private @Nullable PolicyMeters policy;
     private String revision = "";
     private int predictedCachedTokens;
     private boolean hasText;
@@ -86,6 +88,7 @@ final class CompletionMeter {
             case CompletionEvent.Routed routed -> {
                 revision = routed.revision();
                 predictedCachedTokens = routed.decision().cachedTokens();
+                policy = metrics.policy(routed.decision().policy().text());
             }
             case CompletionEvent.Text _ -> recordText();
             case CompletionEvent.Finished finished -> {
@@ -96,6 +99,9 @@ final class CompletionMeter {
                 model.finished(usage.promptTokens(), usage.completionTokens());
                 if (finished.toldByWorker()) {
                     model.cached(predictedCachedTokens, usage.cachedTokens());
+                    if (policy != null) {
+                        policy.cached(usage.promptTokens(), usage.cachedTokens());
+                    }
                 }
                 var answer = new RequestRecord.Answer(text(finished.reason()),
                         finished.toldByWorker() ? usage.cachedTokens() : null, usage.completionTokens());
@@ -109,12 +115,19 @@ final class CompletionMeter {
         long now = nanoTime.getAsLong();
         if (!hasText) {
             hasText = true;
-            trace.firstText(now - arrivedNanos, () -> model.firstToken(now - arrivedNanos));
+            trace.firstText(now - arrivedNanos, () -> firstText(now - arrivedNanos));
             record.firstText(now - arrivedNanos);
         } else if (request.streamed()) {
             model.nextToken(now - lastTextNanos);
         }
         lastTextNanos = now;
+    }
+
+    private void firstText(long sinceArrivalNanos) {
+        model.firstToken(sinceArrivalNanos);
+        if (policy != null) {
+            policy.firstToken(sinceArrivalNanos);
+        }
     }
 
     private void failed(Throwable error) {

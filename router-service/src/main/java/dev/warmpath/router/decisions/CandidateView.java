@@ -14,8 +14,8 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param grade          how far the matched blocks can be relied on
  * @param health         healthy, or ejected, on_trial or unreachable: then it is left out while a healthy one is there
  * @param cost           the smallest wins, or one that is as good
- * @param terms          what it is made of, by the policy's names; each a number of uncached prompt tokens: the time that
- *                       computing so many takes
+ * @param terms          what it is made of, by the policy's names; of the default policy each a number of uncached
+ *                       prompt tokens: the time that computing so many takes
  */
 @JsonNaming(SnakeCaseStrategy.class)
 public record CandidateView(

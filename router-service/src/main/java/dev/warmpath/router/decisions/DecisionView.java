@@ -15,10 +15,12 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param at                    ISO 8601, UTC
  * @param request               the answer's {@code x-request-id}
  * @param attempt               1 for the first worker that was asked
+ * @param policy                that decided
  * @param reason                as in {@code x-warmpath-decision}
  * @param predictedCachedTokens what the chosen worker was taken to hold
  * @param indexGrade            the worst of the candidates'
  * @param candidateCount        how many there were; of more than 16, those that cost least are listed
+ * @param shadow                what another policy would have done; null if none is asked
  * @param outcome               null while the answer goes on
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
@@ -30,6 +32,7 @@ record DecisionView(
         String model,
         String revision,
         String worker,
+        String policy,
         String reason,
         int promptTokens,
         int blockSize,
@@ -37,6 +40,7 @@ record DecisionView(
         String indexGrade,
         int candidateCount,
         List<CandidateView> candidates,
+        @Nullable ShadowView shadow,
         @Nullable OutcomeView outcome) {
 
     /**
@@ -70,9 +74,10 @@ record DecisionView(
         RouteSnapshot snapshot = routed.snapshot();
         Outcome outcome = decision.outcome();
         return new DecisionView(decision.at().toString(), subject.requestId(), subject.attempt(), subject.model(),
-                subject.revision(), routed.workerId(), routed.reason().text(), snapshot.query().promptTokens(),
-                snapshot.query().blockSize(), routed.cachedTokens(), snapshot.indexGrade().text(),
-                snapshot.candidateCount(), snapshot.candidates().stream().map(CandidateView::of).toList(),
+                subject.revision(), routed.workerId(), routed.policy().text(), routed.reason().text(),
+                snapshot.query().promptTokens(), snapshot.query().blockSize(), routed.cachedTokens(),
+                snapshot.indexGrade().text(), snapshot.candidateCount(),
+                snapshot.candidates().stream().map(CandidateView::of).toList(), ShadowView.of(routed),
                 outcome == null ? null : OutcomeView.of(outcome));
     }
 }

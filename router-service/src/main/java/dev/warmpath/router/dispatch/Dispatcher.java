@@ -18,6 +18,7 @@ import dev.warmpath.router.routing.InFlightRequest;
 import dev.warmpath.router.routing.RouteResult;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RouteResult.Unplaced;
+import dev.warmpath.router.routing.ShadowChoice;
 import dev.warmpath.router.tracing.AttemptTrace;
 import dev.warmpath.router.tracing.RequestTrace;
 import java.time.Duration;
@@ -28,6 +29,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -206,6 +208,7 @@ public final class Dispatcher {
         private Flux<DispatchEvent> at(Placed placed) {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
+            countShadow(placed.decision().shadow());
             AttemptTrace trace = tries.trace.attempt(tries.watches.size() + 1, placed.worker().id(),
                     placed.decision().reason().text(), placed.decision().cachedTokens());
             var attempt = new Attempt(placed, request, reader, deadline(placed), trace.headers());
@@ -214,6 +217,12 @@ public final class Dispatcher {
             return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
                     .doOnNext(tries::see)
                     .onErrorResume(DispatchException.class, this::afterFailure);
+        }
+
+        private void countShadow(@Nullable ShadowChoice shadow) {
+            if (shadow != null) {
+                metrics.shadowed(shadow.policy().text(), shadow.isSame(), shadow.liveTokens(), shadow.shadowTokens());
+            }
         }
 
         private Decision record(Placed placed) {

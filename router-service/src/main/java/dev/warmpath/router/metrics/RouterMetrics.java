@@ -24,6 +24,7 @@ public final class RouterMetrics {
     private final MeterRegistry registry;
     private final Map<String, ModelMeters> models = new ConcurrentHashMap<>();
     private final ModelMeters otherModels;
+    private final Map<String, PolicyMeters> policies = new ConcurrentHashMap<>();
     private final WorkerMeters workers;
     private final ServedMeters served;
     private final Timer tokenizerWait;
@@ -95,6 +96,11 @@ public final class RouterMetrics {
         return otherModels;
     }
 
+    /** @param name one of routing's closed set */
+    public PolicyMeters policy(String name) {
+        return policies.computeIfAbsent(name, _ -> new PolicyMeters(name, this));
+    }
+
     public void refusedAtTheDoor(Limit limit) {
         count(RouterMeter.ADMISSION_REFUSALS, 1, "limit", tag(limit));
     }
@@ -132,6 +138,19 @@ public final class RouterMetrics {
     /** @param reason one of routing's closed set */
     public void routed(String reason) {
         count(RouterMeter.ROUTE_DECISIONS, 1, "reason", reason);
+    }
+
+    /**
+     * A shadow policy was asked, too.
+     *
+     * @param policy       one of routing's closed set
+     * @param liveTokens   uncached tokens where the request goes
+     * @param shadowTokens where it would have gone
+     */
+    public void shadowed(String policy, boolean choseTheSame, long liveTokens, long shadowTokens) {
+        count(RouterMeter.SHADOW_DECISIONS, 1, "policy", policy, "choice", choseTheSame ? "same" : "other");
+        count(RouterMeter.SHADOW_UNCACHED_TOKENS, liveTokens, "policy", policy, "by", "live");
+        count(RouterMeter.SHADOW_UNCACHED_TOKENS, shadowTokens, "policy", policy, "by", "shadow");
     }
 
     public void decisionsDiscarded(int decisions) {

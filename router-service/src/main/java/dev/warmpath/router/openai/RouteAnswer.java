@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.router.completion.RouteExplanation;
 import dev.warmpath.router.decisions.CandidateView;
+import dev.warmpath.router.decisions.ShadowView;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
@@ -13,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * The answer of {@code POST /v1/route}: what would be chosen for the request now, and what every candidate would cost.
  *
  * @param worker                id of the chosen one; null if none is there
+ * @param policy                which would decide; null if none is there to choose from
  * @param reason                why that one, or why none
  * @param promptTokens          length of the prompt
  * @param promptBlocks          full blocks of it
@@ -24,12 +26,14 @@ import org.jspecify.annotations.Nullable;
  * @param indexGrade            exact, history or load: how far the index can be relied on for the worst of the
  *                              candidates; null without any
  * @param candidates            all that could be chosen
+ * @param shadow                what another policy would do; null if none is asked
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
 record RouteAnswer(
         String model,
         String revision,
         @Nullable String worker,
+        @Nullable String policy,
         String reason,
         @JsonProperty("prompt_tokens") int promptTokens,
         @JsonProperty("prompt_blocks") int promptBlocks,
@@ -38,22 +42,20 @@ record RouteAnswer(
         @JsonProperty("matched_blocks") int matchedBlocks,
         @JsonProperty("predicted_cached_tokens") int predictedCachedTokens,
         @JsonProperty("index_grade") @Nullable String indexGrade,
-        List<CandidateView> candidates) {
+        List<CandidateView> candidates,
+        @Nullable ShadowView shadow) {
 
     static RouteAnswer of(RouteExplanation explanation) {
-        return switch (explanation.decision()) {
-            case Routed routed -> of(explanation, routed.workerId(), routed.reason().text(), routed.matchedBlocks(),
-                    routed.cachedTokens(), routed.snapshot().indexGrade().text(),
-                    routed.snapshot().candidates().stream().map(CandidateView::of).toList());
-            case NoWorker _ -> of(explanation, null, "no_worker", 0, 0, null, List.of());
-        };
-    }
-
-    private static RouteAnswer of(RouteExplanation explanation, @Nullable String worker, String reason,
-            int matchedBlocks, int cachedTokens, @Nullable String indexGrade, List<CandidateView> candidates) {
         var prompt = explanation.prompt();
-        return new RouteAnswer(prompt.model().name(), prompt.model().revision(), worker, reason, prompt.length(),
-                prompt.chain().blockCount(), prompt.hash(), prompt.blockSize(), matchedBlocks, cachedTokens, indexGrade,
-                candidates);
+        return switch (explanation.decision()) {
+            case Routed routed -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), routed.workerId(),
+                    routed.policy().text(), routed.reason().text(), prompt.length(), prompt.chain().blockCount(),
+                    prompt.hash(), prompt.blockSize(), routed.matchedBlocks(), routed.cachedTokens(),
+                    routed.snapshot().indexGrade().text(),
+                    routed.snapshot().candidates().stream().map(CandidateView::of).toList(), ShadowView.of(routed));
+            case NoWorker _ -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), null, null,
+                    "no_worker", prompt.length(), prompt.chain().blockCount(), prompt.hash(), prompt.blockSize(), 0, 0,
+                    null, List.of(), null);
+        };
     }
 }

@@ -18,6 +18,10 @@ public record Choice(int chosen, RouteReason reason, List<CandidateCost> costs) 
         }
     }
 
+    Candidate candidate() {
+        return costs.get(chosen).candidate();
+    }
+
     /** Another one in its place, whatever it costs, to find out whether it has recovered. */
     Choice tryOut(int other) {
         return new Choice(other, RouteReason.TRIAL, costs);

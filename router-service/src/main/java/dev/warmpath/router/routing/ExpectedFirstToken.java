@@ -38,6 +38,11 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     private static final double TOKENS_PER_FAILURE = 2048;
 
     @Override
+    public PolicyName name() {
+        return PolicyName.EXPECTED_FIRST_TOKEN;
+    }
+
+    @Override
     public Choice choose(RouteQuery query, List<Candidate> candidates) {
         List<CandidateCost> costs = new ArrayList<>(candidates.size());
         for (Candidate candidate : candidates) {

@@ -17,7 +17,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,9 +51,12 @@ public final class RequestRouter {
 
     private final Fleet fleet;
     private final PrefixIndex index;
-    private final RoutingPolicy policy;
+    private final PolicyPlan plan;
+    private final RandomGenerator random;
     private final LongSupplier nanoTime;
     private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
+    /** Of the next decision, so that asking what it would be changes nothing. */
+    private long nextDraw;
     private long decisions;
     private long trialDecision = -DECISIONS_PER_TRIAL;
     private long trialNanos;
@@ -66,12 +71,23 @@ public final class RequestRouter {
     /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
     private static final int SHARE = 4;
 
-    /** @param nanoTime a monotonic clock, as {@link System#nanoTime} */
+    /**
+     * With one policy, which decides without chance.
+     *
+     * @param nanoTime a monotonic clock, as {@link System#nanoTime}
+     */
     public RequestRouter(Fleet fleet, PrefixIndex index, RoutingPolicy policy, LongSupplier nanoTime) {
+        this(fleet, index, PolicyPlan.of(policy), new SplittableRandom(0), nanoTime);
+    }
+
+    /** @param random for policies that draw; used under the lock only */
+    RequestRouter(Fleet fleet, PrefixIndex index, PolicyPlan plan, RandomGenerator random, LongSupplier nanoTime) {
         this.fleet = fleet;
         this.index = index;
-        this.policy = policy;
+        this.plan = plan;
+        this.random = random;
         this.nanoTime = nanoTime;
+        this.nextDraw = random.nextLong();
     }
 
     /** What {@link #route} would decide now, were it not the turn of a worker on trial. Changes nothing. */
@@ -144,9 +160,12 @@ public final class RequestRouter {
 
     private synchronized Routed explain(
             TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match) {
-        RouteQuery query = prompt.query();
-        Choice choice = policy.choose(query, candidates(prompt, workers, match, nanoTime.getAsLong()));
-        return routed(choice, RouteSnapshot.whole(query, choice));
+        RouteQuery query = prompt.query(nextDraw);
+        RoutingPolicy policy = plan.decidesOn(query);
+        List<Candidate> candidates = candidates(prompt, workers, match, nanoTime.getAsLong());
+        Choice choice = policy.choose(query, candidates);
+        return routed(policy, choice, RouteSnapshot.whole(query, choice),
+                shadow(query, candidates, choice, /* stands */ false));
     }
 
     private synchronized RouteResult place(
@@ -158,12 +177,16 @@ public final class RequestRouter {
         }
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         FleetWorker tried = mayBeTrial ? dueForTrial(workers, candidates, now) : null;
-        RouteQuery query = prompt.query();
+        RouteQuery query = prompt.query(nextDraw);
+        nextDraw = random.nextLong();
+        RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
+        policy.chose(query, choice.candidate());
+        @Nullable ShadowChoice shadow = shadow(query, candidates, choice, /* stands */ true);
         if (tried != null) {
             choice = choice.tryOut(workers.indexOf(tried));
         }
-        Routed routed = routed(choice, RouteSnapshot.bounded(query, choice));
+        Routed routed = routed(policy, choice, RouteSnapshot.bounded(query, choice), shadow);
         FleetWorker worker = workers.get(choice.chosen());
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
@@ -172,8 +195,22 @@ public final class RequestRouter {
         return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
     }
 
-    private static Routed routed(Choice choice, RouteSnapshot snapshot) {
-        return new Routed(choice.costs().get(choice.chosen()), choice.reason(), snapshot);
+    /** A trial is no choice of a policy: what is compared is whom each would have chosen. */
+    private @Nullable ShadowChoice shadow(RouteQuery query, List<Candidate> candidates, Choice live, boolean stands) {
+        RoutingPolicy shadow = plan.shadow();
+        if (shadow == null) {
+            return null;
+        }
+        Choice choice = shadow.choose(query, candidates);
+        if (stands) {
+            shadow.chose(query, choice.candidate());
+        }
+        return ShadowChoice.of(query, shadow, choice, live);
+    }
+
+    private static Routed routed(
+            RoutingPolicy policy, Choice choice, RouteSnapshot snapshot, @Nullable ShadowChoice shadow) {
+        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(), snapshot, shadow);
     }
 
     /**

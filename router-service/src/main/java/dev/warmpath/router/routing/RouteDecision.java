@@ -1,13 +1,18 @@
 package dev.warmpath.router.routing;
 
+import org.jspecify.annotations.Nullable;
+
 /** Where a request goes, and why. */
 public sealed interface RouteDecision {
 
     /**
+     * @param policy   that decided
      * @param chosen   the worker, and what it costs
      * @param snapshot what the choice was made from
+     * @param shadow   what another policy would have done; null if none was asked
      */
-    record Routed(CandidateCost chosen, RouteReason reason, RouteSnapshot snapshot) implements RouteDecision {
+    record Routed(PolicyName policy, CandidateCost chosen, RouteReason reason, RouteSnapshot snapshot,
+            @Nullable ShadowChoice shadow) implements RouteDecision {
 
         public String workerId() {
             return chosen.candidate().workerId();

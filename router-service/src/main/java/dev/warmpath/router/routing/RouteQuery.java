@@ -5,12 +5,21 @@ package dev.warmpath.router.routing;
  *
  * @param promptTokens length of the prompt, at least 1
  * @param blockSize    tokens per block, at least 1
+ * @param beginning    key of the prompt's first 256 tokens, of the whole blocks among them: prompts that begin alike
+ *                     have the same
+ * @param conversation key of what the turns of one conversation have in common
+ * @param draw         a number drawn by chance for this decision, any of 64 bits, for policies that need one
  */
-public record RouteQuery(int promptTokens, int blockSize) {
+public record RouteQuery(int promptTokens, int blockSize, long beginning, long conversation, long draw) {
 
     public RouteQuery {
         if (promptTokens < 1 || blockSize < 1) {
             throw new IllegalArgumentException(promptTokens + " tokens in blocks of " + blockSize);
         }
+    }
+
+    /** For policies that look at sizes only. */
+    public RouteQuery(int promptTokens, int blockSize) {
+        this(promptTokens, blockSize, 0, 0, 0);
     }
 }

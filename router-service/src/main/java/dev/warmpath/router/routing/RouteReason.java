@@ -10,6 +10,8 @@ public enum RouteReason {
     LOAD("load"),
     /** Several were as good; it was its turn. */
     TURN("turn"),
+    /** The prompt's beginning or its conversation belongs there, by a policy that asks for nothing else. */
+    AFFINITY("affinity"),
     /** It was ejected for failures or slowness, and this request tries out whether it has recovered. */
     TRIAL("trial");
 

@@ -3,11 +3,14 @@ package dev.warmpath.router.routing;
 import java.util.List;
 
 /**
- * Which worker a request should go to. Pure: the same query and candidates give the same choice. Called for every
- * request under {@link RequestRouter}'s lock, so that it should take microseconds; {@link ExpectedFirstToken} is the one
- * in use.
+ * Which worker a request should go to. Pure: the same query and candidates give the same choice until a policy is told
+ * what came of one; chance, too, comes with the query. Called for every request under {@link RequestRouter}'s lock, so
+ * that it should take microseconds and bounded memory. {@link ExpectedFirstToken} is in use unless settings say
+ * otherwise; the others are in {@code peers}.
  */
 public interface RoutingPolicy {
+
+    PolicyName name();
 
     /**
      * Chooses one, and tells what each would have cost.
@@ -16,4 +19,7 @@ public interface RoutingPolicy {
      *                   be: see {@link CandidateCost#open}
      */
     Choice choose(RouteQuery query, List<Candidate> candidates);
+
+    /** A choice of this policy stands: the request goes there, or would if this one decided. Most remember nothing. */
+    default void chose(RouteQuery query, Candidate chosen) {}
 }

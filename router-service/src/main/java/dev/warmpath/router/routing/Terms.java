@@ -14,7 +14,7 @@ public final class Terms {
     private final long[] values;
 
     /** @param names one for each value; kept, not copied. @param values likewise */
-    Terms(List<String> names, long... values) {
+    public Terms(List<String> names, long... values) {
         if (names.size() != values.length) {
             throw new IllegalArgumentException(values.length + " values for " + names);
         }

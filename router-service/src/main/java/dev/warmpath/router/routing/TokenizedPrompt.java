@@ -3,6 +3,7 @@ package dev.warmpath.router.routing;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.router.models.ServedModel;
+import java.util.Arrays;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
@@ -10,14 +11,37 @@ import org.jspecify.annotations.Nullable;
  * A prompt on its way, as workers and index know it: made once by the tokenizer of a model's revision, and carried
  * from there to the worker. Whatever else tells equal tokens apart (an adapter, a salt) is hashed into the chain.
  *
- * @param model  the revision that is to answer it
- * @param tokens at least one; shared, nobody writes to it any more
- * @param chain  names of its full blocks
+ * @param model        the revision that is to answer it
+ * @param tokens       at least one; shared, nobody writes to it any more
+ * @param chain        names of its full blocks
+ * @param conversation key of what the turns of one conversation have in common
  */
-public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain) {
+public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain, long conversation) {
+
+    /** What is taken for a prompt's beginning: SMG's {@code prefix_hash} has the same. */
+    private static final int BEGINNING_TOKENS = 256;
+
+    /** A prompt of which nothing is known but its tokens: those that begin alike are one conversation. */
+    public TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain) {
+        this(model, tokens, chain, beginning(tokens, chain));
+    }
 
     public static TokenizedPrompt of(ServedModel model, int[] tokens) {
-        return new TokenizedPrompt(model, tokens, BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens));
+        return new TokenizedPrompt(model, tokens, chain(model, tokens));
+    }
+
+    public static TokenizedPrompt of(ServedModel model, int[] tokens, long conversation) {
+        return new TokenizedPrompt(model, tokens, chain(model, tokens), conversation);
+    }
+
+    private static BlockHashChain chain(ServedModel model, int[] tokens) {
+        return BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens);
+    }
+
+    /** Keys are chained: one stands for all blocks before it. A prompt without a full block has its tokens only. */
+    private static long beginning(int[] tokens, BlockHashChain chain) {
+        int blocks = Math.min(chain.blockCount(), Math.max(1, BEGINNING_TOKENS / chain.blockSize()));
+        return blocks == 0 ? Arrays.hashCode(tokens) : chain.key(blocks - 1);
     }
 
     /** In tokens. */
@@ -40,7 +64,8 @@ public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain ch
         return chain.blockCount() == 0 ? null : HexFormat.of().formatHex(chain.hash(chain.blockCount() - 1));
     }
 
-    RouteQuery query() {
-        return new RouteQuery(length(), blockSize());
+    /** @param draw by chance, for this decision */
+    RouteQuery query(long draw) {
+        return new RouteQuery(length(), blockSize(), beginning(tokens, chain), conversation, draw);
     }
 }

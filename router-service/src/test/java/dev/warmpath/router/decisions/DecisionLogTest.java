@@ -9,6 +9,7 @@ import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.Candidate;
 import dev.warmpath.router.routing.Choice;
 import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import dev.warmpath.router.routing.RouteQuery;
 import dev.warmpath.router.routing.RouteSnapshot;
@@ -95,8 +96,8 @@ class DecisionLogTest {
         JsonNode line = lines.getFirst();
         assertThat(line.path("decisions").path(1)).isEqualTo(JSON.readTree("""
                 {"at":"2026-11-23T12:00:00Z","request":"r1","attempt":2,"model":"tiny","revision":"abc","worker":"b",
-                 "reason":"prefix","prompt_tokens":100,"block_size":16,"predicted_cached_tokens":48,
-                 "index_grade":"exact","candidate_count":2,
+                 "policy":"expected-first-token","reason":"prefix","prompt_tokens":100,"block_size":16,
+                 "predicted_cached_tokens":48,"index_grade":"exact","candidate_count":2,
                  "candidates":[
                   {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","health":"healthy","cost":200,
                    "terms":{"uncached":100,"delay":100,"pending":0,"requests":0,"slots":0,"memory":0,"failures":0},
@@ -104,6 +105,7 @@ class DecisionLogTest {
                   {"worker":"b","matched_blocks":3,"promised_blocks":3,"grade":"exact","health":"healthy","cost":104,
                    "terms":{"uncached":52,"delay":52,"pending":0,"requests":0,"slots":0,"memory":0,"failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000}],
+                 "shadow":null,
                  "outcome":{"end":"answered","first_token_ms":20.0,"total_ms":20.0,"cached_tokens":48,
                   "completion_tokens":5}}"""));
         assertThat(line.path("decisions").path(0).path("outcome")).isEqualTo(JSON.readTree("""
@@ -242,8 +244,8 @@ class DecisionLogTest {
         var query = new RouteQuery(100, 16);
         Choice choice = new ExpectedFirstToken().choose(query, List.of(candidate("a", 0), candidate("b", 3)));
         return log.decide(request, new Subject(request.asked().requestId(), attempt, "tiny", "abc"),
-                new Routed(choice.costs().get(choice.chosen()), choice.reason(),
-                        new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs())));
+                new Routed(PolicyName.EXPECTED_FIRST_TOKEN, choice.costs().get(choice.chosen()), choice.reason(),
+                        new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs()), null));
     }
 
     private static Candidate candidate(String id, int blocks) {

@@ -36,6 +36,35 @@ class RouterMetricsTest {
         assertThat(registry.get("warmpath.requests").tag("model", "other").counter().count()).isEqualTo(1);
     }
 
+    /** 20 tokens more in the first decision, none in the second. */
+    @Test
+    void a_shadows_decisions_and_tokens_stand_beside_the_live_ones() {
+        metrics.shadowed("dynamo-cost", false, /* liveTokens */ 10, /* shadowTokens */ 30);
+        metrics.shadowed("dynamo-cost", true, 5, 5);
+
+        assertThat(count("warmpath.shadow.decisions", "choice", "same")).isEqualTo(1);
+        assertThat(count("warmpath.shadow.decisions", "choice", "other")).isEqualTo(1);
+        assertThat(count("warmpath.shadow.uncached.tokens", "by", "live")).isEqualTo(15);
+        assertThat(count("warmpath.shadow.uncached.tokens", "by", "shadow")).isEqualTo(35);
+    }
+
+    @Test
+    void requests_are_told_apart_by_the_policy_that_placed_them() {
+        metrics.policy("lmetric").firstToken(2_000_000);
+        metrics.policy("lmetric").cached(100, 48);
+        metrics.policy("lmetric").cached(100, 0);
+        metrics.policy("dynamo-cost").cached(10, 0);
+
+        assertThat(count("warmpath.policy.prompt.tokens", "policy", "lmetric")).isEqualTo(200);
+        assertThat(count("warmpath.policy.cached.tokens", "policy", "lmetric")).isEqualTo(48);
+        assertThat(registry.get("warmpath.policy.time.to.first.token").tag("policy", "lmetric").timer().count())
+                .isEqualTo(1);
+    }
+
+    private double count(String meter, String tag, String value) {
+        return registry.get(meter).tag(tag, value).counter().count();
+    }
+
     @Test
     void a_worker_is_in_one_state_and_leaves_no_series_behind() {
         see(Map.of("w0", WorkerState.JOINING, "w1", WorkerState.READY));

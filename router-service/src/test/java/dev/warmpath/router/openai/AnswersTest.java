@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -329,7 +330,9 @@ class AnswersTest extends RunningRouter {
         assertThat(explained.path("prompt_blocks").asInt()).isEqualTo(3);
         assertThat(explained.path("matched_blocks").asInt()).isEqualTo(2);
         assertThat(explained.path("predicted_cached_tokens").asInt()).isEqualTo(8);
+        assertThat(explained.path("policy").asString()).isEqualTo("expected-first-token");
         assertThat(explained.path("reason").asString()).isEqualTo("prefix");
+        assertThat(explained.path("shadow").isNull()).isTrue();
         assertThat(explained.path("prompt_hash").asString()).isEqualTo(lastBlockHash(prompt));
         assertThat(explained.path("index_grade").asString()).isEqualTo("exact");
         assertThat(explained.path("candidates").size()).isEqualTo(2);
@@ -422,7 +425,7 @@ class AnswersTest extends RunningRouter {
         eventually(() -> meters().get("warmpath_in_flight_requests") == 0);
     }
 
-    /** Redis is not there. */
+    /** Neither Redis nor a shadow is there. */
     @Test
     void every_meter_is_on_the_page_when_one_stream_and_one_error_were_answered() {
         join("seen").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("Hello")));
@@ -430,7 +433,9 @@ class AnswersTest extends RunningRouter {
         post("/v1/completions", TEXT.formatted(",'stream':true"));
         post("/v1/completions", "{'model':'nobody','prompt':'Hi'}");
 
-        Set<String> missing = Arrays.stream(RouterMeter.values()).filter(meter -> meter != RouterMeter.REDIS_CONNECTED)
+        Set<RouterMeter> absent = EnumSet.of(RouterMeter.REDIS_CONNECTED, RouterMeter.SHADOW_DECISIONS,
+                RouterMeter.SHADOW_UNCACHED_TOKENS);
+        Set<String> missing = Arrays.stream(RouterMeter.values()).filter(meter -> !absent.contains(meter))
                 .map(meter -> meter.meterName().replace('.', '_')).collect(Collectors.toCollection(TreeSet::new));
         eventually(() -> {
             Set<String> names = meters().keySet();                 // a worker's state is told each second

@@ -129,7 +129,8 @@ class ExpectedFirstTokenTest {
     private Routed choose(int promptTokens, Candidate... candidates) {
         var query = new RouteQuery(promptTokens, BLOCK_SIZE);
         Choice choice = policy.choose(query, List.of(candidates));
-        return new Routed(choice.costs().get(choice.chosen()), choice.reason(), RouteSnapshot.whole(query, choice));
+        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
+                RouteSnapshot.whole(query, choice), null);
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {
