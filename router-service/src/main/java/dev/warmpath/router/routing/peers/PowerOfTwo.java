@@ -15,7 +15,7 @@ import java.util.List;
  * do not all run to one worker.
  *
  * <p>Source: Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001; {@code power_of_two} of SMG
- * (model_gateway/src/policies/power_of_two.rs at v1.9.0), which compares KV use where workers report it, and requests
+ * (model_gateway/src/policies/power_of_two.rs at f8daa88), which compares KV use where workers report it, and requests
  * where not. No settings.
  */
 public final class PowerOfTwo implements RoutingPolicy {

@@ -21,7 +21,7 @@ import java.util.SplittableRandom;
  * comes or goes.
  *
  * <p>Source: Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2018; KubeAI's prefix hash, load
- * factor 125 %; {@code prefix_hash} of SMG (model_gateway/src/policies/prefix_hash.rs at v1.9.0), 256 tokens, 1.25,
+ * factor 125 %; {@code prefix_hash} of SMG (model_gateway/src/policies/prefix_hash.rs at f8daa88), 256 tokens, 1.25,
  * which goes on to the least loaded worker in place of the next.
  */
 public final class PrefixHash implements RoutingPolicy {

@@ -12,7 +12,7 @@ import java.util.List;
 /**
  * Any of them, each as likely as the others. Nothing is known of anybody, so the costs are 0.
  *
- * <p>Source: {@code random} of SMG (model_gateway/src/policies/random.rs at v1.9.0) and of Dynamo's router modes. No
+ * <p>Source: {@code random} of SMG (model_gateway/src/policies/random.rs at f8daa88) and of Dynamo's router modes. No
  * settings.
  */
 public final class RandomChoice implements RoutingPolicy {

@@ -22,11 +22,12 @@ import java.util.List;
  * or the wait.
  *
  * <p>Source: {@code cache_aware} with KV events of SMG (smg-project/smg, model_gateway/src/policies/cache_aware.rs):
- * the gate by request since #2161, expected wait in place of fewest requests since #2341. The margin is that of 1.13 as
- * it is told of; in v1.9.0 it was 64 by itself. The deviation is a Poisson count's, the root of the mean: by their own
- * argument (#2150) the margin stands for the noise of counts. The wait is {@code least_load}'s, 2,000 tokens a second
- * and 0.15 s of KV pressure, by the pending tokens of this router's books. Ties that are left go to the one chosen
- * longest ago; theirs to any.
+ * the gate by request since #2161, expected wait in place of fewest requests since #2341. At f8daa88 (2026-08-22,
+ * after v1.9.0) the margin is 64 by itself; the bounds of 4 and two deviations are 1.13's by its description, whose
+ * source was not read. The deviation is a Poisson count's, the root of the mean: by their argument (#2150) a margin is
+ * there for the noise of counts, and that of the fleet's own counts could not be exceeded by one worker of few. The
+ * wait is {@code least_load}'s, 2,000 tokens a second and 0.15 s of KV pressure, by the pending tokens of this router's
+ * books. Ties that are left go to the one chosen longest ago; theirs to any.
  */
 public final class SmgCacheAware implements RoutingPolicy {
 

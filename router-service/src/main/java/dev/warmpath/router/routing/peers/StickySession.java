@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Every turn of a conversation goes where its last one went; a new one to whoever has the fewest requests. It moves
- * only when its worker is gone or not healthy, and then stays at the new one.
+ * only when its worker is gone, not healthy or has just failed the request, and then stays at the new one.
  *
  * <p>Keeps the last {@value #MAX_CONVERSATIONS} conversations, some 100 bytes each; the one that was silent longest
  * gives way. Each router has its own list.
