@@ -1,0 +1,120 @@
+package dev.warmpath.planner.comparison;
+
+import dev.warmpath.planner.simulation.Report;
+import dev.warmpath.planner.simulation.SimulatedFleet;
+import dev.warmpath.planner.workload.GeneratedLoad;
+import dev.warmpath.planner.workload.MooncakeTrace;
+import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.PolicyName;
+import dev.warmpath.router.routing.RoutingPolicy;
+import dev.warmpath.router.routing.peers.DynamoCost;
+import dev.warmpath.router.routing.peers.LeastRequests;
+import dev.warmpath.router.routing.peers.LlmDPrefixFilter;
+import dev.warmpath.router.routing.peers.LlmDPrefixScorer;
+import dev.warmpath.router.routing.peers.Lmetric;
+import dev.warmpath.router.routing.peers.PowerOfTwo;
+import dev.warmpath.router.routing.peers.PrefixHash;
+import dev.warmpath.router.routing.peers.RandomChoice;
+import dev.warmpath.router.routing.peers.RoundRobin;
+import dev.warmpath.router.routing.peers.SglangCacheAware;
+import dev.warmpath.router.routing.peers.SmgCacheAware;
+import dev.warmpath.router.routing.peers.StickySession;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+import java.util.function.Supplier;
+
+/**
+ * Every policy on every scenario, as a table: mean time to the first token in seconds, and the share of full blocks that
+ * was found cached. The last column is ours over the best of the others.
+ *
+ * <pre>{@code java -cp … dev.warmpath.planner.comparison.ComparePolicies [conversation_trace.jsonl.gz]}</pre>
+ *
+ * Without the file of Mooncake's conversation trace its rows are left out. A run takes so many threads as there are
+ * processors; each has a simulation of its own, so the table does not depend on them.
+ */
+public final class ComparePolicies {
+
+    private static final int WORKERS = 8;
+    private static final long SEED = 1;
+    private static final double USUAL = 0.7;
+    private static final double LONG_SESSIONS = 0.35;
+
+    private static final Map<PolicyName, Supplier<RoutingPolicy>> POLICIES = new LinkedHashMap<>();
+
+    static {
+        for (Supplier<RoutingPolicy> each : List.<Supplier<RoutingPolicy>>of(ExpectedFirstToken::new, RoundRobin::new,
+                RandomChoice::new, LeastRequests::new, PowerOfTwo::new, PrefixHash::new, StickySession::new,
+                SglangCacheAware::new, SmgCacheAware::new, LlmDPrefixScorer::new, LlmDPrefixFilter::new,
+                DynamoCost::new, Lmetric::new)) {
+            POLICIES.put(each.get().name(), each);
+        }
+    }
+
+    private ComparePolicies() {}
+
+    public static void main(String[] arguments) throws IOException, InterruptedException, ExecutionException {
+        List<Scenario> scenarios = new ArrayList<>();
+        if (arguments.length > 0) {
+            MooncakeTrace trace = MooncakeTrace.read(Path.of(arguments[0]));
+            for (double load : new double[] {0.7, 0.85, 0.95}) {
+                scenarios.add(Scenario.of(trace, 16, 0.1, load, SEED));
+            }
+            scenarios.add(Scenario.of(trace, 16, 0.3, USUAL, SEED));
+            scenarios.add(Scenario.of(trace, 8, 0.1, USUAL, SEED));
+        }
+        scenarios.addAll(generated());
+        System.out.println("| scenario | one cache | " + String.join(" | ", POLICIES.keySet().stream()
+                .map(PolicyName::text).toList()) + " | ours/best |");
+        System.out.println("|---|" + "---:|".repeat(POLICIES.size() + 2));
+        for (Scenario scenario : scenarios) {
+            System.out.println(row(scenario));
+        }
+    }
+
+    private static List<Scenario> generated() {
+        return List.of(
+                Scenario.of(GeneratedLoad.CHATBOT, 6_000, WORKERS, 1, USUAL, SEED),
+                Scenario.of(GeneratedLoad.FIVE_CHATBOTS, 6_000, WORKERS, 1, USUAL, SEED),
+                Scenario.of(GeneratedLoad.TENANTS, 6_000, WORKERS, 0.3, USUAL, SEED),
+                Scenario.of(GeneratedLoad.TENANTS, 6_000, WORKERS, 0.1, 0.6, SEED),
+                Scenario.of(GeneratedLoad.CONVERSATIONS, 2_000, WORKERS, 1, USUAL, SEED),
+                Scenario.of(GeneratedLoad.CONVERSATIONS, 2_000, WORKERS, 0.3, USUAL, SEED),
+                Scenario.of(GeneratedLoad.DOCUMENTS, 6_000, WORKERS, 0.3, USUAL, SEED),
+                Scenario.of(GeneratedLoad.COMPLETION, 1_000, WORKERS, 0.3, USUAL, SEED),
+                Scenario.of(GeneratedLoad.SUMMARIES, 6_000, WORKERS, 0.3, USUAL, SEED),
+                Scenario.of(GeneratedLoad.UNIQUE, 6_000, WORKERS, 0.3, USUAL, SEED),
+                Scenario.of(GeneratedLoad.AGENTS, 1_000, WORKERS, 0.3, LONG_SESSIONS, SEED),
+                Scenario.of(GeneratedLoad.AGENTS, 1_000, WORKERS, 0.1, LONG_SESSIONS, SEED),
+                Scenario.of(GeneratedLoad.CODING, 300, WORKERS, 1, LONG_SESSIONS, SEED),
+                Scenario.of(GeneratedLoad.CODING, 300, WORKERS, 0.3, LONG_SESSIONS, SEED));
+    }
+
+    private static String row(Scenario scenario) throws InterruptedException, ExecutionException {
+        List<Callable<Report>> runs = new ArrayList<>();
+        POLICIES.values().forEach(policy ->
+                runs.add(() -> SimulatedFleet.run(scenario.settings(), policy, scenario.sessions())));
+        var row = new StringBuilder("| %s | %.3f |".formatted(scenario.name(), scenario.pooledHit()));
+        double ours = 0;
+        double best = Double.MAX_VALUE;
+        try (var threads = Executors.newFixedThreadPool(Runtime.getRuntime().availableProcessors())) {
+            for (var run : threads.invokeAll(runs)) {
+                Report report = run.get();
+                row.append(String.format(Locale.ROOT, " %.3f / %.3f |", report.meanMillis() / 1e3, report.hitRate()));
+                if (ours == 0) {
+                    ours = report.meanMillis();
+                } else {
+                    best = Math.min(best, report.meanMillis());
+                }
+            }
+        }
+        return row.append(String.format(Locale.ROOT, " %.2f |", ours / best)).toString();
+    }
+}

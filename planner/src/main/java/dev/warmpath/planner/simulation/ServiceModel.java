@@ -1,0 +1,46 @@
+package dev.warmpath.planner.simulation;
+
+import dev.warmpath.worker.scheduler.ScheduledBatch;
+
+/**
+ * How long a worker's step takes: a fixed part, and what its tokens add. A token of a prompt costs its matrix products
+ * and attention to all before it; a running sequence costs a row, and the reading of its context.
+ *
+ * @param stepMicros         of every step
+ * @param promptTokenMicros  for each token that is not a sequence's last
+ * @param pairNanos          for each of those tokens and each token before it
+ * @param rowMicros          for each sequence that draws from its last token alone
+ * @param contextTokenNanos  for each token of that one's context
+ */
+public record ServiceModel(
+        double stepMicros, double promptTokenMicros, double pairNanos, double rowMicros, double contextTokenNanos) {
+
+    /** About a model of 70 billion parameters on four cards of 2024. */
+    public static final ServiceModel LARGE_ON_FOUR_CARDS = new ServiceModel(12_000, 105, 2, 20, 35);
+
+    /** Everything takes so many times as long. */
+    public ServiceModel slower(double factor) {
+        return new ServiceModel(stepMicros * factor, promptTokenMicros * factor, pairNanos * factor,
+                rowMicros * factor, contextTokenNanos * factor);
+    }
+
+    /** Computing the last tokens of a prompt, without the step's fixed part. */
+    public double promptMicros(int promptTokens, int uncachedTokens) {
+        return promptTokenMicros * uncachedTokens + pairNanos / 1e3 * pairs(promptTokens - uncachedTokens, uncachedTokens);
+    }
+
+    private static double pairs(int before, int tokens) {
+        return tokens * (before + tokens / 2.0);
+    }
+
+    double micros(ScheduledBatch batch) {
+        double micros = stepMicros;
+        for (int entry = 0; entry < batch.size(); entry++) {
+            int tokens = batch.tokenCount(entry);
+            int before = batch.firstPosition(entry);
+            micros += tokens == 1 ? rowMicros + contextTokenNanos / 1e3 * before
+                    : promptTokenMicros * tokens + pairNanos / 1e3 * pairs(before, tokens);
+        }
+        return micros;
+    }
+}

@@ -1,0 +1,154 @@
+package dev.warmpath.planner.simulation;
+
+import dev.warmpath.planner.workload.Session;
+import dev.warmpath.planner.workload.Turn;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.router.routing.RouteResult.Placed;
+import dev.warmpath.router.routing.RoutingPolicy;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.function.Supplier;
+
+/**
+ * A fleet under a simulated clock: real routers (index, books, policy) over real workers (scheduler, block manager) whose
+ * device is a {@link ServiceModel}. One thread; everything follows from the seed.
+ *
+ * <p>Left out: networks (a placed request is at its worker at once), tokenizing, the waiting room before a router, and
+ * everything that fails.
+ */
+public final class SimulatedFleet {
+
+    private static final long HEARTBEAT_MICROS = 1_000_000;
+
+    /**
+     * @param workers          at least 1
+     * @param routers          at least 1; each request goes to one drawn by chance
+     * @param blockSize        tokens of a block
+     * @param blockCount       of each worker's pool
+     * @param maxBatchedTokens of a step
+     * @param maxSequences     that run side by side on a worker
+     * @param contextLength    most tokens of a sequence
+     * @param service          what a step takes
+     * @param eventDelayMicros from a step's end to the index of each router
+     * @param seed             of all that is drawn
+     */
+    public record Settings(int workers, int routers, int blockSize, int blockCount, int maxBatchedTokens,
+            int maxSequences, int contextLength, ServiceModel service, long eventDelayMicros, long seed) {
+
+        public Settings withRouters(int routers) {
+            return new Settings(workers, routers, blockSize, blockCount, maxBatchedTokens, maxSequences, contextLength,
+                    service, eventDelayMicros, seed);
+        }
+    }
+
+    private final Timeline timeline = new Timeline();
+    private final HashSettings hashing;
+    private final List<SimulatedWorker> workers = new ArrayList<>();
+    private final List<SimulatedRouter> routers = new ArrayList<>();
+    private final Map<String, SimulatedWorker> workerById = new HashMap<>();
+    private final SplittableRandom balancer;
+    private final long eventDelayMicros;
+    private final double[] firstTokenMillis;
+    private int answered;
+    private int open;
+    private long promptBlocks;
+    private long cachedBlocks;
+
+    private SimulatedFleet(Settings settings, Supplier<RoutingPolicy> policy, int requests) {
+        hashing = HashSettings.ofBlockSize(settings.blockSize());
+        balancer = new SplittableRandom(settings.seed());
+        eventDelayMicros = settings.eventDelayMicros();
+        firstTokenMillis = new double[requests];
+        for (int i = 0; i < settings.workers(); i++) {
+            var worker = new SimulatedWorker("worker-" + (i + 1), timeline, settings, hashing, this::publish);
+            workers.add(worker);
+            workerById.put(worker.id(), worker);
+        }
+        for (int i = 0; i < settings.routers(); i++) {
+            routers.add(new SimulatedRouter(workers, settings, hashing, policy.get(), timeline));
+        }
+    }
+
+    /**
+     * Runs sessions to their end.
+     *
+     * @param policy   a new one for each router
+     * @param sessions in order of their begin
+     */
+    public static Report run(Settings settings, Supplier<RoutingPolicy> policy, List<Session> sessions) {
+        int requests = sessions.stream().mapToInt(session -> session.turns().size()).sum();
+        var fleet = new SimulatedFleet(settings, policy, requests);
+        fleet.open = requests;
+        for (int i = 0; i < fleet.workers.size(); i++) {
+            SimulatedWorker worker = fleet.workers.get(i);
+            fleet.timeline.at(HEARTBEAT_MICROS * i / fleet.workers.size(), () -> fleet.heartbeat(worker));
+        }
+        fleet.begin(sessions, 0);
+        while (fleet.open > 0 && fleet.timeline.next()) {
+            // each event plans the next ones
+        }
+        return fleet.report();
+    }
+
+    private void begin(List<Session> sessions, int number) {
+        if (number < sessions.size()) {
+            Session session = sessions.get(number);
+            timeline.at(Math.max(timeline.micros(), session.startMicros()), () -> {
+                send(session, 0);
+                begin(sessions, number + 1);
+            });
+        }
+    }
+
+    private void send(Session session, int number) {
+        Turn turn = session.turns().get(number);
+        int[] tokens = turn.prompt().tokens();
+        long sentMicros = timeline.micros();
+        Placed placed = routers.get(balancer.nextInt(routers.size())).place(tokens);
+        SimulatedWorker worker = workerById.get(placed.worker().id());
+        worker.submit(turn, tokens, new SimulatedWorker.Progress() {
+            @Override
+            public void firstToken(int cachedTokens) {
+                placed.inFlight().firstToken();
+                firstTokenMillis[answered++] = (timeline.micros() - sentMicros) / 1e3;
+                promptBlocks += turn.prompt().length() / hashing.blockSize();
+                cachedBlocks += cachedTokens / hashing.blockSize();
+            }
+
+            @Override
+            public void ended() {
+                placed.inFlight().close();
+                open--;
+                if (number + 1 < session.turns().size()) {
+                    timeline.after(session.thinkMicros()[number], () -> send(session, number + 1));
+                }
+            }
+        });
+    }
+
+    private void publish(KvEventBatch batch) {
+        timeline.after(eventDelayMicros, () -> routers.forEach(router -> router.apply(batch)));
+    }
+
+    private void heartbeat(SimulatedWorker worker) {
+        Heartbeat heartbeat = worker.heartbeat();
+        routers.forEach(router -> router.hear(heartbeat));
+        timeline.after(HEARTBEAT_MICROS, () -> heartbeat(worker));
+    }
+
+    private Report report() {
+        double[] sorted = Arrays.copyOf(firstTokenMillis, answered);
+        Arrays.sort(sorted);
+        long most = workers.stream().mapToLong(SimulatedWorker::computedTokens).max().orElseThrow();
+        double mean = workers.stream().mapToLong(SimulatedWorker::computedTokens).average().orElseThrow();
+        double busy = workers.stream().mapToLong(SimulatedWorker::busyMicros).sum();
+        return new Report(answered, (double) cachedBlocks / promptBlocks, sorted, most / mean,
+                busy / workers.size() / timeline.micros());
+    }
+}
