@@ -1,7 +1,9 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.prefix.PrefixIndex;
+import java.security.SecureRandom;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -9,8 +11,14 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 class RoutingConfiguration {
 
+    /** Of this life. */
     @Bean
-    RequestRouter requestRouter(Fleet fleet, PrefixIndex index) {
-        return new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime);
+    RouterId routerId() {
+        return RouterId.random(new SecureRandom());
+    }
+
+    @Bean
+    RequestRouter requestRouter(Fleet fleet, PrefixIndex index, RouterId self) {
+        return new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime, self);
     }
 }

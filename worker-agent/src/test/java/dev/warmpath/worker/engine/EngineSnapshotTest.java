@@ -10,6 +10,7 @@ import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -25,7 +26,8 @@ class EngineSnapshotTest {
             rig.loop.step();
 
             EngineSnapshot now = rig.loop.snapshot();
-            assertThat(now.load()).as("c waits for a seat").isEqualTo(new EngineSnapshot.Load(2, 1, 0, 30));
+            // c waits for a seat; three requests were taken, and two have their first token
+            assertThat(now.load()).isEqualTo(new EngineSnapshot.Load(2, 1, 0, 30, 1, List.of(), 5));
             // 6 full blocks for both and a last one each, in which 4 tokens stand
             assertThat(now.pool()).isEqualTo(new EngineSnapshot.Pool(40, 32, 6, 8 * 16, 2 * 12));
             assertThat(now.pool().fragmentation()).isEqualTo(0.1875);
@@ -38,7 +40,7 @@ class EngineSnapshotTest {
             rig.engine.resetPrefixCache();
             rig.loop.step();
             EngineSnapshot end = rig.loop.snapshot();
-            assertThat(end.load()).isEqualTo(new EngineSnapshot.Load(0, 0, 0, 0));
+            assertThat(end.load()).isEqualTo(new EngineSnapshot.Load(0, 0, 0, 0, 0, List.of(), 6));
             assertThat(end.pool()).isEqualTo(new EngineSnapshot.Pool(40, 40, 0, 0, 0));
             assertThat(end.prefixCache()).isEqualTo(new EngineSnapshot.PrefixCache(230, 96, 13, 6, 0, 0, 0, 1));
             // 104 + 30 prompt tokens, and 3 of each answer; its last is not computed
