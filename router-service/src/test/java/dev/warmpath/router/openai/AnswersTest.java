@@ -3,6 +3,7 @@ package dev.warmpath.router.openai;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
@@ -186,6 +187,17 @@ class AnswersTest extends RunningRouter {
         post("/v1/completions", TEXT.formatted(""));
 
         assertThat(worker.requests().take().sampling().seed()).isNotEqualTo(worker.requests().take().sampling().seed());
+    }
+
+    @Test
+    void every_request_tells_the_worker_which_router_sent_it() throws Exception {
+        FakeWorker worker = join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+        post("/v1/completions", "{'model':'tiny','prompt':[10]}");
+        post("/v1/completions", "{'model':'tiny','prompt':[11]}");
+
+        RouterId first = worker.requests().take().router();
+        assertThat(first).isNotNull();
+        assertThat(worker.requests().take().router()).isEqualTo(first);
     }
 
     @Test

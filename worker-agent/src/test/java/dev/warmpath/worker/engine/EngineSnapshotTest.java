@@ -2,6 +2,8 @@ package dev.warmpath.worker.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
@@ -45,6 +47,23 @@ class EngineSnapshotTest {
             assertThat(end.prefixCache()).isEqualTo(new EngineSnapshot.PrefixCache(230, 96, 13, 6, 0, 0, 0, 1));
             // 104 + 30 prompt tokens, and 3 of each answer; its last is not computed
             assertThat(end.work()).isEqualTo(new EngineSnapshot.Work(8, 60_000_000, 143, 12, 0, 0, 0));
+        }
+    }
+
+    /** The first is computed in one step; the second finds 96 of its 100 tokens cached when it comes. */
+    @Test
+    void a_request_counts_for_the_router_that_sent_it_until_it_ends() {
+        var router = new RouterId("r1");
+        try (var rig = new EngineRig(KvCacheSettings.of(41, 16), SchedulerSettings.of(120, 1, 4))) {
+            rig.engine.submit(greedy("a", 0, 100, 4).forWorker(0, "h1", router), new Ticking(rig));
+            rig.loop.step();
+            rig.engine.submit(greedy("b", 0, 100, 4).forWorker(0, "h2", router), new Ticking(rig));
+            rig.loop.step();
+
+            assertThat(rig.loop.snapshot().load()).isEqualTo(new EngineSnapshot.Load(1, 1, 0, 4, 1,
+                    List.of(new RouterLoad(router, 2, 1, 4)), /* two taken, one first token */ 3));
+            rig.runToEnd();
+            assertThat(rig.loop.snapshot().load().routers()).isEmpty();
         }
     }
 
