@@ -111,10 +111,11 @@ class FleetLinkTest {
             KvEventPublisher events) {
         String port = router.getEnvironment().getProperty("local.management.port");
         var properties = new RouterLinkProperties(
-                List.of(URI.create("http://127.0.0.1:" + port)), "hush", null, Duration.ofSeconds(1));
+                List.of(URI.create("http://127.0.0.1:" + port)), "hush", null, Duration.ofSeconds(1),
+                Duration.ZERO);
         var registration = new Registration(Protocol.VERSION, "w", 7,
                 URI.create("http://127.0.0.1:" + server.port()), files.description(), 1_000, 8, true);
-        return new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 1_000, 0, 0, false), events,
-                JsonMapper.builder().build());
+        return new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 1_000, 0, 0, false, 0, List.of(), 0),
+                events, JsonMapper.builder().build());
     }
 }

@@ -258,6 +258,7 @@ class WorkerConfiguration {
         EngineSnapshot now = engine.snapshot();
         EngineSnapshot.Load load = now.load();
         return new WorkerLoad(load.running(), load.waiting(), now.pool().freeBlocks(), load.pendingPromptTokens(),
-                Duration.ofNanos(now.stepAgeNanos()).toMillis(), engine.isHanging());
+                Duration.ofNanos(now.stepAgeNanos()).toMillis(), engine.isHanging(), load.pendingRequests(),
+                load.routers(), load.news());
     }
 }

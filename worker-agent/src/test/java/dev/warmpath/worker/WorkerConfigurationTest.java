@@ -92,7 +92,7 @@ class WorkerConfigurationTest {
     }
 
     private static RouterLinkProperties withToken(@Nullable String token) {
-        return new RouterLinkProperties(List.of(), token, null, Duration.ofSeconds(1));
+        return new RouterLinkProperties(List.of(), token, null, Duration.ofSeconds(1), Duration.ZERO);
     }
 
     /** As {@code RegistrationCheck} of a router has them: what it would refuse ends the start, before weights are read. */

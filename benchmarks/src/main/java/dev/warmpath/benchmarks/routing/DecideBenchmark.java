@@ -10,6 +10,7 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
@@ -97,7 +98,7 @@ public class DecideBenchmark {
         ModelTokenizer tokenizer = tokenizer();
         fleet.modelLoaded(description.revision(), tokenizer);
         announce(fleet, members, new ServedModel(description, HashSettings.ofBlockSize(BLOCK_SIZE), tokenizer));
-        router = new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime);
+        router = new RequestRouter(fleet, index, new ExpectedFirstToken(), System::nanoTime, new RouterId("r"));
         for (int i = 0; i < IN_FLIGHT_PER_WORKER * workers; i++) {
             inFlight.add(place());
         }

@@ -80,7 +80,7 @@ public class SchedulerStepBenchmark {
             int[] prompt = random.ints(100 + random.nextInt(900), 0, VOCABULARY).toArray();
             var tokens = new TokenSequence(HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, prompt);
             var sequence = new Sequence("r" + i, tokens, SamplingParameters.GREEDY,
-                    StopConditions.pastTheEnd(MAX_TOKENS), new int[] {2}, false, 0, Sequence.NO_DEADLINE);
+                    StopConditions.pastTheEnd(MAX_TOKENS), new int[] {2}, false, 0, Sequence.NO_DEADLINE, null);
             if (!(scheduler.submit(sequence, 0) instanceof Submission.Accepted)) {
                 throw new IllegalStateException(sequence + " was refused");
             }

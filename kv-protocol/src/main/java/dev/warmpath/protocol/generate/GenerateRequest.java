@@ -1,5 +1,7 @@
 package dev.warmpath.protocol.generate;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import dev.warmpath.protocol.fleet.RouterId;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  *                     {@link dev.warmpath.protocol.fleet.Protocol#GENERATE_PATH}{@code /}handle: 1 to
  *                     {@link #MAX_HANDLE_LENGTH} letters and digits that nobody else can guess, used once. Null = it can
  *                     only be cancelled, with its connection
+ * @param router       whose request it is among routers, for heartbeats; null = it does not say
  */
 public record GenerateRequest(
         String requestId,
@@ -33,7 +36,8 @@ public record GenerateRequest(
         @Nullable String tenantHash,
         int priority,
         long timeoutMillis,
-        @Nullable String handle) {
+        @Nullable String handle,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable RouterId router) {
 
     public static final int MAX_REQUEST_ID_LENGTH = 256;
     public static final int MAX_HANDLE_LENGTH = 64;
@@ -60,13 +64,13 @@ public record GenerateRequest(
             StopConditions stop, boolean logprobs, @Nullable String salt, @Nullable String adapter,
             @Nullable String tenantHash, int priority, long timeoutMillis) {
         this(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter, tenantHash, priority,
-                timeoutMillis, null);
+                timeoutMillis, null, null);
     }
 
-    /** The same request for one life of a worker, to be called by this name there. */
-    public GenerateRequest forWorker(long epoch, String newHandle) {
+    /** The same request of a router for one life of a worker, to be called by this name there. */
+    public GenerateRequest forWorker(long epoch, String newHandle, @Nullable RouterId sender) {
         return new GenerateRequest(requestId, epoch, promptTokens, sampling, stop, logprobs, salt, adapter, tenantHash,
-                priority, timeoutMillis, newHandle);
+                priority, timeoutMillis, newHandle, sender);
     }
 
     private static boolean isHandle(String text) {

@@ -11,7 +11,8 @@
  *
  * <p>What can be refused before the first event is refused with an HTTP status and an RFC 9457 problem that carries a
  * {@link dev.warmpath.protocol.generate.FailureReason}.
- * <p>Uses nothing. Used by the worker's {@code generate} and the router's {@code dispatch}.
+ * <p>Uses {@code fleet} for the names of routers. Used by the worker's {@code generate} and the router's {@code
+ * dispatch}.
  */
 @NullMarked
 package dev.warmpath.protocol.generate;

@@ -3,6 +3,7 @@ package dev.warmpath.protocol.generate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.GenerateEvent.Failed;
 import dev.warmpath.protocol.generate.GenerateEvent.Finished;
 import dev.warmpath.protocol.generate.GenerateEvent.Tokens;
@@ -38,7 +39,8 @@ class GenerateJsonTest {
     @Test
     void a_request_survives_the_wire() {
         var request = new GenerateRequest("r-1", 42L, new int[] {1, 2, 3}, new SamplingParameters(0.5f, 40, 0.9f, 7L),
-                new StopConditions(10, new int[] {9}, true, 4), true, "s:abc", null, null, 0, 1500L, "4f3a");
+                new StopConditions(10, new int[] {9}, true, 4), true, "s:abc", null, null, 0, 1500L, "4f3a",
+                new RouterId("r1"));
 
         var read = json.readValue(json.writeValueAsBytes(request), GenerateRequest.class);
 
@@ -67,8 +69,9 @@ class GenerateJsonTest {
         assertThatThrownBy(() -> GenerateRequest.of("r", new int[0], SamplingParameters.GREEDY,
                 StopConditions.maxTokens(1))).hasMessageContaining("promptTokens is empty");
         var request = GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY, StopConditions.maxTokens(1));
-        assertThatThrownBy(() -> request.forWorker(1, "a/b")).hasMessageContaining("handle has 3 characters");
-        assertThatThrownBy(() -> request.forWorker(1, "a".repeat(65))).hasMessageContaining("handle has 65 characters");
+        assertThatThrownBy(() -> request.forWorker(1, "a/b", null)).hasMessageContaining("handle has 3 characters");
+        assertThatThrownBy(() -> request.forWorker(1, "a".repeat(65), null))
+                .hasMessageContaining("handle has 65 characters");
     }
 
     private String line(GenerateEvent event) {

@@ -5,6 +5,7 @@ import dev.warmpath.planner.workload.Turn;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RoutingPolicy;
 import java.util.ArrayList;
@@ -25,6 +26,8 @@ import java.util.function.Supplier;
 public final class SimulatedFleet {
 
     private static final long HEARTBEAT_MICROS = 1_000_000;
+    /** As workers' setting has it unless changed. */
+    private static final long EARLY_HEARTBEAT_MICROS = 50_000;
 
     /**
      * @param workers          at least 1
@@ -71,7 +74,7 @@ public final class SimulatedFleet {
             workerById.put(worker.id(), worker);
         }
         for (int i = 0; i < settings.routers(); i++) {
-            routers.add(new SimulatedRouter(workers, settings, hashing, policy.get(), timeline));
+            routers.add(new SimulatedRouter(workers, settings, hashing, policy.get(), timeline, new RouterId("r" + i)));
         }
     }
 
@@ -87,7 +90,7 @@ public final class SimulatedFleet {
         fleet.open = requests;
         for (int i = 0; i < fleet.workers.size(); i++) {
             SimulatedWorker worker = fleet.workers.get(i);
-            fleet.timeline.at(HEARTBEAT_MICROS * i / fleet.workers.size(), () -> fleet.heartbeat(worker));
+            fleet.timeline.at(HEARTBEAT_MICROS * i / fleet.workers.size(), () -> fleet.heartbeat(worker, HEARTBEAT_MICROS));
         }
         fleet.begin(sessions, 0);
         while (fleet.open > 0 && fleet.timeline.next()) {
@@ -110,9 +113,10 @@ public final class SimulatedFleet {
         Turn turn = session.turns().get(number);
         int[] tokens = turn.prompt().tokens();
         long sentMicros = timeline.micros();
-        Placed placed = routers.get(balancer.nextInt(routers.size())).place(tokens);
+        SimulatedRouter router = routers.get(balancer.nextInt(routers.size()));
+        Placed placed = router.place(tokens);
         SimulatedWorker worker = workerById.get(placed.worker().id());
-        worker.submit(turn, tokens, new SimulatedWorker.Progress() {
+        worker.submit(turn, tokens, router.id(), new SimulatedWorker.Progress() {
             @Override
             public void firstToken(int cachedTokens) {
                 placed.inFlight().firstToken();
@@ -136,10 +140,16 @@ public final class SimulatedFleet {
         timeline.after(eventDelayMicros, () -> routers.forEach(router -> router.apply(batch)));
     }
 
-    private void heartbeat(SimulatedWorker worker) {
-        Heartbeat heartbeat = worker.heartbeat();
-        routers.forEach(router -> router.hear(heartbeat));
-        timeline.after(HEARTBEAT_MICROS, () -> heartbeat(worker));
+    /** Once a second, and early ones where several routers may have brought the news. */
+    private void heartbeat(SimulatedWorker worker, long sinceMicros) {
+        boolean isDue = sinceMicros >= HEARTBEAT_MICROS || routers.size() > 1 && worker.hasNews();
+        if (isDue) {
+            Heartbeat heartbeat = worker.heartbeat();
+            routers.forEach(router -> router.hear(heartbeat));
+        }
+        long pause = routers.size() > 1 ? EARLY_HEARTBEAT_MICROS : HEARTBEAT_MICROS;
+        long next = (isDue ? 0 : sinceMicros) + pause;
+        timeline.after(pause, () -> heartbeat(worker, next));
     }
 
     private Report report() {

@@ -7,6 +7,7 @@ import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationCheck;
@@ -39,6 +40,7 @@ final class SimulatedRouter {
             {"version": "1.0", "added_tokens": [], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}
             """.getBytes(StandardCharsets.UTF_8), "{}".getBytes(StandardCharsets.UTF_8), null, null));
 
+    private final RouterId id;
     private final PrefixIndex index = new PrefixIndex();
     private final Fleet fleet;
     private final RequestRouter router;
@@ -46,10 +48,11 @@ final class SimulatedRouter {
     private final ServedModel model;
 
     SimulatedRouter(List<SimulatedWorker> workers, SimulatedFleet.Settings settings, HashSettings hashing,
-            RoutingPolicy policy, Timeline timeline) {
+            RoutingPolicy policy, Timeline timeline, RouterId id) {
+        this.id = id;
         fleet = new Fleet(index, new RegistrationCheck(true, () -> Instant.EPOCH.plusNanos(timeline.nanos())),
                 Duration.ofDays(365), workers.size(), timeline::nanos, _ -> true);
-        router = new RequestRouter(fleet, index, policy, timeline::nanos);
+        router = new RequestRouter(fleet, index, policy, timeline::nanos, id);
         String none = "0".repeat(64);
         var parts = new RevisionParts(none, none, none, none, none, hashing.algorithm(), hashing.seed(),
                 hashing.blockSize(), settings.contextLength());
@@ -66,6 +69,10 @@ final class SimulatedRouter {
         }
         fleet.modelLoaded(description.revision(), TOKENIZER);
         model = Objects.requireNonNull(fleet.model(MODEL));
+    }
+
+    RouterId id() {
+        return id;
     }
 
     /** @param tokens only read */

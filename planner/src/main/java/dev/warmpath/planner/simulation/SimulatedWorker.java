@@ -7,11 +7,13 @@ import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
+import dev.warmpath.worker.scheduler.AliveLoad;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Scheduler;
@@ -61,6 +63,7 @@ final class SimulatedWorker {
     private int[] drawn = new int[64];
     private boolean isComputing;
     private long sequence;
+    private boolean hasNews;
     private long requestCount;
     private long computedTokens;
     private long busyMicros;
@@ -97,15 +100,16 @@ final class SimulatedWorker {
         return busyMicros;
     }
 
-    /** @param tokens of the turn's prompt; handed over */
-    void submit(Turn turn, int[] tokens, Progress progress) {
+    /** @param tokens of the turn's prompt; handed over. @param router whose request it is */
+    void submit(Turn turn, int[] tokens, RouterId router, Progress progress) {
         var request = new Sequence(Long.toString(requestCount++),
                 new TokenSequence(hashing, ExtraKeys.NONE, tokens), SamplingParameters.GREEDY,
-                StopConditions.pastTheEnd(turn.answerTokens()), NO_END, false, 0, Sequence.NO_DEADLINE);
+                StopConditions.pastTheEnd(turn.answerTokens()), NO_END, false, 0, Sequence.NO_DEADLINE, router);
         if (scheduler.submit(request, timeline.nanos()) instanceof Submission.Refused(_, String message)) {
             throw new IllegalStateException(id + " refuses: " + message);
         }
         requests.put(request, new Running(progress));
+        hasNews = true;
         if (!isComputing) {
             step();
         }
@@ -142,6 +146,7 @@ final class SimulatedWorker {
         Running running = requests.get(request);
         if (!running.hasToken) {
             running.hasToken = true;
+            hasNews = true;
             running.progress.firstToken(request.tokens().cachedTokens());
         }
         if (request.isOver()) {
@@ -163,8 +168,16 @@ final class SimulatedWorker {
         return new KvEventBatch(id, EPOCH, 0, true, List.of(), 0, 0);
     }
 
+    /** Whether a request has come, or its first token, since the last heartbeat. */
+    boolean hasNews() {
+        return hasNews;
+    }
+
     Heartbeat heartbeat() {
+        hasNews = false;
+        AliveLoad load = scheduler.load();
         return new Heartbeat(id, EPOCH, scheduler.runningCount(), scheduler.waitingCount(), cache.freeBlocks(),
-                scheduler.pendingPromptTokens(), sequence, cache.announcedCount(), cache.announcedDigest());
+                load.pendingPromptTokens(), sequence, cache.announcedCount(), cache.announcedDigest(), false, 0, false,
+                load.pendingRequests(), load.routers());
     }
 }

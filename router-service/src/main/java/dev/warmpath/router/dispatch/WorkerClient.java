@@ -2,6 +2,7 @@ package dev.warmpath.router.dispatch;
 
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.fleet.FleetWorker;
@@ -46,8 +47,10 @@ final class WorkerClient implements DisposableBean {
     private final Duration interTokenTimeout;
     private final JsonMapper json;
     private final WorkerFailures failures;
+    private final RouterId self;
 
-    WorkerClient(DispatchProperties properties, FleetToken token) {
+    WorkerClient(DispatchProperties properties, FleetToken token, RouterId self) {
+        this.self = self;
         this.interTokenTimeout = properties.interTokenTimeout();
         // a newer worker may say more about an event than we know
         this.json = JsonMapper.builder().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
@@ -73,7 +76,7 @@ final class WorkerClient implements DisposableBean {
      * The events of one generation, ending with finished or failed. Anything else is an error. Reads only as fast as
      * its reader asks; cancelling closes the connection, which tells the worker to stop.
      *
-     * @param request    without epoch and handle
+     * @param request    without epoch, handle and router
      * @param trace      headers that tell whose work it is
      * @param firstToken longest silence before the first token
      * @param enough     asked after each event, on the thread that delivered it: once it is true, the worker is asked to
@@ -88,8 +91,8 @@ final class WorkerClient implements DisposableBean {
             URI address = worker.baseUrl().resolve(Protocol.GENERATE_PATH);
             URI generation = address.resolve(Protocol.GENERATE_PATH + "/" + handle);
             var terms = new WorkerExchange.Terms(worker,
-                    json.writeValueAsBytes(request.forWorker(worker.epoch(), handle)), firstToken, interTokenTimeout,
-                    enough, () -> stop(worker, generation));
+                    json.writeValueAsBytes(request.forWorker(worker.epoch(), handle, self)), firstToken,
+                    interTokenTimeout, enough, () -> stop(worker, generation));
             var check = new AnswerCheck(request, worker.model().vocabularySize());
             new WorkerExchange(terms, new EventLines(json), check, failures, reader)
                     .start(to(worker, generate, trace).post().uri(address));

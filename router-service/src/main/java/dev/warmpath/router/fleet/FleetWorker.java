@@ -37,12 +37,14 @@ public final class FleetWorker {
     private volatile EventSource eventSource = EventSource.DIRECT;
 
     /**
-     * The last heartbeat.
+     * The last heartbeat, and the one that the copy is measured by: the last of those that came when the copy had
+     * reached the one before. Heartbeats may come faster than batches, so that a copy that is never late might never
+     * have reached the last one.
      *
-     * @param sinceNanos when the first one came that the copy did not reach before the next; if the copy has reached
-     *                   all, when the last one came
+     * @param latestNanos when the last one came
+     * @param measureNanos when the other one came, or was begun to be waited for
      */
-    private record Heard(Heartbeat latest, long sinceNanos) {}
+    private record Heard(Heartbeat latest, long latestNanos, Heartbeat measure, long measureNanos) {}
 
     FleetWorker(Registration registration, WorkerKeys keys, KvEventApplier events, WorkerHealth health,
             long leaseEndNanos) {
@@ -112,7 +114,7 @@ public final class FleetWorker {
      */
     public synchronized void markLoaded(long nowNanos) {
         Heard last = heard;
-        heard = last == null ? null : new Heard(last.latest(), nowNanos);
+        heard = last == null ? null : new Heard(last.latest(), nowNanos, last.latest(), nowNanos);
     }
 
     /** Said by the follower only. */
@@ -131,7 +133,10 @@ public final class FleetWorker {
      */
     public long outOfStepNanos(long nowNanos) {
         Heard last = heard;
-        return last == null || lacks(last.latest()) == 0 ? 0 : Math.max(0, nowNanos - last.sinceNanos());
+        if (last == null || lacks(last.latest()) == 0) {
+            return 0;
+        }
+        return Math.max(0, nowNanos - (lacks(last.measure()) == 0 ? last.latestNanos() : last.measureNanos()));
     }
 
     /** How far to rely on the copy. */
@@ -238,8 +243,9 @@ public final class FleetWorker {
      */
     public synchronized void heard(Heartbeat latest, long nowNanos) {
         Heard before = heard;
-        boolean reached = before == null || lacks(before.latest()) == 0;
-        heard = new Heard(latest, reached ? nowNanos : before.sinceNanos());
+        boolean reached = before == null || lacks(before.measure()) == 0;
+        heard = reached ? new Heard(latest, nowNanos, latest, nowNanos)
+                : new Heard(latest, nowNanos, before.measure(), before.measureNanos());
         saysItDrains |= latest.draining();                         // a late heartbeat of before does not take it back
     }
 

@@ -10,6 +10,7 @@ import dev.warmpath.router.health.HealthState;
  * @param matchedBlocks leading blocks of this prompt that it is taken to hold, or to be about to, at most the reusable
  *                      ones
  * @param pendingTokens uncached prompt tokens of requests before this one that have no first token yet
+ * @param pendingRequests how many these are, as far as this router knows
  * @param requests      requests that it computes or keeps waiting, as far as this router knows
  * @param maxSequences  most requests that it computes at the same time
  * @param usedBlocks    blocks that requests hold; cached blocks that nobody uses are not among them
@@ -25,6 +26,7 @@ public record Candidate(
         String workerId,
         int matchedBlocks,
         long pendingTokens,
+        int pendingRequests,
         int requests,
         int maxSequences,
         int usedBlocks,
@@ -36,6 +38,12 @@ public record Candidate(
         double failureShare,
         int promisedBlocks) {
 
+    /**
+     * A first token waits for the requests before it beside their tokens: each takes a step, and may find less cached
+     * than expected. More than this, with a prompt's own tokens counted twice, parts chats from their prefixes: four
+     * times as much costs one router 5 points of what it finds cached, in {@code SimulatedFleet}'s chats.
+     */
+    private static final long TOKENS_PER_PENDING_REQUEST = 128;
     /** A running request adds a row to every step that the prompt takes, and most prompts take one or two. */
     private static final long TOKENS_PER_REQUEST = 2;
     /** A short answer's worth of steps: how long a full worker takes to free a slot. */
@@ -44,6 +52,11 @@ public record Candidate(
     /** Tokens of the prompt that it would have to compute. */
     public long uncachedTokens(RouteQuery query) {
         return query.promptTokens() - (long) matchedBlocks * query.blockSize();
+    }
+
+    /** What it costs that others wait for their first token, beside their tokens. */
+    public long queuedTokens() {
+        return TOKENS_PER_PENDING_REQUEST * pendingRequests;
     }
 
     /** What sharing every step with the running requests costs, in uncached tokens. */
@@ -64,6 +77,7 @@ public record Candidate(
 
     /** What the first token waits for, in uncached prompt tokens: those before the request, and its own. */
     public long workTokens(RouteQuery query) {
-        return uncachedTokens(query) + pendingTokens + requestTokens() + slotTokens() + memoryTokens(query);
+        return uncachedTokens(query) + pendingTokens + queuedTokens() + requestTokens() + slotTokens()
+                + memoryTokens(query);
     }
 }

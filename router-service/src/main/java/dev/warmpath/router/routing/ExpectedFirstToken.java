@@ -10,6 +10,7 @@ import java.util.List;
  * <pre>
  * cost = uncached tokens pending before it
  *      + 2 x uncached tokens of this request        its own wait, and that of those who come after it
+ *      + 128 per request without a first token      each takes a step, whatever it finds cached
  *      + 2 per request running there                every step is shared with them
  *      + 512 per request beyond its sequence slots  one of them has to finish first
  *      + block size per block that is not free      likewise
@@ -31,7 +32,7 @@ import java.util.List;
 public final class ExpectedFirstToken implements RoutingPolicy {
 
     private static final List<String> TERMS =
-            List.of("uncached", "delay", "pending", "requests", "slots", "memory", "failures");
+            List.of("uncached", "delay", "pending", "queued", "requests", "slots", "memory", "failures");
     /** How often a token of this request counts in its cost: as its own wait and as that of others. */
     private static final int UNCACHED_WEIGHT = 2;
     /** One failure among successes sends a prompt of a few blocks elsewhere, and not one with a long prefix. */
@@ -57,8 +58,8 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     private static CandidateCost cost(RouteQuery query, Candidate candidate) {
         long uncached = candidate.uncachedTokens(query);
         var terms = new Terms(TERMS, uncached, (UNCACHED_WEIGHT - 1) * uncached, candidate.pendingTokens(),
-                candidate.requestTokens(), candidate.slotTokens(), candidate.memoryTokens(query),
-                Math.round(TOKENS_PER_FAILURE * candidate.failureShare()));
+                candidate.queuedTokens(), candidate.requestTokens(), candidate.slotTokens(),
+                candidate.memoryTokens(query), Math.round(TOKENS_PER_FAILURE * candidate.failureShare()));
         return new CandidateCost(candidate, terms.sum(), terms);
     }
 

@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexGrade;
@@ -27,8 +28,9 @@ import org.jspecify.annotations.Nullable;
  * request at the winner before anybody else is placed. So two equal prompts that arrive together go to one worker: the
  * second finds the first one's blocks counted as held, long before any event says so.
  *
- * <p>The heartbeat knows what the books do not, the work that other routers gave: what it tells of beyond the bookings
- * of the moment it came. It is up to a second old, so it is smoothed, see {@link WorkerLedger#loadOfOthers}.
+ * <p>The heartbeat knows what the books do not, the work that other routers gave: the worker tells whose its requests
+ * are, see {@link WorkerLedger#loadOfOthers}. The last one counts as it is, for a worker that several routers use sends
+ * one soon after each change.
  *
  * <p>An index that has fallen behind a worker is relied on by degrees, see {@link IndexGrade}: first it counts together
  * with what this router has sent there since, then not at all.
@@ -54,6 +56,7 @@ public final class RequestRouter {
     private final PolicyPlan plan;
     private final RandomGenerator random;
     private final LongSupplier nanoTime;
+    private final RouterId self;
     private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
     /** Of the next decision, so that asking what it would be changes nothing. */
     private long nextDraw;
@@ -75,13 +78,16 @@ public final class RequestRouter {
      * With one policy, which decides without chance.
      *
      * @param nanoTime a monotonic clock, as {@link System#nanoTime}
+     * @param self     as the requests say that go to the workers
      */
-    public RequestRouter(Fleet fleet, PrefixIndex index, RoutingPolicy policy, LongSupplier nanoTime) {
-        this(fleet, index, PolicyPlan.of(policy), new SplittableRandom(0), nanoTime);
+    public RequestRouter(Fleet fleet, PrefixIndex index, RoutingPolicy policy, LongSupplier nanoTime, RouterId self) {
+        this(fleet, index, PolicyPlan.of(policy), new SplittableRandom(0), nanoTime, self);
     }
 
     /** @param random for policies that draw; used under the lock only */
-    RequestRouter(Fleet fleet, PrefixIndex index, PolicyPlan plan, RandomGenerator random, LongSupplier nanoTime) {
+    RequestRouter(Fleet fleet, PrefixIndex index, PolicyPlan plan, RandomGenerator random, LongSupplier nanoTime,
+            RouterId self) {
+        this.self = self;
         this.fleet = fleet;
         this.index = index;
         this.plan = plan;
@@ -271,6 +277,7 @@ public final class RequestRouter {
                 worker.id(),
                 matchedBlocks(grade, believedBlocks, ownBlocks),
                 own.pendingTokens() + others.pendingTokens(),
+                own.pendingRequests() + others.pendingRequests(),
                 own.requests() + others.requests(),
                 worker.maxSequences(),
                 own.blocks() + others.blocks(),
@@ -332,7 +339,7 @@ public final class RequestRouter {
         return ledger;
     }
 
-    private static WorkerLedger emptyLedger(FleetWorker worker) {
-        return new WorkerLedger(worker.blockSize(), worker.blockCount());
+    private WorkerLedger emptyLedger(FleetWorker worker) {
+        return new WorkerLedger(self, worker.blockSize(), worker.blockCount());
     }
 }

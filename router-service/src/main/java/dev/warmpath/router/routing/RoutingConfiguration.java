@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.peers.DynamoCost;
@@ -24,10 +25,16 @@ import org.springframework.context.annotation.Configuration;
 @Configuration(proxyBeanMethods = false)
 class RoutingConfiguration {
 
+    /** Of this life. */
     @Bean
-    RequestRouter requestRouter(Fleet fleet, PrefixIndex index, RoutingProperties properties) {
+    RouterId routerId() {
+        return RouterId.random(new SecureRandom());
+    }
+
+    @Bean
+    RequestRouter requestRouter(Fleet fleet, PrefixIndex index, RoutingProperties properties, RouterId self) {
         var random = new SplittableRandom(new SecureRandom().nextLong());      // two routers draw apart
-        return new RequestRouter(fleet, index, plan(properties), random, System::nanoTime);
+        return new RequestRouter(fleet, index, plan(properties), random, System::nanoTime, self);
     }
 
     /** Each has a policy of its own, even of one name: what one remembers was not decided by the other. */

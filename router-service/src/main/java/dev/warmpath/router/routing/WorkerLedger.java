@@ -2,6 +2,8 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.IndexGrade;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,6 +34,7 @@ final class WorkerLedger {
     /** Of the latest in what is known of the worker's speed. */
     private static final double RATE_WEIGHT = 1.0 / 8;
 
+    private final RouterId self;
     private final int blockSize;
     private final int blockCount;
     private final List<Entry> running = new ArrayList<>();
@@ -39,32 +42,38 @@ final class WorkerLedger {
     private final PromptHistory history;
     private Load booked = Load.NONE;
     private Load others = Load.NONE;
-    private Load othersBefore = Load.NONE;
     private @Nullable Heartbeat lastHeard;
     private long lastChosen;
     private double prefillTokensPerNano;
 
-    /** @param blockCount of the worker's pool */
-    WorkerLedger(int blockSize, int blockCount) {
+    /**
+     * @param self       by which the worker tells this router's requests from those of others
+     * @param blockCount of the worker's pool
+     */
+    WorkerLedger(RouterId self, int blockSize, int blockCount) {
+        this.self = self;
         this.blockSize = blockSize;
         this.blockCount = blockCount;
         this.history = new PromptHistory(blockCount);
     }
 
     /**
-     * @param pendingTokens uncached prompt tokens without a first token yet
-     * @param requests      running and waiting
-     * @param blocks        held by them
+     * @param pendingTokens   uncached prompt tokens of requests without a first token yet
+     * @param pendingRequests how many these are
+     * @param requests        running and waiting
+     * @param blocks          held by them
      */
-    record Load(long pendingTokens, int requests, int blocks) {
-        static final Load NONE = new Load(0, 0, 0);
+    record Load(long pendingTokens, int pendingRequests, int requests, int blocks) {
+        static final Load NONE = new Load(0, 0, 0, 0);
 
-        Load plus(long tokens, int requestCount, int blockCount) {
-            return new Load(pendingTokens + tokens, requests + requestCount, blocks + blockCount);
+        Load plus(long tokens, int pendingCount, int requestCount, int blockCount) {
+            return new Load(pendingTokens + tokens, pendingRequests + pendingCount, requests + requestCount,
+                    blocks + blockCount);
         }
 
         Load minusDownToZero(Load other) {
-            return new Load(Math.max(0, pendingTokens - other.pendingTokens), Math.max(0, requests - other.requests),
+            return new Load(Math.max(0, pendingTokens - other.pendingTokens),
+                    Math.max(0, pendingRequests - other.pendingRequests), Math.max(0, requests - other.requests),
                     Math.max(0, blocks - other.blocks));
         }
     }
@@ -129,7 +138,7 @@ final class WorkerLedger {
         int uncachedTokens = promptTokens - cachedTokens;
         var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), uncachedTokens, nowNanos,
                 hasSlot ? booked.pendingTokens() + uncachedTokens : 0);
-        booked = booked.plus(entry.pendingTokens, 1, ownBlocks(entry));
+        booked = booked.plus(entry.pendingTokens, 1, 1, ownBlocks(entry));
         running.add(entry);
         lastChosen = decision;
         return entry;
@@ -139,7 +148,7 @@ final class WorkerLedger {
         if (!entry.hasFirstToken && !entry.closed) {
             learnPrefillRate(entry, nowNanos);
             entry.hasFirstToken = true;
-            booked = booked.plus(-entry.pendingTokens, 0, 0);
+            booked = booked.plus(-entry.pendingTokens, -1, 0, 0);
             entry.pendingTokens = 0;
         }
     }
@@ -168,7 +177,7 @@ final class WorkerLedger {
         entry.closed = true;
         entry.closedNanos = nowNanos;
         running.remove(entry);
-        booked = booked.plus(-entry.pendingTokens, -1, -ownBlocks(entry));
+        booked = booked.plus(-entry.pendingTokens, entry.hasFirstToken ? 0 : -1, -1, -ownBlocks(entry));
         boolean known = entry.indexed && inStep;
         if (entry.hasFirstToken && !known && entry.keys.length > 0) {
             ended.add(entry);
@@ -262,47 +271,47 @@ final class WorkerLedger {
     }
 
     /**
-     * Takes the last heartbeat in, unless it is known. What it tells of beyond what is booked now was brought by
-     * others; hence it has to be told before anything that came after it is booked or closed.
+     * Takes the last heartbeat in, unless it is known. Has to be told before anything that came after it is booked or
+     * closed, for what the worker does not tell apart is compared with what is booked now.
      */
     void hear(@Nullable Heartbeat heartbeat) {
         if (heartbeat != null && heartbeat != lastHeard) {
-            Load theirs = ofOthers(heartbeat);
-            othersBefore = lastHeard == null ? theirs : others;
-            others = theirs;
+            others = ofOthers(heartbeat);
             lastHeard = heartbeat;
         }
     }
 
-    private Load ofOthers(Heartbeat heartbeat) {
-        return reported(heartbeat).minusDownToZero(booked);
-    }
-
-    private Load reported(Heartbeat heartbeat) {
-        return new Load(heartbeat.pendingPromptTokens(), heartbeat.running() + heartbeat.waiting(),
-                blockCount - heartbeat.freeBlocks());
-    }
-
     /**
-     * By the last two heartbeats: pending tokens as far as both have them, for most prompts are computed long before
-     * the next heartbeat; of requests and blocks the mean. Routers that took each one for the truth would, until the
-     * next, all shun one worker and meet at another.
+     * What the worker has less what it has of this router, as it saw it: a request that is still under way there hides
+     * nothing, and one that has ended since does not look like another router's. Blocks have several holders and are
+     * not told apart; those beyond what is booked here are taken for others'. Likewise all that a worker has which
+     * tells no routers apart.
      */
+    private Load ofOthers(Heartbeat heartbeat) {
+        Load all = reported(heartbeat);
+        if (heartbeat.routers() == null) {
+            return all.minusDownToZero(booked);
+        }
+        RouterLoad own = heartbeat.of(self);
+        Load ours = own == null ? new Load(0, 0, 0, booked.blocks())
+                : new Load(own.pendingPromptTokens(), own.pendingRequests(), own.requests(), booked.blocks());
+        return all.minusDownToZero(ours);
+    }
+
+    /** Who does not tell how many have no first token yet tells at least how many wait. */
+    private Load reported(Heartbeat heartbeat) {
+        return new Load(heartbeat.pendingPromptTokens(),
+                heartbeat.routers() == null ? heartbeat.waiting() : heartbeat.pendingRequests(),
+                heartbeat.running() + heartbeat.waiting(), blockCount - heartbeat.freeBlocks());
+    }
+
+    /** By the last heartbeat. */
     Load loadOfOthers() {
-        return common(others, othersBefore);
+        return others;
     }
 
     /** The same, as it would be once that heartbeat had been taken in. Changes nothing. */
     Load loadOfOthers(@Nullable Heartbeat last) {
-        if (last == null || last == lastHeard) {
-            return loadOfOthers();
-        }
-        Load theirs = ofOthers(last);
-        return common(theirs, lastHeard == null ? theirs : others);
-    }
-
-    private static Load common(Load last, Load before) {
-        return new Load(Math.min(last.pendingTokens(), before.pendingTokens()),
-                (last.requests() + before.requests()) / 2, (last.blocks() + before.blocks()) / 2);
+        return last == null || last == lastHeard ? others : ofOthers(last);
     }
 }

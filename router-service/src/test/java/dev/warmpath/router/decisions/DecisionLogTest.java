@@ -100,10 +100,12 @@ class DecisionLogTest {
                  "predicted_cached_tokens":48,"index_grade":"exact","candidate_count":2,
                  "candidates":[
                   {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","health":"healthy","cost":200,
-                   "terms":{"uncached":100,"delay":100,"pending":0,"requests":0,"slots":0,"memory":0,"failures":0},
+                   "terms":{"uncached":100,"delay":100,"pending":0,"queued":0,"requests":0,"slots":0,"memory":0,
+                   "failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000},
                   {"worker":"b","matched_blocks":3,"promised_blocks":3,"grade":"exact","health":"healthy","cost":104,
-                   "terms":{"uncached":52,"delay":52,"pending":0,"requests":0,"slots":0,"memory":0,"failures":0},
+                   "terms":{"uncached":52,"delay":52,"pending":0,"queued":0,"requests":0,"slots":0,"memory":0,
+                   "failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000}],
                  "shadow":null,
                  "outcome":{"end":"answered","first_token_ms":20.0,"total_ms":20.0,"cached_tokens":48,
@@ -249,7 +251,7 @@ class DecisionLogTest {
     }
 
     private static Candidate candidate(String id, int blocks) {
-        return new Candidate(id, blocks, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, blocks);
+        return new Candidate(id, blocks, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, blocks);
     }
 
     private static List<String> requests(List<Decision> decisions) {

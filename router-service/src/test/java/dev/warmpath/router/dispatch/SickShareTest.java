@@ -6,6 +6,7 @@ import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
 import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.health.WorkerHealth;
@@ -53,7 +54,8 @@ class SickShareTest {
     private final Random random = new Random(5);
     private final PrefixIndex index = new PrefixIndex();
     private final Fleet fleet = new Fleet(index, CHECK, Duration.ofDays(1), 10, () -> now, _ -> false);
-    private final RequestRouter router = new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> now);
+    private final RequestRouter router = new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> now,
+            new RouterId("r"));
     private long order;
     private int requests;
     private int toTheSick;

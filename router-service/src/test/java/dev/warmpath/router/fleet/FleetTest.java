@@ -14,6 +14,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.UnsynchronizedAppenderBase;
+import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.BlockChange.Stored;
 import dev.warmpath.protocol.event.KeySetDigest;
 import dev.warmpath.protocol.event.KvEventBatch;
@@ -341,7 +342,7 @@ class FleetTest {
         ServedModel model = fleet.model("tiny");
         nowMillis = 4_000;
 
-        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, /* draining */ true, 0, false));
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, /* draining */ true, 0, false, 0, null));
         fleet.heartbeat(idle("w", 1));
         assertThat(fleet.workers(model)).containsExactly(other);
         assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.DRAINING);
@@ -352,15 +353,37 @@ class FleetTest {
         assertThat(fleet.workers(model)).extracting(FleetWorker::epoch).containsExactly(2L);
     }
 
+    /** Batches come 100 ms after the heartbeats that tell of them, and those every 50 ms: the last is never reached. */
+    @Test
+    void heartbeats_that_come_faster_than_batches_do_not_make_a_copy_look_old() {
+        FleetWorker worker = ready(registration("w", 1));
+        worker.events().apply(new KvEventBatch("w", 1, 0, true, List.of(), 0, 0));
+        for (int i = 1; i <= 200; i++) {
+            nowMillis = 50 * i;
+            fleet.heartbeat(new Heartbeat("w", 1, 0, 0, 1_000, 0, /* lastSequence */ i, 0, 0));
+            if (i > 2) {
+                worker.events().apply(new KvEventBatch("w", 1, i - 2, false, List.of(new BlockChange.Cleared()), 0, 0));
+            }
+            assertThat(TimeUnit.NANOSECONDS.toMillis(worker.outOfStepNanos(nowMillis * 1_000_000)))
+                    .isLessThanOrEqualTo(150);
+        }
+        assertThat(worker.behindBatches()).isEqualTo(2);
+
+        nowMillis += 2_000;                                        // and no batch comes any more
+        fleet.heartbeat(new Heartbeat("w", 1, 0, 0, 1_000, 0, 201, 0, 0));
+        nowMillis += 1;
+        assertThat(worker.indexGrade(nowMillis * 1_000_000)).isEqualTo(IndexGrade.HISTORY);
+    }
+
     @Test
     void a_worker_whose_device_hangs_gets_nothing_new_until_it_says_that_it_goes_on() {
         FleetWorker worker = ready(registration("w", 1));
         FleetWorker other = ready(registration("other", 1));
         ServedModel model = fleet.model("tiny");
 
-        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, false, 29_000, /* hanging */ false));
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, false, 29_000, /* hanging */ false, 0, null));
         assertThat(fleet.workers(model)).containsExactly(worker, other);
-        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, false, 30_000, /* hanging */ true));
+        fleet.heartbeat(new Heartbeat("w", 1, 3, 2, 1_000, 0, 0, 0, 0, false, 30_000, /* hanging */ true, 0, null));
         assertThat(fleet.workers(model)).containsExactly(other);
         assertThat(fleet.sequences()).isEqualTo(other.maxSequences());
         assertThat(fleet.snapshot().getFirst().state()).isEqualTo(State.HANGING);

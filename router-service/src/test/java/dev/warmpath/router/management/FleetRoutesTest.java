@@ -120,6 +120,22 @@ class FleetRoutesTest {
     }
 
     @Test
+    void a_heartbeat_that_cannot_be_true_is_refused_and_nothing_of_it_is_believed() throws Exception {
+        try (var worker = new FakeWorker("w", 7)) {
+            post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);
+            String impossible = """
+                    {"workerId":"w","epoch":7,"running":2,"waiting":1,"freeBlocks":900,"pendingPromptTokens":50,
+                    "lastSequence":0,"setSize":0,"setDigest":0,"pendingRequests":2,
+                    "routers":[{"router":"r1","requests":4,"pendingRequests":0,"pendingPromptTokens":0}]}""";
+
+            HttpResponse<String> answer = postText(Protocol.HEARTBEATS_PATH, impossible, HUSH);
+            assertThat(answer.statusCode()).isEqualTo(422);
+            assertThat(answer.body()).contains("\"invalid\"", "sum of routers' requests 4 is above 3");
+            assertThat(fleet.everyone().getFirst().heartbeat()).isNull();
+        }
+    }
+
+    @Test
     void an_operator_drains_a_worker_and_weighs_and_pins_a_revision_and_sees_it() throws Exception {
         try (var worker = new FakeWorker("w", 7)) {
             post(Protocol.REGISTRATIONS_PATH, worker.registration(), HUSH);

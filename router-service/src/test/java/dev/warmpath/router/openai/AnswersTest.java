@@ -3,6 +3,7 @@ package dev.warmpath.router.openai;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
@@ -190,6 +191,17 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
+    void every_request_tells_the_worker_which_router_sent_it() throws Exception {
+        FakeWorker worker = join("w1").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+        post("/v1/completions", "{'model':'tiny','prompt':[10]}");
+        post("/v1/completions", "{'model':'tiny','prompt':[11]}");
+
+        RouterId first = worker.requests().take().router();
+        assertThat(first).isNotNull();
+        assertThat(worker.requests().take().router()).isEqualTo(first);
+    }
+
+    @Test
     void a_temperature_that_leaves_only_the_likeliest_token_is_sent_as_greedy() throws Exception {
         FakeWorker worker = join("w0");
 
@@ -340,7 +352,7 @@ class AnswersTest extends RunningRouter {
         assertThat(explained.path("candidates").path(0).path("terms").path("uncached").asInt()).isEqualTo(12);
         assertThat(explained.path("candidates").path(1).path("terms").path("uncached").asInt()).isEqualTo(4);
         for (JsonNode candidate : explained.path("candidates")) {
-            assertThat(Stream.of("uncached", "delay", "pending", "requests", "slots", "memory", "failures")
+            assertThat(Stream.of("uncached", "delay", "pending", "queued", "requests", "slots", "memory", "failures")
                     .mapToLong(term -> candidate.path("terms").required(term).asLong()).sum())
                     .isEqualTo(candidate.path("cost").asLong());
         }

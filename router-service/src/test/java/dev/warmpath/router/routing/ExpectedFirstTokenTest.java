@@ -46,26 +46,30 @@ class ExpectedFirstTokenTest {
         assertThat(routed.reason()).isEqualTo(RouteReason.TURN);
     }
 
-    /** 1000 pending, 16 of its own twice and one request at the warm worker; 128 twice at the cold one. */
+    /**
+     * 1000 pending, 128 for whoever waits, 16 of its own twice and one request at the warm worker; 128 twice at the
+     * cold one.
+     */
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
-        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* requests */ 1, 8, 0, 0, 1_000, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* pendingRequests */ 1, /* requests */ 1,
+                8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
         assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
-        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_034L, 256L);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_162L, 256L);
     }
 
     /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
     @Test
     void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
-        var full = new Candidate("full", 10, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0,
+        var full = new Candidate("full", 10, 0, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0,
                 IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
-        var fullOfMuch = new Candidate("full", 50, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+        var fullOfMuch = new Candidate("full", 50, 0, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT,
+                HealthState.HEALTHY, 0, 0);
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
         assertThat(routed.snapshot().candidates().getFirst().cost()).isEqualTo(200 + 200 + 16 + 512);
@@ -74,7 +78,7 @@ class ExpectedFirstTokenTest {
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
     @Test
     void missing_memory_costs_what_has_to_be_given_back_first() {
-        var tight = new Candidate("tight", 5, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0,
+        var tight = new Candidate("tight", 5, 0, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0,
                 IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         CandidateCost cost = choose(320, tight, idle("cold", 0, 1)).snapshot().candidates().getFirst();
@@ -84,7 +88,8 @@ class ExpectedFirstTokenTest {
 
     @Test
     void the_only_worker_takes_the_request_however_busy_it_is() {
-        var busy = new Candidate("busy", 0, 100_000, 64, 8, 999, 0, 1_000, 9, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+        var busy = new Candidate("busy", 0, 100_000, 64, 64, 8, 999, 0, 1_000, 9,
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
 
         assertThat(choose(100, busy).reason()).isEqualTo(RouteReason.ONLY_ONE);
     }
@@ -122,7 +127,7 @@ class ExpectedFirstTokenTest {
     }
 
     private static Candidate sick(String id, HealthState health, double failureShare, int matchedBlocks) {
-        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, failureShare,
+        return new Candidate(id, matchedBlocks, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, failureShare,
                 0);
     }
 
@@ -134,6 +139,7 @@ class ExpectedFirstTokenTest {
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {
-        return new Candidate(id, matchedBlocks, 0, 0, 8, 0, 0, 1_000, lastChosen, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+        return new Candidate(id, matchedBlocks, 0, 0, 0, 8, 0, 0, 1_000, lastChosen, IndexGrade.EXACT,
+                HealthState.HEALTHY, 0, 0);
     }
 }

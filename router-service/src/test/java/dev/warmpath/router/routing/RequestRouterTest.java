@@ -13,6 +13,8 @@ import dev.warmpath.protocol.event.KeySet;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexGrade;
@@ -40,10 +42,13 @@ import org.junit.jupiter.api.Test;
 /** Two workers a and b: 1,000 blocks of 16 tokens, 8 sequences each. */
 class RequestRouterTest {
 
+    private static final RouterId SELF = new RouterId("self");
+    private static final RouterId OTHER = new RouterId("other");
+
     private long now;
     private final PrefixIndex index = new PrefixIndex();
     private final Fleet fleet = new Fleet(index, CHECK, Duration.ofDays(1), 10, () -> now, _ -> false);
-    private final RequestRouter router = new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> now);
+    private final RequestRouter router = new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> now, SELF);
     private final Map<FleetWorker, KeySet> announced = new HashMap<>();
     private final Random random = new Random(11);
     private FleetWorker a;
@@ -326,7 +331,7 @@ class RequestRouterTest {
         placed.inFlight().close();
         placed.inFlight().close();
         placed.inFlight().firstToken();
-        assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 8, 0, 0, 1_000, 1,
+        assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 0, 8, 0, 0, 1_000, 1,
                 IndexGrade.EXACT, HealthState.HEALTHY, 0, 0));
     }
 
@@ -491,17 +496,67 @@ class RequestRouterTest {
         assertThat(candidate.usedBlocks()).isEqualTo(100);
     }
 
-    /** Most prompts of the first heartbeat are computed by the second, and three of seven requests have ended. */
     @Test
-    void work_of_others_is_what_two_heartbeats_have_in_common() {
+    void of_two_heartbeats_the_last_one_counts_as_it_is() {
         fleet.heartbeat(new Heartbeat("a", 1, 7, 0, 900, 700, 0, 0, 0));
         serveElsewhere();
-        fleet.heartbeat(new Heartbeat("a", 1, 4, 0, 960, 50, 0, 0, 0));
+        fleet.heartbeat(new Heartbeat("a", 1, 4, 0, 960, 750, 0, 0, 0));
 
         Candidate candidate = terms("a").candidate();
-        assertThat(candidate.pendingTokens()).isEqualTo(50);
-        assertThat(candidate.requests()).isEqualTo(5);
-        assertThat(candidate.usedBlocks()).isEqualTo(70);
+        assertThat(candidate.pendingTokens()).isEqualTo(750);
+        assertThat(candidate.requests()).isEqualTo(4);
+        assertThat(candidate.usedBlocks()).isEqualTo(40);
+    }
+
+    /** Ours is 640 tokens, and still under way to the worker, which has 500 of another router's. */
+    @Test
+    void a_request_that_the_worker_has_not_yet_taken_hides_no_work_of_others() {
+        Placed placed = place(randomTokens(640), Set.of("b"));
+        fleet.heartbeat(telling("a", 960, 2, new RouterLoad(OTHER, 2, 1, 500)));
+
+        assertLoad("a", /* tokens */ 640 + 500, /* pending */ 1 + 1, /* requests */ 1 + 2);
+        finish(placed);
+        assertLoad("a", 500, 1, 2);
+    }
+
+    /** The worker has heard of no end, its last heartbeat came after we did. */
+    @Test
+    void a_request_that_has_just_ended_is_not_taken_for_that_of_others() {
+        Placed placed = place(randomTokens(640), Set.of("b"));
+        finish(placed);
+        fleet.heartbeat(telling("a", 960, 1, new RouterLoad(SELF, 1, 1, 640)));
+
+        assertLoad("a", 0, 0, 0);
+    }
+
+    /** The worker has 100 of the 640 tokens left to compute, and 500 and 30 that others have sent. */
+    @Test
+    void own_work_counts_by_the_books_and_that_of_others_by_the_worker() {
+        place(randomTokens(640), Set.of("b"));
+        fleet.heartbeat(telling("a", 880, 5, new RouterLoad(SELF, 1, 1, 100), new RouterLoad(OTHER, 3, 2, 500),
+                new RouterLoad(new RouterId("third"), 1, 1, 30)));
+
+        assertLoad("a", 640 + 530, 1 + 3, 1 + 4);
+        assertThat(terms("a").candidate().usedBlocks()).as("40 of ours, and all beyond those").isEqualTo(120);
+    }
+
+    /** Whoever does not say who it is, and who is one too many to be told apart. */
+    @Test
+    void what_is_nobodys_part_counts_as_work_of_others() {
+        place(randomTokens(640), Set.of("b"));
+        fleet.heartbeat(new Heartbeat("a", 1, 2, 1, 900, 700, 0, 0, 0, false, 0, false, /* pendingRequests */ 2,
+                List.of(new RouterLoad(SELF, 1, 1, 640))));
+
+        assertLoad("a", 640 + 60, 1 + 1, 1 + 2);
+    }
+
+    /** As many wait there as are pending at least, one of them ours. */
+    @Test
+    void at_a_worker_that_tells_no_routers_apart_what_is_beyond_the_books_is_work_of_others() {
+        place(randomTokens(640), Set.of("b"));
+        fleet.heartbeat(new Heartbeat("a", 1, 2, 3, 900, 700, 0, 0, 0));
+
+        assertLoad("a", 640 + 60, 1 + 2, 1 + 4);
     }
 
     /** The heartbeat was sent while our own request ran; it must not count for another second after its end. */
@@ -516,6 +571,20 @@ class RequestRouterTest {
         assertThat(candidate.pendingTokens()).isZero();
         assertThat(candidate.requests()).isZero();
         assertThat(candidate.usedBlocks()).isZero();
+    }
+
+    private void assertLoad(String workerId, long pendingTokens, int pendingRequests, int requests) {
+        Candidate candidate = terms(workerId).candidate();
+        assertThat(candidate.pendingTokens()).isEqualTo(pendingTokens);
+        assertThat(candidate.pendingRequests()).isEqualTo(pendingRequests);
+        assertThat(candidate.requests()).isEqualTo(requests);
+    }
+
+    /** Of a worker that has these routers' requests and nobody else's. */
+    private static Heartbeat telling(String workerId, int freeBlocks, int running, RouterLoad... routers) {
+        return new Heartbeat(workerId, 1, running, 0, freeBlocks,
+                Arrays.stream(routers).mapToLong(RouterLoad::pendingPromptTokens).sum(), 0, 0, 0, false, 0, false,
+                Arrays.stream(routers).mapToInt(RouterLoad::pendingRequests).sum(), List.of(routers));
     }
 
     // ---- a small fleet

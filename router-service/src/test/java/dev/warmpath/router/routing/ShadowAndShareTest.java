@@ -7,6 +7,7 @@ import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.event.KvEventBatch;
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
@@ -173,7 +174,7 @@ class ShadowAndShareTest {
     @Test
     void chance_is_drawn_once_a_decision_so_that_what_was_explained_is_what_is_done() {
         var plan = PolicyPlan.of(new RandomChoice());
-        var router = new RequestRouter(fleet, index, plan, new SplittableRandom(7), () -> now);
+        var router = new RequestRouter(fleet, index, plan, new SplittableRandom(7), () -> now, new RouterId("r"));
         List<String> homes = new ArrayList<>();
         for (int i = 0; i < 40; i++) {
             TokenizedPrompt prompt = prompt(randomTokens(100));
@@ -221,12 +222,12 @@ class ShadowAndShareTest {
     private RequestRouter sharing(double share) {
         return new RequestRouter(fleet, index,
                 new PolicyPlan(new ExpectedFirstToken(), share, new RoundRobin(), null), new SplittableRandom(1),
-                () -> now);
+                () -> now, new RouterId("r"));
     }
 
     private RequestRouter router(RoutingPolicy policy, @Nullable RoutingPolicy shadow) {
         return new RequestRouter(fleet, index, new PolicyPlan(policy, 0, null, shadow), new SplittableRandom(1),
-                () -> now);
+                () -> now, new RouterId("r"));
     }
 
     private List<String> homes(RequestRouter router) {

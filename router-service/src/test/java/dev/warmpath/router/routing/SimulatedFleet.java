@@ -14,6 +14,8 @@ import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
@@ -28,21 +30,30 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Some routers over the same eight workers, in simulated time; everything follows from the seed.
  *
  * <p>A worker computes prompts one after the other, 4 tokens a millisecond, less what its cache of 2,000 blocks of 16
- * holds (least recently used out first); then 15 ms an answer token beside the others, 16 sequences at most. Its events
- * reach every router 5 ms later, a heartbeat once a second. Conversations begin at random (Poisson), have up to six
- * turns 2 s apart on average (exponential), and begin with one of twelve system prompts of 160 to 960 tokens,
- * popular as 1/rank; a turn adds 40 to 300 tokens, an answer 20 to 120. Every turn goes to a router drawn by chance.
+ * holds (least recently used out first); then 15 ms an answer token beside the others, 16 sequences at most. A message
+ * takes 2 ms between router and worker, either way; a worker's events take 5 ms to every router.
+ *
+ * <p>It says how it is as the real one does: once a second, and if there are several routers, up to 50 ms after it took
+ * a request or a first token was there; as of the end of its last step, which takes up to 2,048 tokens of a prompt;
+ * whose its requests are, and of each one the tokens that are neither computed nor were found cached on its arrival.
+ *
+ * <p>Conversations begin at random (Poisson), have up to six turns 2 s apart on average (exponential), and begin with
+ * one of some common prompts, popular as 1/rank; a turn adds 40 to 300 tokens, an answer 20 to 120. Every turn goes to
+ * a router drawn by chance.
  */
 final class SimulatedFleet {
 
@@ -51,9 +62,11 @@ final class SimulatedFleet {
     private static final int BLOCKS = 2_000;
     private static final int SEQUENCES = 16;
     private static final int TOKENS_PER_MILLI = 4;
+    private static final int STEP_TOKENS = 2_048;
     private static final int MILLIS_PER_ANSWER_TOKEN = 15;
     private static final int EVENT_DELAY_MILLIS = 5;
-    private static final int SYSTEM_PROMPTS = 12;
+    private static final int MESSAGE_MILLIS = 2;
+    private static final int EARLY_HEARTBEAT_MILLIS = 50;
     private static final int MAX_TURNS = 6;
     private static final double THINK_MILLIS = 2_000;
     private static final int WARM_UP_MILLIS = 20_000;
@@ -63,7 +76,7 @@ final class SimulatedFleet {
     private final double millisBetweenConversations;
     private final List<Replica> replicas = new ArrayList<>();
     private final List<Worker> workers = new ArrayList<>();
-    private final List<int[]> systemPrompts = new ArrayList<>();
+    private final List<int[]> commonPrompts = new ArrayList<>();
     private final PriorityQueue<Event> events = new PriorityQueue<>();
     private long millis;
     private long eventCount;
@@ -73,18 +86,26 @@ final class SimulatedFleet {
     private double peakToMean;
     private int samples;
 
-    SimulatedFleet(int routers, double conversationsPerSecond, long seed) {
+    /**
+     * @param conversationsPerSecond that begin
+     * @param commonPrompts          with which they begin
+     * @param shortestCommon         tokens of these
+     * @param longestCommon          likewise
+     */
+    record Load(double conversationsPerSecond, int commonPrompts, int shortestCommon, int longestCommon) {}
+
+    SimulatedFleet(int routers, Load load, long seed) {
         arrivals = new Random(seed);
         balancer = new Random(seed + 1);
-        millisBetweenConversations = 1_000 / conversationsPerSecond;
+        millisBetweenConversations = 1_000 / load.conversationsPerSecond();
         for (int i = 0; i < WORKERS; i++) {
             workers.add(new Worker("w" + i));
         }
         for (int i = 0; i < routers; i++) {
-            replicas.add(new Replica());
+            replicas.add(new Replica(i));
         }
-        for (int i = 0; i < SYSTEM_PROMPTS; i++) {
-            systemPrompts.add(tokens(arrivals, 160 + arrivals.nextInt(801)));
+        for (int i = 0; i < load.commonPrompts(); i++) {
+            commonPrompts.add(tokens(arrivals, arrivals.nextInt(load.shortestCommon(), load.longestCommon() + 1)));
         }
     }
 
@@ -135,29 +156,30 @@ final class SimulatedFleet {
     private void conversation() {
         at(millis + exponential(arrivals, millisBetweenConversations), this::conversation);
         var own = new Random(arrivals.nextLong());
-        int[] prompt = concat(systemPrompts.get(popular(own)), tokens(own, 40 + own.nextInt(261)));
+        int[] prompt = concat(commonPrompts.get(popular(own)), tokens(own, 40 + own.nextInt(261)));
         turn(own, prompt, 1 + own.nextInt(MAX_TURNS));
     }
 
     /** Of rank r with a probability in proportion to 1 / (r + 1). */
-    private static int popular(Random own) {
+    private int popular(Random own) {
         double sum = 0;
-        for (int i = 1; i <= SYSTEM_PROMPTS; i++) {
+        for (int i = 1; i <= commonPrompts.size(); i++) {
             sum += 1.0 / i;
         }
         double drawn = own.nextDouble() * sum;
         int rank = 0;
-        while (rank < SYSTEM_PROMPTS - 1 && (drawn -= 1.0 / (rank + 1)) > 0) {
+        while (rank < commonPrompts.size() - 1 && (drawn -= 1.0 / (rank + 1)) > 0) {
             rank++;
         }
         return rank;
     }
 
     private void turn(Random own, int[] prompt, int turnsLeft) {
-        var request = new Request(own, prompt, turnsLeft);
-        Placed placed = replicas.get(balancer.nextInt(replicas.size())).place(request);
+        var request = new Request(own, prompt, turnsLeft, balancer.nextInt(replicas.size()));
+        Placed placed = replicas.get(request.router).place(request);
         request.placed = placed;
-        workers.get(Integer.parseInt(placed.worker().id().substring(1))).arrive(request);
+        Worker worker = workers.get(Integer.parseInt(placed.worker().id().substring(1)));
+        at(millis + MESSAGE_MILLIS, () -> worker.arrive(request));
     }
 
     private void ended(Request request) {
@@ -169,22 +191,31 @@ final class SimulatedFleet {
     }
 
     private final class Request {
+        private static final long NOT_YET = -1;
         /** Of its conversation, so that it goes the same way wherever it is served. */
         private final Random own;
         private final int[] prompt;
         private final BlockHashChain chain;
         private final int turnsLeft;
+        private final int router;
         private final int answerTokens;
         private final long arrivedMillis = millis;
         private int uncachedTokens;
+        private long prefillMillis = NOT_YET;
         private Placed placed;
 
-        Request(Random own, int[] prompt, int turnsLeft) {
+        Request(Random own, int[] prompt, int turnsLeft, int router) {
+            this.router = router;
             this.own = own;
             this.answerTokens = 20 + own.nextInt(101);
             this.prompt = prompt;
             this.turnsLeft = turnsLeft;
             this.chain = BlockHashChain.of(replicas.getFirst().model.hashSettings(), ExtraKeys.NONE, prompt);
+        }
+
+        int pendingTokens() {
+            return prefillMillis == NOT_YET ? uncachedTokens
+                    : Math.max(0, uncachedTokens - (int) (millis - prefillMillis) * TOKENS_PER_MILLI);
         }
     }
 
@@ -209,12 +240,14 @@ final class SimulatedFleet {
         private final PrefixIndex index = new PrefixIndex();
         private final Fleet fleet =
                 new Fleet(index, CHECK, Duration.ofDays(1), WORKERS, () -> millis * 1_000_000, _ -> false);
-        private final RequestRouter router =
-                new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> millis * 1_000_000);
+        private final RouterId id;
+        private final RequestRouter router;
         private final Map<String, FleetWorker> members = new HashMap<>();
         private final ServedModel model;
 
-        Replica() {
+        Replica(int number) {
+            id = new RouterId("r" + number);
+            router = new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> millis * 1_000_000, id);
             for (Worker worker : workers) {
                 var registration = new Registration(Protocol.VERSION, worker.id, 1, URI.create("http://127.0.0.1:9"),
                         MODEL, BLOCKS, SEQUENCES, true);
@@ -239,8 +272,7 @@ final class SimulatedFleet {
 
     private void heartbeat(Worker worker) {
         at(millis + 1_000, () -> heartbeat(worker));
-        Heartbeat heartbeat = worker.heartbeat();
-        replicas.forEach(replica -> replica.fleet.heartbeat(heartbeat));
+        worker.tell();
     }
 
     private void sample() {
@@ -264,13 +296,17 @@ final class SimulatedFleet {
         private final KeySet announced = new KeySet();
         private final ArrayDeque<Request> waiting = new ArrayDeque<>();
         private final ArrayDeque<Request> prefilling = new ArrayDeque<>();
+        private final Set<Request> active = new LinkedHashSet<>();
         private final Map<Long, Integer> held = new HashMap<>();
         private int ownBlocks;
         private int running;
         private long sequence;
+        private boolean hasNews;
+        private Heartbeat state;
 
         Worker(String id) {
             this.id = id;
+            this.state = heartbeat();
         }
 
         int requests() {
@@ -280,13 +316,43 @@ final class SimulatedFleet {
         void arrive(Request request) {
             request.uncachedTokens = request.prompt.length - cachedBlocks(request) * BLOCK_SIZE;
             waiting.add(request);
+            boolean betweenSteps = prefilling.isEmpty();
             admit();
+            if (betweenSteps) {
+                turn();
+            }
+        }
+
+        /** A step ends, and others see what has become of everybody. */
+        private void turn() {
+            state = heartbeat();
+            tellSoon();
+        }
+
+        /** The link looks for news every 50 ms, each worker's at another moment. */
+        private void tellSoon() {
+            if (replicas.size() > 1 && !hasNews) {
+                hasNews = true;
+                long phase = workers.indexOf(this) * (long) EARLY_HEARTBEAT_MILLIS / WORKERS;
+                long turns = (millis - phase) / EARLY_HEARTBEAT_MILLIS + 1;
+                at(turns * EARLY_HEARTBEAT_MILLIS + phase, this::tell);
+            }
+        }
+
+        void tell() {
+            hasNews = false;
+            if (prefilling.isEmpty()) {
+                state = heartbeat();
+            }
+            Heartbeat heartbeat = state;
+            at(millis + MESSAGE_MILLIS, () -> replicas.forEach(replica -> replica.fleet.heartbeat(heartbeat)));
         }
 
         private void admit() {
             while (!waiting.isEmpty() && running < SEQUENCES) {
                 Request request = waiting.remove();
                 running++;
+                active.add(request);
                 ownBlocks++;                                       // the last, partial one
                 keys(request).forEach(key -> held.merge(key, 1, Integer::sum));
                 prefilling.add(request);
@@ -300,9 +366,13 @@ final class SimulatedFleet {
             Request request = prefilling.getFirst();
             int cached = cachedBlocks(request);
             request.uncachedTokens = request.prompt.length - cached * BLOCK_SIZE;
+            request.prefillMillis = millis;
             if (isWarm()) {
                 promptBlocks += request.chain.blockCount();
                 cachedBlocks += cached;
+            }
+            for (int tokens = STEP_TOKENS; tokens < request.uncachedTokens; tokens += STEP_TOKENS) {
+                at(millis + tokens / TOKENS_PER_MILLI, this::turn);
             }
             at(millis + Math.ceilDiv(request.uncachedTokens, TOKENS_PER_MILLI), () -> firstToken(request));
         }
@@ -310,22 +380,26 @@ final class SimulatedFleet {
         private void firstToken(Request request) {
             prefilling.remove();
             if (isWarm()) {
-                firstTokenMillis.add(millis - request.arrivedMillis);
+                firstTokenMillis.add(millis + MESSAGE_MILLIS - request.arrivedMillis);
             }
-            request.placed.inFlight().firstToken();
+            at(millis + MESSAGE_MILLIS, () -> request.placed.inFlight().firstToken());
             store(request);
             at(millis + (long) request.answerTokens * MILLIS_PER_ANSWER_TOKEN, () -> end(request));
             if (!prefilling.isEmpty()) {
                 prefill();
             }
+            turn();
         }
 
         private void end(Request request) {
             running--;
             ownBlocks--;
             keys(request).forEach(key -> held.computeIfPresent(key, (_, count) -> count == 1 ? null : count - 1));
-            request.placed.inFlight().close();
-            ended(request);
+            active.remove(request);
+            at(millis + MESSAGE_MILLIS, () -> {
+                request.placed.inFlight().close();
+                ended(request);
+            });
             admit();
         }
 
@@ -368,15 +442,27 @@ final class SimulatedFleet {
         }
 
         Heartbeat heartbeat() {
-            long pending = 0;
-            for (Request request : prefilling) {
-                pending += request.uncachedTokens;
+            List<RouterLoad> parts = new ArrayList<>();
+            long pendingTokens = 0;
+            for (int i = 0; i < replicas.size(); i++) {
+                RouterLoad part = part(i);
+                if (part != null) {
+                    parts.add(part);
+                    pendingTokens += part.pendingPromptTokens();
+                }
             }
-            for (Request request : waiting) {
-                pending += request.uncachedTokens;
-            }
-            return new Heartbeat(id, 1, running, waiting.size(), Math.max(0, BLOCKS - held.size() - ownBlocks), pending,
-                    sequence, announced.size(), announced.digest());
+            return new Heartbeat(id, 1, running, waiting.size(), Math.max(0, BLOCKS - held.size() - ownBlocks),
+                    pendingTokens, sequence, announced.size(), announced.digest(), false, 0, false,
+                    prefilling.size() + waiting.size(), parts);
+        }
+
+        private @Nullable RouterLoad part(int router) {
+            List<Request> pending = Stream.concat(prefilling.stream(), waiting.stream())
+                    .filter(request -> request.router == router).toList();
+            long requests = Stream.concat(active.stream(), waiting.stream())
+                    .filter(request -> request.router == router).count();
+            return requests == 0 ? null : new RouterLoad(replicas.get(router).id, (int) requests, pending.size(),
+                    pending.stream().mapToLong(Request::pendingTokens).sum());
         }
     }
 }

@@ -11,6 +11,7 @@ import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.PrefixCacheStats;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.scheduler.AliveLoad;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.Sequence;
@@ -62,6 +63,8 @@ public final class EngineLoop {
     private long steps;
     private long computedTokens;
     private long generatedTokens;
+    /** Requests taken, and first tokens. */
+    private long news;
     private long stepNanos;
     private long lastAuditNanos;
     private boolean auditDue = true;
@@ -226,7 +229,10 @@ public final class EngineLoop {
 
     private void submit(Generation generation) {
         switch (scheduler.submit(generation.sequence(), nanoClock.getAsLong())) {
-            case Submission.Accepted() -> generations.put(generation.sequence(), generation);
+            case Submission.Accepted() -> {
+                generations.put(generation.sequence(), generation);
+                news++;
+            }
             case Submission.Refused(FailureReason reason, String message) -> {
                 commands.release(generation);
                 observations.refused(reason);
@@ -332,6 +338,7 @@ public final class EngineLoop {
                 generatedTokens++;
                 Generation generation = generation(sequence);
                 observations.drew(generation, nowNanos);
+                news += sequence.completionTokens() == 1 ? 1 : 0;
                 tellToken(generation, sequence.tokens().token(sequence.tokens().tokenCount() - 1),
                         computation.logprob(drawn));
                 if (sequence.isOver()) {
@@ -414,10 +421,12 @@ public final class EngineLoop {
 
     private EngineSnapshot takeSnapshot() {
         PrefixCacheStats stats = cache.stats();
+        AliveLoad load = scheduler.load();
         int used = cache.usableBlocks() - cache.freeBlocks();
         return new EngineSnapshot(
                 new EngineSnapshot.Load(scheduler.runningCount(), scheduler.waitingCount(),
-                        scheduler.waitingForBlocksCount(), scheduler.pendingPromptTokens()),
+                        scheduler.waitingForBlocksCount(), load.pendingPromptTokens(), load.pendingRequests(),
+                        load.routers(), news),
                 new EngineSnapshot.Pool(cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
                         (long) used * cache.blockSize(), scheduler.unusedSlots()),
                 new EngineSnapshot.PrefixCache(

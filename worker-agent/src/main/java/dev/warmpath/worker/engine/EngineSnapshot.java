@@ -1,9 +1,11 @@
 package dev.warmpath.worker.engine;
 
+import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.histogram.Distribution;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -26,9 +28,14 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
      * @param running             sequences being computed
      * @param waiting             sequences queued behind them
      * @param waitingForBlocks    of those, the ones that found too few blocks when they were last tried
-     * @param pendingPromptTokens prompt tokens of both that still have to be computed
+     * @param pendingPromptTokens prompt tokens of both that still have to be computed; those that a waiting sequence
+     *                            has found cached are not among them
+     * @param pendingRequests     of both, those without a first token
+     * @param routers             each router's part of all that
+     * @param news                counts up with each request that is taken and each first token
      */
-    public record Load(int running, int waiting, int waitingForBlocks, long pendingPromptTokens) {}
+    public record Load(int running, int waiting, int waitingForBlocks, long pendingPromptTokens, int pendingRequests,
+            List<RouterLoad> routers, long news) {}
 
     /**
      * The blocks on the device.

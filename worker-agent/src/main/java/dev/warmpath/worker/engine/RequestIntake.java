@@ -54,7 +54,8 @@ public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits
         }
         var tokens = new TokenSequence(hashSettings, ExtraKeys.ofSalt(request.salt()), request.promptTokens());
         var sequence = new Sequence(request.requestId(), tokens, request.sampling(), request.stop(), eosTokenIds,
-                request.logprobs(), request.priority(), deadline(request, nowNanos));
+                request.logprobs(), request.priority(), deadline(request, nowNanos),
+                request.router());
         if (limits.check(sequence) instanceof Submission.Refused(FailureReason reason, String message)) {
             throw new RefusedException(reason, message);
         }

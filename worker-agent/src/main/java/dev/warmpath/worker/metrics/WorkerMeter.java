@@ -19,7 +19,7 @@ enum WorkerMeter {
     WAITING_FOR_BLOCKS(Kind.GAUGE, "warmpath.engine.waiting.for.blocks", "sequences",
             "Of those queued, the ones that found too few blocks", now -> now.load().waitingForBlocks()),
     PENDING(Kind.GAUGE, "warmpath.engine.prompt.pending", "tokens",
-            "Prompt tokens of running and waiting sequences still to be computed",
+            "Prompt tokens of running and waiting sequences still to be computed; found cached ones are not among them",
             now -> now.load().pendingPromptTokens()),
     FINISHED_STOP(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "stop"), null, Text.ENDED,
             now -> now.observed().finished(FinishReason.STOP)),

@@ -11,14 +11,17 @@ import dev.warmpath.worker.routerlink.RouterClient.Refusal;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Introduces the worker to one router, then sends heartbeats; begins anew whenever the router forgets it. Interrupted,
- * it says farewell and ends.
+ * it says farewell and ends. One message at a time: what happens while one is under way is told by the next.
  */
 final class RouterGreeter implements Runnable {
 
@@ -32,22 +35,32 @@ final class RouterGreeter implements Runnable {
     private final URI router;
     private final Registration registration;
     private final Supplier<Heartbeat> heartbeat;
+    private final LongSupplier news;
     private final RouterClient client;
     private final Duration heartbeatInterval;
+    private final EarlyHeartbeats early;
+    private final AtomicInteger registered;
     private final Runnable known;
     private final Backoff backoff = Backoff.ofLink(RandomGenerator.getDefault());
     private String lastTrouble = "";
     /** A router that forgets the worker as soon as it knows it is told of once, and asked less and less often. */
     private boolean forgotten;
 
-    /** @param known run whenever the router still knows the worker a heartbeat after it took it */
-    RouterGreeter(URI router, Registration registration, Supplier<Heartbeat> heartbeat, RouterClient client,
-            Duration heartbeatInterval, Runnable known) {
+    /**
+     * @param news       see {@link WorkerLoad#news}
+     * @param registered counts the routers that know the worker, this one while it does
+     * @param known      run whenever the router still knows the worker a heartbeat after it took it
+     */
+    RouterGreeter(URI router, Registration registration, Supplier<Heartbeat> heartbeat, LongSupplier news,
+            RouterClient client, RouterLinkProperties properties, AtomicInteger registered, Runnable known) {
         this.router = router;
         this.registration = registration;
         this.heartbeat = heartbeat;
+        this.news = news;
         this.client = client;
-        this.heartbeatInterval = heartbeatInterval;
+        this.heartbeatInterval = properties.heartbeatInterval();
+        this.early = new EarlyHeartbeats(properties.earlyHeartbeatInterval());
+        this.registered = registered;
         this.known = known;
     }
 
@@ -72,7 +85,12 @@ final class RouterGreeter implements Runnable {
                     registered();
                     backoff.reset();
                 }
-                refusal = stayInTouch();
+                registered.incrementAndGet();
+                try {
+                    refusal = stayInTouch();
+                } finally {
+                    registered.decrementAndGet();
+                }
             }
             return afterRefusal(refusal);
         } catch (IOException e) {
@@ -88,7 +106,7 @@ final class RouterGreeter implements Runnable {
     private Refusal stayInTouch() throws IOException, InterruptedException {
         long begin = System.nanoTime();
         for (boolean first = true; ; first = false) {
-            Refusal refusal = client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
+            Refusal refusal = beat();
             if (refusal != null) {
                 return refusal;
             }
@@ -102,8 +120,38 @@ final class RouterGreeter implements Runnable {
                     registered();
                 }
             }
-            Thread.sleep(heartbeatInterval);
+            refusal = pauseTellingNews();
+            if (refusal != null) {
+                return refusal;
+            }
         }
+    }
+
+    private @Nullable Refusal beat() throws IOException, InterruptedException {
+        early.told(news.getAsLong(), System.nanoTime());
+        return client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
+    }
+
+    /**
+     * Until the next heartbeat. An early one that does not get through ends nothing: the next one says all that it
+     * said, and the one of every second shows whether the router is there.
+     */
+    private @Nullable Refusal pauseTellingNews() throws InterruptedException {
+        long end = System.nanoTime() + heartbeatInterval.toNanos();
+        for (long left = heartbeatInterval.toNanos(); left > 0; left = end - System.nanoTime()) {
+            Thread.sleep(Duration.ofNanos(early.pauseNanos(left)));
+            if (early.isDue(news.getAsLong(), registered.get(), System.nanoTime())) {
+                try {
+                    Refusal refusal = beat();
+                    if (refusal != null) {
+                        return refusal;
+                    }
+                } catch (IOException e) {
+                    log.debug("router {} does not hear an early heartbeat: {}", router, e.toString());
+                }
+            }
+        }
+        return null;
     }
 
     private void registered() {

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,9 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Keeps this worker known to every router: one virtual thread per router address registers and sends heartbeats, one
- * more looks up the routers' names every five seconds and starts and ends those threads.
+ * more looks up the routers' names every five seconds and starts and ends those threads. Between two heartbeats each
+ * thread looks a few times whether there is news, and while several routers know the worker it does not wait for the
+ * next second then: nobody wakes it, so the engine pays nothing for it.
  *
  * <p>Draining tells them to send nothing new. Closing says farewell to each router: one that follows the worker by the
  * log in Redis has no stream whose end it would see.
@@ -42,6 +45,8 @@ public final class RouterLink implements AutoCloseable {
     private final KvEventPublisher events;
     private final RouterClient client;
     private final Map<URI, Thread> greeters = new HashMap<>();
+    /** Routers that know this worker now. */
+    private final AtomicInteger registered = new AtomicInteger();
     private final NameServer names;
     // the resolver's own
     /** By name, the addresses of its last answer: a failing name server must not cut the fleet apart. */
@@ -58,7 +63,7 @@ public final class RouterLink implements AutoCloseable {
         InetAddress[] lookUp(String host) throws UnknownHostException;
     }
 
-    /** @param load asked once per heartbeat and router; must answer at once */
+    /** @param load asked once per heartbeat and router, and once per early interval; must answer at once */
     public RouterLink(RouterLinkProperties properties, Registration registration, Supplier<WorkerLoad> load,
             KvEventPublisher events, JsonMapper json) {
         this(properties, registration, load, events, json, InetAddress::getAllByName);
@@ -201,8 +206,8 @@ public final class RouterLink implements AutoCloseable {
         greeters.entrySet().removeIf(greeter -> !routers.contains(greeter.getKey()) && end(greeter.getValue()));
         for (URI router : routers) {
             greeters.computeIfAbsent(router, address -> Thread.ofVirtual().name("routerlink-" + address.getAuthority())
-                    .start(new RouterGreeter(address, registration, this::heartbeat, client,
-                            properties.heartbeatInterval(), () -> known = true)));
+                    .start(new RouterGreeter(address, registration, this::heartbeat, () -> load.get().news(), client,
+                            properties, registered, () -> known = true)));
         }
     }
 
@@ -216,6 +221,6 @@ public final class RouterLink implements AutoCloseable {
         KvEventPublisher.State state = events.state();
         return new Heartbeat(registration.workerId(), registration.epoch(), now.running(), now.waiting(),
                 now.freeBlocks(), now.pendingPromptTokens(), state.lastSequence(), state.setSize(), state.setDigest(),
-                draining, now.stepAgeMillis(), now.hanging());
+                draining, now.stepAgeMillis(), now.hanging(), now.pendingRequests(), now.routers());
     }
 }

@@ -21,6 +21,9 @@ import org.springframework.validation.annotation.Validated;
  * @param previousToken the fleet's secret until now, better given as {@code warmpath.fleet.previous-token}
  * @param heartbeatInterval time between two heartbeats; routers miss a worker after their
  *                          {@code warmpath.fleet.lease-duration}
+ * @param earlyHeartbeatInterval where several routers use this worker, it also tells them when it has taken a request
+ *                               or a first token is there, this long after the last heartbeat at the earliest; 0 = it
+ *                               does not, else at least 10ms
  */
 @Validated
 @ConfigurationProperties("warmpath.routerlink")
@@ -28,7 +31,10 @@ public record RouterLinkProperties(
         @DefaultValue @NotNull List<URI> urls,
         @Nullable String token,
         @Nullable String previousToken,
-        @DefaultValue("1s") @DurationMin(millis = 10) @DurationMax(seconds = 4) Duration heartbeatInterval) {
+        @DefaultValue("1s") @DurationMin(millis = 10) @DurationMax(seconds = 4) Duration heartbeatInterval,
+        @DefaultValue("50ms") @DurationMin @DurationMax(seconds = 1) Duration earlyHeartbeatInterval) {
+
+    private static final Duration SHORTEST_EARLY_INTERVAL = Duration.ofMillis(10);
 
     public RouterLinkProperties {
         for (URI url : urls) {
@@ -36,6 +42,11 @@ public record RouterLinkProperties(
                 throw new IllegalArgumentException("warmpath.routerlink.urls has '" + url
                         + "', but a router's management address looks like http://router:9080");
             }
+        }
+        if (earlyHeartbeatInterval.isPositive() && earlyHeartbeatInterval.compareTo(SHORTEST_EARLY_INTERVAL) < 0) {
+            throw new IllegalArgumentException("warmpath.routerlink.early-heartbeat-interval is "
+                    + earlyHeartbeatInterval + ", it must be 0 or at least " + SHORTEST_EARLY_INTERVAL.toMillis()
+                    + "ms");
         }
     }
 
@@ -46,6 +57,7 @@ public record RouterLinkProperties(
     /** Never the token. */
     @Override
     public String toString() {
-        return "RouterLinkProperties[urls=" + urls + ", heartbeatInterval=" + heartbeatInterval + "]";
+        return "RouterLinkProperties[urls=" + urls + ", heartbeatInterval=" + heartbeatInterval
+                + ", earlyHeartbeatInterval=" + earlyHeartbeatInterval + "]";
     }
 }

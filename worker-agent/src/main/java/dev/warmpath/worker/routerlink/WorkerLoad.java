@@ -1,14 +1,21 @@
 package dev.warmpath.worker.routerlink;
 
+import dev.warmpath.protocol.fleet.RouterLoad;
+import java.util.List;
+
 /**
  * How busy the worker is, for its heartbeat.
  *
  * @param running             requests being computed
  * @param waiting             requests queued behind them
  * @param freeBlocks          blocks that no running request holds; cached ones among them
- * @param pendingPromptTokens prompt tokens of running and waiting requests that still have to be computed
+ * @param pendingPromptTokens prompt tokens of running and waiting requests that still have to be computed, what is
+ *                            known to be cached left out
  * @param stepAgeMillis       how long the device step that is running has been running; 0 while none is
  * @param hanging             true while that is longer than it may be
+ * @param pendingRequests     of the running and waiting requests, those without a first token
+ * @param routers             each router's part
+ * @param news                is another number than before if there is something that routers should hear soon
  */
 public record WorkerLoad(int running, int waiting, int freeBlocks, long pendingPromptTokens, long stepAgeMillis,
-        boolean hanging) {}
+        boolean hanging, int pendingRequests, List<RouterLoad> routers, long news) {}

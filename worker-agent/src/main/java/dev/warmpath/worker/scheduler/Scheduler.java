@@ -41,6 +41,7 @@ public final class Scheduler {
     private final Serving serving;
     private final Admissions admissions;
     private final DrawAhead drawAhead;
+    private final RouterTallies routers = new RouterTallies();
     private long arrivals;
 
     /** @throws IllegalArgumentException if the three do not go together */
@@ -95,6 +96,9 @@ public final class Scheduler {
             sequence.arrival = arrivals++;
             sequence.arrivalNanos = nowNanos;
             sequence.become(Alive.WAITING);
+            // what is cached of it is no work; and the cache is asked here once, not by each count of the work
+            sequence.resumableTokens = cache.resumableTokens(sequence.tokens(), cache.match(sequence.tokens()));
+            sequence.tally = routers.tally(sequence.router());
             waiting.add(sequence);
         }
         return submission;
@@ -218,16 +222,12 @@ public final class Scheduler {
         return count;
     }
 
-    /** Prompt tokens of running and waiting sequences still to be computed; hits of waiting ones are not known yet. */
-    public long pendingPromptTokens() {
-        long pending = 0;
-        for (int i = 0; i < running.size(); i++) {
-            pending += running.get(i).pendingPromptTokens();
-        }
-        for (int i = 0; i < waiting.size(); i++) {
-            pending += waiting.get(i).pendingPromptTokens();
-        }
-        return pending;
+    /**
+     * What running and waiting sequences still need, and whose they are. Of a waiting one's prompt that is what it did
+     * not find cached on submission, or when its turn was last near.
+     */
+    public AliveLoad load() {
+        return routers.count(running, waiting);
     }
 
     /** Slots of running sequences' blocks in which no token stands: the tails of their last blocks, in all groups. */

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.scheduler;
 
+import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
@@ -25,6 +26,7 @@ public final class Sequence {
     private final boolean logprobs;
     private final int priority;
     private final long deadlineNanos;
+    private final @Nullable RouterId router;
     private final @Nullable Sequence leader;
 
     private SequenceState state = SequenceState.Alive.NEW;
@@ -49,9 +51,12 @@ public final class Sequence {
     /** The free blocks when it last did not fit: it need not be tried again before there are more. */
     int freeBlocksWhenRefused = NEVER_REFUSED;
     long refusedInStep;
-    /** In which step the cache was last asked for it, and how many tokens it need not compute. */
+    /** In which step the cache was last asked for it. */
     long lookedUpInStep;
+    /** How many tokens it need not compute, by the last time that the cache was asked, on submission or since. */
     int resumableTokens;
+    /** Of its router; null if that is not told apart. */
+    RouterTallies.@Nullable Tally tally;
 
     /**
      * @param tokens        the prompt, to which the generated tokens are added
@@ -59,6 +64,7 @@ public final class Sequence {
      * @param logprobs      true: the log-probability of every drawn token is wanted
      * @param priority      lower is sooner; counts only if the policy is {@link SchedulingPolicy#PRIORITY}
      * @param deadlineNanos on the clock of {@link Scheduler#schedule}; fails from then on. Or {@link #NO_DEADLINE}
+     * @param router        whose it is; null = it does not say
      */
     public Sequence(
             String requestId,
@@ -68,8 +74,9 @@ public final class Sequence {
             int[] eosTokenIds,
             boolean logprobs,
             int priority,
-            long deadlineNanos) {
-        this(requestId, tokens, sampling, stop, eosTokenIds, logprobs, priority, deadlineNanos, null);
+            long deadlineNanos,
+            @Nullable RouterId router) {
+        this(requestId, tokens, sampling, stop, eosTokenIds, logprobs, priority, deadlineNanos, router, null);
     }
 
     private Sequence(
@@ -81,6 +88,7 @@ public final class Sequence {
             boolean logprobs,
             int priority,
             long deadlineNanos,
+            @Nullable RouterId router,
             @Nullable Sequence leader) {
         this.requestId = requestId;
         this.tokens = tokens;
@@ -90,6 +98,7 @@ public final class Sequence {
         this.logprobs = logprobs;
         this.priority = priority;
         this.deadlineNanos = deadlineNanos;
+        this.router = router;
         this.leader = leader;
     }
 
@@ -103,7 +112,7 @@ public final class Sequence {
             throw new IllegalStateException(this + " was submitted before");
         }
         return new Sequence(requestId, tokens.fork(), sampling, stop, eosTokenIds, logprobs, priority, deadlineNanos,
-                this);
+                router, this);
     }
 
     /** The client's name for it; two sequences may carry the same. */
@@ -129,6 +138,11 @@ public final class Sequence {
 
     public int priority() {
         return priority;
+    }
+
+    /** Whose it is, or null if it does not say. */
+    @Nullable RouterId router() {
+        return router;
     }
 
     public SequenceState state() {
@@ -176,9 +190,15 @@ public final class Sequence {
         return deadlineNanos != NO_DEADLINE && nowNanos - deadlineNanos >= 0;
     }
 
-    /** Prompt tokens that are neither computed nor in swap space. */
+    /**
+     * Prompt tokens that are neither computed nor in swap space, nor were found cached when the cache was last asked.
+     * Who is about to share its leader's prompt computes the last of them.
+     */
     int pendingPromptTokens() {
-        int present = Math.max(tokens.computedTokens(), tokens.swappedTokens());
+        if (awaitsLeader()) {
+            return 1;
+        }
+        int present = Math.max(Math.max(tokens.computedTokens(), tokens.swappedTokens()), resumableTokens);
         return Math.max(0, tokens.promptLength() - present);
     }
 

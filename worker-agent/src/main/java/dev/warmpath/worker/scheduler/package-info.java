@@ -8,8 +8,10 @@
  * There are no phases of prefill and decode: every sequence has known and computed tokens, and a step closes the gap.
  * A decision has two halves, {@code Serving} (the running go on, or preempt) and {@code Admissions} (the waiting
  * begin, in {@code AdmissionOrder}). Beside them stand {@code DrawAhead} (how many steps at once) and {@code
- * BatchesInFlight} (what is being computed, and what happens when it is done or fails).
- * <p>Uses {@code kvcache}, {@code flightrecorder} and {@code protocol.generate}. Used by {@code engine}, whose thread owns it.
+ * BatchesInFlight} (what is being computed, and what happens when it is done or fails), and {@code RouterTallies} (how
+ * much is left to do, and for whom).
+ * <p>Uses {@code kvcache}, {@code flightrecorder}, {@code protocol.generate} and the names of routers in {@code
+ * protocol.fleet}. Used by {@code engine}, whose thread owns it.
  */
 @NullMarked
 package dev.warmpath.worker.scheduler;

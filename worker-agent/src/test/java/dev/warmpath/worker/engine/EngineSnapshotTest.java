@@ -2,6 +2,8 @@ package dev.warmpath.worker.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
@@ -10,6 +12,7 @@ import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -25,7 +28,8 @@ class EngineSnapshotTest {
             rig.loop.step();
 
             EngineSnapshot now = rig.loop.snapshot();
-            assertThat(now.load()).as("c waits for a seat").isEqualTo(new EngineSnapshot.Load(2, 1, 0, 30));
+            // c waits for a seat; three requests were taken, and two have their first token
+            assertThat(now.load()).isEqualTo(new EngineSnapshot.Load(2, 1, 0, 30, 1, List.of(), 5));
             // 6 full blocks for both and a last one each, in which 4 tokens stand
             assertThat(now.pool()).isEqualTo(new EngineSnapshot.Pool(40, 32, 6, 8 * 16, 2 * 12));
             assertThat(now.pool().fragmentation()).isEqualTo(0.1875);
@@ -38,11 +42,28 @@ class EngineSnapshotTest {
             rig.engine.resetPrefixCache();
             rig.loop.step();
             EngineSnapshot end = rig.loop.snapshot();
-            assertThat(end.load()).isEqualTo(new EngineSnapshot.Load(0, 0, 0, 0));
+            assertThat(end.load()).isEqualTo(new EngineSnapshot.Load(0, 0, 0, 0, 0, List.of(), 6));
             assertThat(end.pool()).isEqualTo(new EngineSnapshot.Pool(40, 40, 0, 0, 0));
             assertThat(end.prefixCache()).isEqualTo(new EngineSnapshot.PrefixCache(230, 96, 13, 6, 0, 0, 0, 1));
             // 104 + 30 prompt tokens, and 3 of each answer; its last is not computed
             assertThat(end.work()).isEqualTo(new EngineSnapshot.Work(8, 60_000_000, 143, 12, 0, 0, 0));
+        }
+    }
+
+    /** The first is computed in one step; the second finds 96 of its 100 tokens cached when it comes. */
+    @Test
+    void a_request_counts_for_the_router_that_sent_it_until_it_ends() {
+        var router = new RouterId("r1");
+        try (var rig = new EngineRig(KvCacheSettings.of(41, 16), SchedulerSettings.of(120, 1, 4))) {
+            rig.engine.submit(greedy("a", 0, 100, 4).forWorker(0, "h1", router), new Ticking(rig));
+            rig.loop.step();
+            rig.engine.submit(greedy("b", 0, 100, 4).forWorker(0, "h2", router), new Ticking(rig));
+            rig.loop.step();
+
+            assertThat(rig.loop.snapshot().load()).isEqualTo(new EngineSnapshot.Load(1, 1, 0, 4, 1,
+                    List.of(new RouterLoad(router, 2, 1, 4)), /* two taken, one first token */ 3));
+            rig.runToEnd();
+            assertThat(rig.loop.snapshot().load().routers()).isEmpty();
         }
     }
 

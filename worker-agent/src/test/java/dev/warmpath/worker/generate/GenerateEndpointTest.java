@@ -85,7 +85,7 @@ class GenerateEndpointTest {
     @Test
     void a_generation_that_is_ended_by_its_name_tells_its_usage_on_its_own_stream() {
         GenerateRequest endless = GenerateRequest.of("endless", IntStream.range(0, 100).toArray(),
-                SamplingParameters.GREEDY, pastTheEnd(1_900)).forWorker(0, "h1");
+                SamplingParameters.GREEDY, pastTheEnd(1_900)).forWorker(0, "h1", null);
         assertThat(delete("h1")).as("not begun").isEqualTo(404);
         List<Integer> answers = new ArrayList<>();
         List<GenerateEvent> events;

@@ -31,7 +31,8 @@ import org.junit.jupiter.api.Test;
 class MeterValuesTest {
 
     private static final EngineSnapshot NOW = new EngineSnapshot(
-            new EngineSnapshot.Load(/* running */ 3, /* waiting */ 5, /* forBlocks */ 1, /* pendingPromptTokens */ 701),
+            new EngineSnapshot.Load(/* running */ 3, /* waiting */ 5, /* forBlocks */ 1, /* pendingPromptTokens */ 701,
+                    /* pendingRequests */ 6, List.of(), /* news */ 9),
             new EngineSnapshot.Pool(/* blockCount */ 1_000, /* freeBlocks */ 600, /* cachedBlocks */ 250,
                     /* allocatedSlots */ 6_400, /* unusedSlots */ 800),
             new EngineSnapshot.PrefixCache(/* queriedTokens */ 90_000, /* hitTokens */ 30_000,

@@ -16,6 +16,8 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RequestProof;
 import dev.warmpath.protocol.fleet.RevisionParts;
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.fleet.RouterLoad;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -25,6 +27,7 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -34,6 +37,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -47,6 +51,8 @@ import tools.jackson.databind.json.JsonMapper;
 class RouterLinkTest {
 
     private static final String UNKNOWN = "{\"status\":404,\"reason\":\"unknown_worker\",\"detail\":\"who?\"}";
+    private static final WorkerLoad IDLE = new WorkerLoad(0, 0, 0, 0, 0, false, 0, List.of(), 0);
+    private static final List<RouterLoad> PARTS_OF_ROUTERS = List.of(new RouterLoad(new RouterId("r1"), 2, 1, 30));
     private static final RevisionParts PARTS =
             new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16, 2_048);
 
@@ -67,7 +73,7 @@ class RouterLinkTest {
             new ModelDescription("tiny", PARTS.revision(), PARTS, 1, 512), 1_000, 8, true);
     private final RouterLink link = new RouterLink(
             new RouterLinkProperties(List.of(URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush",
-                    null, Duration.ofMillis(10)),
+                    null, Duration.ofMillis(10), Duration.ZERO),
             registration, this::load, events, json);
 
     RouterLinkTest() throws IOException {
@@ -95,7 +101,7 @@ class RouterLinkTest {
         if (loadFailures.getAndDecrement() > 0) {
             throw new StackOverflowError("too deep");
         }
-        return new WorkerLoad(2, 1, 900, 50, 31_000, true);
+        return new WorkerLoad(2, 1, 900, 50, 31_000, true, 2, PARTS_OF_ROUTERS, 0);
     }
 
     @AfterEach
@@ -114,7 +120,7 @@ class RouterLinkTest {
         assertThat(authorizations.take()).isEqualTo("none");
         long digest = events.state().setDigest();
         assertThat(heartbeats.take()).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 1, 2, digest,
-                /* draining */ false, 31_000, /* hanging */ true));
+                /* draining */ false, 31_000, /* hanging */ true, /* pendingRequests */ 2, PARTS_OF_ROUTERS));
         heartbeats.take();
         heartbeats.take();
         assertThat(registrations).isEmpty();
@@ -143,8 +149,9 @@ class RouterLinkTest {
         });
         strict.start();
         var properties = new RouterLinkProperties(List.of(
-                URI.create("http://127.0.0.1:" + strict.getAddress().getPort())), "hush", null, Duration.ofMillis(10));
-        try (var signing = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json)) {
+                URI.create("http://127.0.0.1:" + strict.getAddress().getPort())), "hush", null,
+                Duration.ofMillis(10), Duration.ZERO);
+        try (var signing = new RouterLink(properties, registration, () -> IDLE, events, json)) {
             signing.start();
             while (proofs.size() < 6) {
                 Thread.sleep(5);
@@ -224,6 +231,76 @@ class RouterLinkTest {
         assertThat(farewells).isEmpty();
     }
 
+    /** No other heartbeats in this hour than the first ones and those that are asked for. */
+    @Test
+    void news_is_told_early_to_each_of_two_routers_and_survives_a_lost_heartbeat() throws Exception {
+        var news = new AtomicLong();
+        BlockingQueue<Heartbeat> heardBySecond = new LinkedBlockingQueue<>();
+        HttpServer second = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+        second.createContext("/", exchange -> answer(exchange, 204));
+        second.createContext(Protocol.HEARTBEATS_PATH, exchange -> {
+            heardBySecond.add(json.readValue(exchange.getRequestBody(), Heartbeat.class));
+            answer(exchange, 204);
+        });
+        second.start();
+        try (var early = earlyLink(news, router, second)) {
+            early.start();
+            heartbeats.take();
+            heardBySecond.take();
+            for (int i = 1; i <= 3; i++) {
+                news.set(i);
+                assertThat(heartbeats.take().pendingPromptTokens()).isEqualTo(i);
+                assertThat(heardBySecond.take().pendingPromptTokens()).isEqualTo(i);
+            }
+
+            heartbeatStatus = 500;                                 // it is heard, but the worker does not know that
+            news.set(4);
+            heartbeats.take();
+            heardBySecond.take();
+            heartbeatStatus = 204;
+            news.set(5);
+            assertThat(heartbeats.take().pendingPromptTokens()).isEqualTo(5);
+            assertThat(registrations).hasSize(1);
+        } finally {
+            second.stop(0);
+        }
+    }
+
+    @Test
+    void a_router_that_does_not_know_the_worker_any_more_says_so_to_an_early_heartbeat() throws Exception {
+        var news = new AtomicLong();
+        HttpServer second = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 16);
+        var secondHeard = new Semaphore(0);
+        second.createContext("/", exchange -> {
+            answer(exchange, 204);
+            secondHeard.release();
+        });
+        second.start();
+        try (var early = earlyLink(news, router, second)) {
+            early.start();
+            registrations.take();
+            heartbeats.take();
+            secondHeard.acquire(2);
+            problem = UNKNOWN;
+            heartbeatStatus = 404;
+            news.set(1);
+            registrations.take();
+        } finally {
+            second.stop(0);
+        }
+    }
+
+    /** Its news are its pending tokens. */
+    private RouterLink earlyLink(AtomicLong news, HttpServer... routers) {
+        List<URI> urls = Arrays.stream(routers)
+                .map(each -> URI.create("http://127.0.0.1:" + each.getAddress().getPort())).toList();
+        return new RouterLink(new RouterLinkProperties(urls, "hush", null, Duration.ofHours(1), Duration.ofMillis(10)),
+                registration, () -> {
+                    long now = news.get();
+                    return new WorkerLoad(1, 0, 900, now, 0, false, 1, List.of(), now);
+                }, events, json);
+    }
+
     @Test
     void a_closed_link_has_said_farewell_and_is_silent() throws InterruptedException {
         link.start();
@@ -246,8 +323,9 @@ class RouterLinkTest {
         try (var silent = new ServerSocket(0, 16, InetAddress.getLoopbackAddress())) {
             var properties = new RouterLinkProperties(List.of(
                     URI.create("http://127.0.0.1:" + silent.getLocalPort()),
-                    URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush", null, Duration.ofMillis(10));
-            var both = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json);
+                    URI.create("http://127.0.0.1:" + router.getAddress().getPort())), "hush", null,
+                    Duration.ofMillis(10), Duration.ZERO);
+            var both = new RouterLink(properties, registration, () -> IDLE, events, json);
             both.start();
             heartbeats.take();
             both.close();
@@ -302,8 +380,9 @@ class RouterLinkTest {
 
     private RouterLink linkTo(ServerSocket socket) {
         return new RouterLink(new RouterLinkProperties(
-                List.of(URI.create("http://127.0.0.1:" + socket.getLocalPort())), "hush", null, Duration.ofMillis(10)),
-                registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events, json);
+                List.of(URI.create("http://127.0.0.1:" + socket.getLocalPort())), "hush", null,
+                Duration.ofMillis(10), Duration.ZERO),
+                registration, () -> IDLE, events, json);
     }
 
     private interface Answer {
@@ -340,7 +419,7 @@ class RouterLinkTest {
         int port = router.getAddress().getPort();
         Map<String, List<String>> answers = new ConcurrentHashMap<>();
         var properties = new RouterLinkProperties(List.of(URI.create("http://routers:" + port),
-                URI.create("http://mistyped:" + port)), "hush", null, Duration.ofMillis(10));
+                URI.create("http://mistyped:" + port)), "hush", null, Duration.ofMillis(10), Duration.ZERO);
         HttpServer second = HttpServer.create(new InetSocketAddress("127.0.0.2", port), 16);
         BlockingQueue<Heartbeat> heardBySecond = new LinkedBlockingQueue<>();
         BlockingQueue<Farewell> leftSecond = new LinkedBlockingQueue<>();
@@ -354,7 +433,7 @@ class RouterLinkTest {
             answer(exchange, 204);
         });
         second.start();
-        try (var named = new RouterLink(properties, registration, () -> new WorkerLoad(0, 0, 0, 0, 0, false), events,
+        try (var named = new RouterLink(properties, registration, () -> IDLE, events,
                 json, host -> addresses(host, answers.get(host)))) {
             named.resolve();
             answers.put("routers", List.of("127.0.0.1", "127.0.0.2"));
@@ -407,7 +486,7 @@ class RouterLinkTest {
     @Test
     void an_address_that_is_no_url_stops_the_start_with_a_sentence() {
         assertThatThrownBy(() -> new RouterLinkProperties(
-                List.of(URI.create("router:9080")), null, null, Duration.ofSeconds(1)))
+                List.of(URI.create("router:9080")), null, null, Duration.ofSeconds(1), Duration.ZERO))
                 .hasMessage("warmpath.routerlink.urls has 'router:9080', but a router's management address looks like "
                         + "http://router:9080");
     }

@@ -218,7 +218,7 @@ class PreemptionTest {
 
         assertThat(world.scheduler.swapPreemptions()).isEqualTo(1);
         assertThat(ab[1].tokens().computedTokens()).isZero();
-        assertThat(world.scheduler.pendingPromptTokens()).as("6 of 14 need not be computed again").isEqualTo(8);
+        assertThat(world.scheduler.load().pendingPromptTokens()).as("6 of 14 need not be computed again").isEqualTo(8);
     }
 
     @Test

@@ -18,7 +18,7 @@ final class Requests {
             long deadlineNanos) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(blockSize), ExtraKeys.NONE, prompt);
         return new Sequence(id, tokens, SamplingParameters.GREEDY, stop, new int[] {EOS}, false, priority,
-                deadlineNanos);
+                deadlineNanos, null);
     }
 
     static Sequence request(String id, int blockSize, int[] prompt, StopConditions stop, long deadlineNanos) {

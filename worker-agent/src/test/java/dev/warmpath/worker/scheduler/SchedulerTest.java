@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
@@ -20,6 +21,9 @@ import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import dev.warmpath.worker.scheduler.SequenceState.Cancelled;
 import dev.warmpath.worker.scheduler.SequenceState.Failed;
 import dev.warmpath.worker.scheduler.SequenceState.Finished;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -298,15 +302,42 @@ class SchedulerTest {
     void pending_prompt_tokens_are_those_of_running_and_waiting_prompts_not_yet_computed() {
         var world = new SchedulerWorld(SchedulerSettings.of(12, 1, 8), 20, 4, 64);
         world.submit(prompt(0, 20), prompt(1000, 7));
-        assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(27);
+        assertThat(world.scheduler.load().pendingPromptTokens()).isEqualTo(27);
 
         world.step();
-        assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(15);
+        assertThat(world.scheduler.load().pendingPromptTokens()).isEqualTo(15);
         world.step();
         world.step();
-        assertThat(world.scheduler.pendingPromptTokens()).isEqualTo(7);
+        assertThat(world.scheduler.load().pendingPromptTokens()).isEqualTo(7);
         assertThat(world.scheduler.runningCount()).isEqualTo(1);
         assertThat(world.scheduler.waitingCount()).isEqualTo(1);
+    }
+
+    /** Blocks of 4: of 20 tokens 16 are cached, for one at least is always computed; of the other prompt 8 of 11. */
+    @Test
+    void a_waiting_prompt_needs_only_what_it_did_not_find_cached_when_it_came() {
+        var world = new SchedulerWorld(SchedulerSettings.of(64, 1, 8), 20, 4, 64);
+        world.submit(prompt(0, 20));
+        world.runToEnd();
+        int[] begun = IntStream.concat(Arrays.stream(prompt(0, 8)), Arrays.stream(prompt(2000, 3))).toArray();
+        world.submit(prompt(1000, 7), prompt(0, 20), begun);
+
+        assertThat(world.scheduler.load()).isEqualTo(new AliveLoad(3, 7 + 4 + 3, List.of()));
+        world.step();
+        assertThat(world.scheduler.load()).as("the first has its first token").isEqualTo(
+                new AliveLoad(2, 4 + 3, List.of()));
+    }
+
+    /** Three answers to one prompt of 20 tokens: the followers share it, but for its last token. */
+    @Test
+    void a_prompt_that_several_answers_share_is_needed_once() {
+        var world = new SchedulerWorld(SchedulerSettings.of(12, 4, 8), 20, 4, 64);
+        Sequence leader = request("leader", 4, prompt(0, 20), 4);
+        world.submitAll(leader, leader.follower(SamplingParameters.GREEDY), leader.follower(SamplingParameters.GREEDY));
+
+        assertThat(world.scheduler.load()).isEqualTo(new AliveLoad(3, 20 + 1 + 1, List.of()));
+        world.step();
+        assertThat(world.scheduler.load()).isEqualTo(new AliveLoad(3, 8 + 1 + 1, List.of()));
     }
 
     @Test

@@ -49,6 +49,16 @@ final class SchedulerWorld {
         return sequence;
     }
 
+    void submitAll(Sequence... sequences) {
+        Arrays.stream(sequences).forEach(this::submit);
+    }
+
+    void runToEnd() {
+        while (!scheduler.isIdle()) {
+            step();
+        }
+    }
+
     /** A turn of one batch. @return tokens per entry */
     int[] step() {
         int[] tokenCounts = schedule();

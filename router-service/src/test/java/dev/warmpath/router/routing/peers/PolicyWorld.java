@@ -76,7 +76,7 @@ final class PolicyWorld {
         }
 
         private Candidate candidate() {
-            return new Candidate(id, matchedBlocks, pendingTokens, requests, /* maxSequences */ 8, usedBlocks,
+            return new Candidate(id, matchedBlocks, pendingTokens, /* pendingRequests */ 0, requests, /* maxSequences */ 8, usedBlocks,
                     /* sharedBlocks */ 0, /* blockCount */ 1_000, lastChosen, IndexGrade.EXACT, health,
                     /* failureShare */ 0, matchedBlocks);
         }

@@ -1,0 +1,44 @@
+package dev.warmpath.worker.routerlink;
+
+import java.time.Duration;
+
+/**
+ * When one router is told before the next second how the worker is: there is something new since it was told last,
+ * there are other routers that may have brought it, and that last time is an interval ago. However much happens in an
+ * interval is one heartbeat, and what a lost one said is in the next. Knows no clock.
+ */
+final class EarlyHeartbeats {
+
+    private final long intervalNanos;
+    private long toldNews;
+    private long toldNanos;
+
+    /** @param interval zero = never */
+    EarlyHeartbeats(Duration interval) {
+        this.intervalNanos = interval.toNanos();
+    }
+
+    /**
+     * A heartbeat is sent now, an early one or not.
+     *
+     * @param news as it was before the heartbeat was made: what came meanwhile may be told twice, but not left out
+     */
+    void told(long news, long nowNanos) {
+        toldNews = news;
+        toldNanos = nowNanos;
+    }
+
+    /** @param routers that know this worker; one alone knows its own work */
+    boolean isDue(long news, int routers, long nowNanos) {
+        return intervalNanos > 0 && routers > 1 && news != toldNews && nowNanos - toldNanos >= intervalNanos;
+    }
+
+    /**
+     * How long to sleep before looking whether one is due.
+     *
+     * @param leftNanos until the next heartbeat that is sent in any case
+     */
+    long pauseNanos(long leftNanos) {
+        return intervalNanos > 0 ? Math.min(leftNanos, intervalNanos) : leftNanos;
+    }
+}
