@@ -32,8 +32,8 @@ import java.util.concurrent.Executors;
 import java.util.function.Supplier;
 
 /**
- * Every policy on every scenario, as a table: mean time to the first token in seconds, and the share of full blocks that
- * was found cached. The last column is ours over the best of the others.
+ * Every policy on every scenario, as a table: mean time to the first token in seconds, and the share of full blocks
+ * that was found cached; a dash where the fleet is overloaded. The last column is ours over the best of the others.
  *
  * <pre>{@code java -cp … dev.warmpath.planner.comparison.ComparePolicies [conversation_trace.jsonl.gz]}</pre>
  *
@@ -107,11 +107,13 @@ public final class ComparePolicies {
         try (var threads = Executors.newFixedThreadPool(Runtime.getRuntime().availableProcessors())) {
             for (var run : threads.invokeAll(runs)) {
                 Report report = run.get();
-                row.append(String.format(Locale.ROOT, " %.3f / %.3f |", report.meanMillis() / 1e3, report.hitRate()));
+                double seconds = report.isOverloaded() ? Double.POSITIVE_INFINITY : report.meanMillis() / 1e3;
+                row.append(report.isOverloaded() ? " – |"
+                        : String.format(Locale.ROOT, " %.3f / %.3f |", seconds, report.hitRate()));
                 if (ours == 0) {
-                    ours = report.meanMillis();
+                    ours = seconds;
                 } else {
-                    best = Math.min(best, report.meanMillis());
+                    best = Math.min(best, seconds);
                 }
             }
         }

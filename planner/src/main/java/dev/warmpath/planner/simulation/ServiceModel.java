@@ -26,7 +26,8 @@ public record ServiceModel(
 
     /** Computing the last tokens of a prompt, without the step's fixed part. */
     public double promptMicros(int promptTokens, int uncachedTokens) {
-        return promptTokenMicros * uncachedTokens + pairNanos / 1e3 * pairs(promptTokens - uncachedTokens, uncachedTokens);
+        return promptTokenMicros * uncachedTokens
+                + pairNanos / 1e3 * pairs(promptTokens - uncachedTokens, uncachedTokens);
     }
 
     private static double pairs(int before, int tokens) {

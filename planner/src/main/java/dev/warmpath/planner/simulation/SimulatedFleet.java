@@ -17,8 +17,8 @@ import java.util.SplittableRandom;
 import java.util.function.Supplier;
 
 /**
- * A fleet under a simulated clock: real routers (index, books, policy) over real workers (scheduler, block manager) whose
- * device is a {@link ServiceModel}. One thread; everything follows from the seed.
+ * A fleet under a simulated clock: real routers (index, books, policy) over real workers (scheduler, block manager)
+ * whose device is a {@link ServiceModel}. One thread; everything follows from the seed.
  *
  * <p>Left out: networks (a placed request is at its worker at once), tokenizing, the waiting room before a router, and
  * everything that fails.
@@ -60,6 +60,8 @@ public final class SimulatedFleet {
     private final double[] firstTokenMillis;
     private int answered;
     private int open;
+    private int inFlight;
+    private final int places;
     private long promptBlocks;
     private long cachedBlocks;
 
@@ -67,6 +69,7 @@ public final class SimulatedFleet {
         hashing = HashSettings.ofBlockSize(settings.blockSize());
         balancer = new SplittableRandom(settings.seed());
         eventDelayMicros = settings.eventDelayMicros();
+        places = settings.workers() * settings.maxSequences();
         firstTokenMillis = new double[requests];
         for (int i = 0; i < settings.workers(); i++) {
             var worker = new SimulatedWorker("worker-" + (i + 1), timeline, settings, hashing, this::publish);
@@ -79,7 +82,7 @@ public final class SimulatedFleet {
     }
 
     /**
-     * Runs sessions to their end.
+     * Runs sessions to their end, or until every place at every worker is taken: then waits only grow.
      *
      * @param policy   a new one for each router
      * @param sessions in order of their begin
@@ -90,10 +93,11 @@ public final class SimulatedFleet {
         fleet.open = requests;
         for (int i = 0; i < fleet.workers.size(); i++) {
             SimulatedWorker worker = fleet.workers.get(i);
-            fleet.timeline.at(HEARTBEAT_MICROS * i / fleet.workers.size(), () -> fleet.heartbeat(worker, HEARTBEAT_MICROS));
+            fleet.timeline.at(HEARTBEAT_MICROS * i / fleet.workers.size(),
+                    () -> fleet.heartbeat(worker, HEARTBEAT_MICROS));
         }
         fleet.begin(sessions, 0);
-        while (fleet.open > 0 && fleet.timeline.next()) {
+        while (fleet.open > 0 && !fleet.isOverloaded() && fleet.timeline.next()) {
             // each event plans the next ones
         }
         return fleet.report();
@@ -116,6 +120,7 @@ public final class SimulatedFleet {
         SimulatedRouter router = routers.get(balancer.nextInt(routers.size()));
         Placed placed = router.place(tokens);
         SimulatedWorker worker = workerById.get(placed.worker().id());
+        inFlight++;
         worker.submit(turn, tokens, router.id(), new SimulatedWorker.Progress() {
             @Override
             public void firstToken(int cachedTokens) {
@@ -129,6 +134,7 @@ public final class SimulatedFleet {
             public void ended() {
                 placed.inFlight().close();
                 open--;
+                inFlight--;
                 if (number + 1 < session.turns().size()) {
                     timeline.after(session.thinkMicros()[number], () -> send(session, number + 1));
                 }
@@ -152,13 +158,17 @@ public final class SimulatedFleet {
         timeline.after(pause, () -> heartbeat(worker, next));
     }
 
+    private boolean isOverloaded() {
+        return inFlight >= places;
+    }
+
     private Report report() {
         double[] sorted = Arrays.copyOf(firstTokenMillis, answered);
         Arrays.sort(sorted);
         long most = workers.stream().mapToLong(SimulatedWorker::computedTokens).max().orElseThrow();
         double mean = workers.stream().mapToLong(SimulatedWorker::computedTokens).average().orElseThrow();
         double busy = workers.stream().mapToLong(SimulatedWorker::busyMicros).sum();
-        return new Report(answered, (double) cachedBlocks / promptBlocks, sorted, most / mean,
+        return new Report(isOverloaded(), answered, (double) cachedBlocks / promptBlocks, sorted, most / mean,
                 busy / workers.size() / timeline.micros());
     }
 }

@@ -59,7 +59,8 @@ final class SimulatedRouter {
         var description = new ModelDescription(MODEL, parts.revision(), parts, 0, settings.contextLength());
         for (SimulatedWorker worker : workers) {
             var registration = new Registration(Protocol.VERSION, worker.id(), SimulatedWorker.EPOCH,
-                    URI.create("http://127.0.0.1:1"), description, settings.blockCount(), settings.maxSequences(), true);
+                    URI.create("http://127.0.0.1:1"), description, settings.blockCount(), settings.maxSequences(),
+                    true);
             if (!(fleet.register(registration) instanceof RegistrationOutcome.Accepted(FleetWorker member, _))) {
                 throw new IllegalStateException(worker.id() + " is refused");
             }

@@ -54,7 +54,7 @@ public enum GeneratedLoad {
             return drawing.alone(startMicros, begin, 30, 200);
         }
     },
-    /** 400 people complete code in files of 500 to 8,000 tokens that they edit somewhere; a third of the time a new file. */
+    /** Code is completed in files of 500 to 8,000 tokens that are edited somewhere; a third of the time a new file. */
     COMPLETION {
         @Override
         Session session(Drawing drawing, long startMicros) {

@@ -62,9 +62,9 @@ public final class MooncakeTrace {
     }
 
     /**
-     * The trace over itself, so many times, each copy shifted in time and with numbers of its own, but for the piece that
-     * begins all: more clients of the same habits, not quicker ones. Requests that the trace has at the same moment are
-     * spread until the next one.
+     * The trace over itself, so many times, each copy shifted in time and with numbers of its own, but for the piece
+     * that begins all: more clients of the same habits, not quicker ones. Requests that the trace has at the same moment
+     * are spread until the next one.
      *
      * @return in order of time
      */

@@ -29,7 +29,8 @@ public final class PooledCache {
     public int use(Turn turn) {
         Prompt prompt = turn.prompt();
         int full = prompt.length() / prompt.pieceTokens();
-        int answered = prompt.length() % prompt.pieceTokens() == 0 ? (turn.answerTokens() - 1) / prompt.pieceTokens() : 0;
+        boolean endsWhole = prompt.length() % prompt.pieceTokens() == 0;
+        int answered = endsWhole ? (turn.answerTokens() - 1) / prompt.pieceTokens() : 0;
         long[] keys = new long[full + answered];
         long key = 0;
         for (int i = 0; i < keys.length; i++) {

@@ -3,8 +3,8 @@ package dev.warmpath.planner.workload;
 import java.util.Arrays;
 
 /**
- * A prompt as a run of numbered pieces. Two prompts whose first pieces have the same numbers begin with the same tokens;
- * the last piece may be cut.
+ * A prompt as a run of numbered pieces. Two prompts whose first pieces have the same numbers begin with the same
+ * tokens; the last piece may be cut.
  *
  * <p>Tokens are made when they are needed: a piece is its number in digits of 24, then zeros. Small tokens are hashed
  * soonest, and no two numbers make the same piece. A piece of an answer is what workers draw.

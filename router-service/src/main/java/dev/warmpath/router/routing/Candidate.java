@@ -21,6 +21,7 @@ import dev.warmpath.router.health.HealthState;
  * @param health        whether requests go there
  * @param failureShare  share of this router's last requests there that failed, 0 to 1
  * @param promisedBlocks likewise that it announces, believed or not; 0 while the index is behind it
+ * @param cachedBlocks  blocks of its pool that it announces, of whatever prompt
  */
 public record Candidate(
         String workerId,
@@ -36,18 +37,27 @@ public record Candidate(
         IndexGrade grade,
         HealthState health,
         double failureShare,
-        int promisedBlocks) {
+        int promisedBlocks,
+        int cachedBlocks) {
 
     /**
      * A first token waits for the requests before it beside their tokens: each takes a step, and may find less cached
-     * than expected. More than this, with a prompt's own tokens counted twice, parts chats from their prefixes: four
-     * times as much costs one router 5 points of what it finds cached, in {@code SimulatedFleet}'s chats.
+     * than expected. A step's fixed part is worth about so much. Four times as much parts chats from their prefixes,
+     * and costs them a seventh of their time to the first token.
      */
     private static final long TOKENS_PER_PENDING_REQUEST = 128;
     /** A running request adds a row to every step that the prompt takes, and most prompts take one or two. */
     private static final long TOKENS_PER_REQUEST = 2;
     /** A short answer's worth of steps: how long a full worker takes to free a slot. */
     private static final long TOKENS_PER_MISSING_SLOT = 512;
+
+    /** Of a pool with no more than this in it, nothing is pushed out by what is computed next. */
+    private static final double ROOMY_SHARE = 0.6;
+
+    /** How surely a block that is computed here pushes another one out, 0 to 1: as the pool fills. */
+    public double fullness() {
+        return Math.clamp(((double) cachedBlocks / blockCount - ROOMY_SHARE) / (1 - ROOMY_SHARE), 0, 1);
+    }
 
     /** Tokens of the prompt that it would have to compute. */
     public long uncachedTokens(RouteQuery query) {

@@ -9,15 +9,22 @@ import java.util.List;
  * <p>Time is counted in uncached prompt tokens, the work that a first token waits for:
  * <pre>
  * cost = uncached tokens pending before it
- *      + 2 x uncached tokens of this request        its own wait, and that of those who come after it
+ *      + uncached tokens of this request            its own wait,
+ *          / (1 - share of busy workers)            and that of those who come after it
+ *      + uncached tokens x reuse x fullness         what it pushes out here, and others will compute again
  *      + 128 per request without a first token      each takes a step, whatever it finds cached
  *      + 2 per request running there                every step is shared with them
  *      + 512 per request beyond its sequence slots  one of them has to finish first
  *      + block size per block that is not free      likewise
  *      + 2048 x the share of failures there lately  a failed try, and the way to another worker
  * </pre>
- * Without the wait of others, the second of two equal prompts would be as well off at an idle worker, computing once
- * more what the first one's worker is about to hold.
+ * A prompt delays those behind it by what it computes, as long as a queue lasts: of utilisation u, 1 / (1 - u) times in
+ * all (M/G/1). The share of workers that have prompts to compute stands for u, smoothed over two seconds, 0.98 at most.
+ * So nothing keeps a request from an idle fleet's idle workers, and a fleet near its limit computes nothing twice.
+ *
+ * <p>What it computes takes blocks, and in a full pool those are others'. As likely as prompts find their tokens
+ * cached, somebody will want them back: long sessions are better off where they are, for a copy elsewhere costs two
+ * sessions their cache. Without this term they push each other out and never recover.
  *
  * <p>A worker that is ejected or on trial is left out while anybody else is there; when all are, their cost decides.
  *
@@ -26,15 +33,13 @@ import java.util.List;
  * one with the fewest requests, then the one that was chosen longest ago; so unrelated prompts, one after the other,
  * take turns, and a short prompt's repeat finds its blocks.
  *
- * <p>The form is expected time to first token with social cost (reference/routing-policies.md 8, "ETT-X"), linear in
- * the request's own work: the product there needs a measured arrival rate.
+ * <p>docs/policies.md and benchmarks/results/routing-quality.md have what it makes of loads, beside other policies.
  */
 public final class ExpectedFirstToken implements RoutingPolicy {
 
     private static final List<String> TERMS =
-            List.of("uncached", "delay", "pending", "queued", "requests", "slots", "memory", "failures");
-    /** How often a token of this request counts in its cost: as its own wait and as that of others. */
-    private static final int UNCACHED_WEIGHT = 2;
+            List.of("uncached", "delay", "eviction", "pending", "queued", "requests", "slots", "memory", "failures");
+    private static final double LARGEST_BUSY_SHARE = 0.98;
     /** One failure among successes sends a prompt of a few blocks elsewhere, and not one with a long prefix. */
     private static final double TOKENS_PER_FAILURE = 2048;
 
@@ -50,20 +55,26 @@ public final class ExpectedFirstToken implements RoutingPolicy {
             costs.add(cost(query, candidate));
         }
         List<CandidateCost> open = CandidateCost.open(costs);
-        int tieBand = UNCACHED_WEIGHT * query.blockSize();
+        long tieBand = Math.round(query.blockSize() / (1 - busyShare(query)));
         CandidateCost best = best(open, tieBand, query);
         return new Choice(costs.indexOf(best), reason(best, open, tieBand), costs);
     }
 
     private static CandidateCost cost(RouteQuery query, Candidate candidate) {
         long uncached = candidate.uncachedTokens(query);
-        var terms = new Terms(TERMS, uncached, (UNCACHED_WEIGHT - 1) * uncached, candidate.pendingTokens(),
+        double busy = busyShare(query);
+        var terms = new Terms(TERMS, uncached, Math.round(uncached * busy / (1 - busy)),
+                Math.round(uncached * query.reuse() * candidate.fullness()), candidate.pendingTokens(),
                 candidate.queuedTokens(), candidate.requestTokens(), candidate.slotTokens(),
                 candidate.memoryTokens(query), Math.round(TOKENS_PER_FAILURE * candidate.failureShare()));
         return new CandidateCost(candidate, terms.sum(), terms);
     }
 
-    private static CandidateCost best(List<CandidateCost> terms, int tieBand, RouteQuery query) {
+    private static double busyShare(RouteQuery query) {
+        return Math.min(LARGEST_BUSY_SHARE, query.busyShare());
+    }
+
+    private static CandidateCost best(List<CandidateCost> terms, long tieBand, RouteQuery query) {
         long lowest = lowestCost(terms);
         CandidateCost best = null;
         for (CandidateCost each : terms) {
@@ -93,7 +104,7 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         return one.candidate().matchedBlocks() > 0 && one.candidate().uncachedTokens(query) <= query.blockSize();
     }
 
-    private static RouteReason reason(CandidateCost best, List<CandidateCost> terms, int tieBand) {
+    private static RouteReason reason(CandidateCost best, List<CandidateCost> terms, long tieBand) {
         if (terms.size() == 1) {
             return RouteReason.ONLY_ONE;
         }

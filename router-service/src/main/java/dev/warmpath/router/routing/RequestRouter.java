@@ -15,6 +15,7 @@ import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -58,6 +59,13 @@ public final class RequestRouter {
     private final LongSupplier nanoTime;
     private final RouterId self;
     private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
+    /** By model; names that came first give way when there are too many. */
+    private final Map<String, FleetPressure> pressures = new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, FleetPressure> eldest) {
+            return size() > MAX_MODELS;
+        }
+    };
     /** Of the next decision, so that asking what it would be changes nothing. */
     private long nextDraw;
     private long decisions;
@@ -71,6 +79,8 @@ public final class RequestRouter {
     private static final int SEQUENCES_PER_SPARE = 16;
     /** More prompts than take it so long to compute make a worker no faster. */
     private static final long LONGEST_PREFILL_NANOS = 500_000_000L;
+    private static final int MAX_MODELS = 64;
+    private static final FleetPressure UNKNOWN = new FleetPressure();
     /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
     private static final int SHARE = 4;
 
@@ -166,9 +176,11 @@ public final class RequestRouter {
 
     private synchronized Routed explain(
             TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match) {
-        RouteQuery query = prompt.query(nextDraw);
+        long now = nanoTime.getAsLong();
+        List<Candidate> candidates = candidates(prompt, workers, match, now);
+        FleetPressure pressure = pressures.getOrDefault(prompt.model().name(), UNKNOWN);
+        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
         RoutingPolicy policy = plan.decidesOn(query);
-        List<Candidate> candidates = candidates(prompt, workers, match, nanoTime.getAsLong());
         Choice choice = policy.choose(query, candidates);
         return routed(policy, choice, RouteSnapshot.whole(query, choice),
                 shadow(query, candidates, choice, /* stands */ false));
@@ -183,7 +195,9 @@ public final class RequestRouter {
         }
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         FleetWorker tried = mayBeTrial ? dueForTrial(workers, candidates, now) : null;
-        RouteQuery query = prompt.query(nextDraw);
+        FleetPressure pressure = pressures.computeIfAbsent(prompt.model().name(), _ -> new FleetPressure());
+        pressure.observe(candidates, now);
+        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
         nextDraw = random.nextLong();
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
@@ -193,6 +207,7 @@ public final class RequestRouter {
             choice = choice.tryOut(workers.indexOf(tried));
         }
         Routed routed = routed(policy, choice, RouteSnapshot.bounded(query, choice), shadow);
+        pressure.placed(routed.cachedTokens(), prompt.length());
         FleetWorker worker = workers.get(choice.chosen());
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
@@ -287,7 +302,8 @@ public final class RequestRouter {
                 grade,
                 health.state(now),
                 health.failureShare(now),
-                grade == IndexGrade.EXACT ? indexedBlocks : 0);
+                grade == IndexGrade.EXACT ? indexedBlocks : 0,
+                worker.events().position().setSize());
     }
 
     private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {

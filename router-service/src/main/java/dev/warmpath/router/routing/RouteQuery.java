@@ -9,8 +9,11 @@ package dev.warmpath.router.routing;
  *                     have the same
  * @param conversation key of what the turns of one conversation have in common
  * @param draw         a number drawn by chance for this decision, any of 64 bits, for policies that need one
+ * @param busyShare    share of the model's workers that had prompts to compute lately, 0 to 1
+ * @param reuse        share of its prompts' tokens that were found cached lately, 0 to 1
  */
-public record RouteQuery(int promptTokens, int blockSize, long beginning, long conversation, long draw) {
+public record RouteQuery(int promptTokens, int blockSize, long beginning, long conversation, long draw,
+        double busyShare, double reuse) {
 
     public RouteQuery {
         if (promptTokens < 1 || blockSize < 1) {
@@ -18,8 +21,8 @@ public record RouteQuery(int promptTokens, int blockSize, long beginning, long c
         }
     }
 
-    /** For policies that look at sizes only. */
+    /** For policies that look at sizes only, in a fleet with nothing to do. */
     public RouteQuery(int promptTokens, int blockSize) {
-        this(promptTokens, blockSize, 0, 0, 0);
+        this(promptTokens, blockSize, 0, 0, 0, 0, 0);
     }
 }

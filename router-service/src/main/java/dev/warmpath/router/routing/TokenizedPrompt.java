@@ -64,8 +64,12 @@ public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain ch
         return chain.blockCount() == 0 ? null : HexFormat.of().formatHex(chain.hash(chain.blockCount() - 1));
     }
 
-    /** @param draw by chance, for this decision */
-    RouteQuery query(long draw) {
-        return new RouteQuery(length(), blockSize(), beginning(tokens, chain), conversation, draw);
+    /**
+     * @param draw      by chance, for this decision
+     * @param busyShare of the model's workers
+     * @param reuse     of its prompts
+     */
+    RouteQuery query(long draw, double busyShare, double reuse) {
+        return new RouteQuery(length(), blockSize(), beginning(tokens, chain), conversation, draw, busyShare, reuse);
     }
 }

@@ -99,12 +99,12 @@ class DecisionLogTest {
                  "policy":"expected-first-token","reason":"prefix","prompt_tokens":100,"block_size":16,
                  "predicted_cached_tokens":48,"index_grade":"exact","candidate_count":2,
                  "candidates":[
-                  {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","health":"healthy","cost":200,
-                   "terms":{"uncached":100,"delay":100,"pending":0,"queued":0,"requests":0,"slots":0,"memory":0,
+                  {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","health":"healthy","cost":100,
+                   "terms":{"uncached":100,"delay":0,"eviction":0,"pending":0,"queued":0,"requests":0,"slots":0,"memory":0,
                    "failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000},
-                  {"worker":"b","matched_blocks":3,"promised_blocks":3,"grade":"exact","health":"healthy","cost":104,
-                   "terms":{"uncached":52,"delay":52,"pending":0,"queued":0,"requests":0,"slots":0,"memory":0,
+                  {"worker":"b","matched_blocks":3,"promised_blocks":3,"grade":"exact","health":"healthy","cost":52,
+                   "terms":{"uncached":52,"delay":0,"eviction":0,"pending":0,"queued":0,"requests":0,"slots":0,"memory":0,
                    "failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000}],
                  "shadow":null,
@@ -251,7 +251,7 @@ class DecisionLogTest {
     }
 
     private static Candidate candidate(String id, int blocks) {
-        return new Candidate(id, blocks, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, blocks);
+        return new Candidate(id, blocks, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, blocks, 0);
     }
 
     private static List<String> requests(List<Decision> decisions) {

@@ -21,7 +21,7 @@ class ExpectedFirstTokenTest {
         assertThat(routed.matchedBlocks()).isEqualTo(3);
         assertThat(routed.cachedTokens()).isEqualTo(48);
         assertThat(routed.reason()).isEqualTo(RouteReason.PREFIX);
-        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(200L, 104L);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(100L, 52L);
     }
 
     @Test
@@ -47,54 +47,95 @@ class ExpectedFirstTokenTest {
     }
 
     /**
-     * 1000 pending, 128 for whoever waits, 16 of its own twice and one request at the warm worker; 128 twice at the
-     * cold one.
+     * 1000 pending, 128 for whoever waits, 16 of its own and one request at the warm worker; 128 at the cold one.
      */
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
         var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* pendingRequests */ 1, /* requests */ 1,
-                8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+                8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
 
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
         assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
-        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_162L, 256L);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_146L, 128L);
+    }
+
+    /** 480 tokens wait at the worker that holds 480 of the 640; the other one would compute all. */
+    @Test
+    void the_busier_the_fleet_the_longer_a_request_waits_for_what_is_cached() {
+        var warm = new Candidate("warm", 30, /* pendingTokens */ 480, 1, 1, 8, 0, 0, 1_000, 0, IndexGrade.EXACT,
+                HealthState.HEALTHY, 0, 0, 0);
+
+        assertThat(choose(pressed(640, /* busyShare */ 0, 0), warm, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
+        Routed routed = choose(pressed(640, /* busyShare */ 0.5, 0), warm, idle("cold", 0, 1));
+        assertThat(routed.workerId()).isEqualTo("warm");
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost)
+                .containsExactly(160 + 160 + 480 + 128 + 2L, 640 + 640L);
+        // 0.98 at most: 50 times as much
+        assertThat(choose(pressed(640, 1, 0), warm, idle("cold", 0, 1)).snapshot().candidates().getLast().cost())
+                .isEqualTo(32_000);
+    }
+
+    /** 900 tokens are cached at one worker, which has as many to compute before; the other one is idle, and full. */
+    @Test
+    void a_session_is_not_copied_into_a_full_cache_whose_blocks_others_will_want_back() {
+        var home = new Candidate("home", 60, /* pendingTokens */ 1_000, 1, 1, 8, 0, 0, 1_000, 0, IndexGrade.EXACT,
+                HealthState.HEALTHY, 0, 0, /* cachedBlocks */ 1_000);
+        var roomy = full("roomy", /* cachedBlocks */ 600);
+        var half = full("half", 800);
+        var full = full("full", 1_000);
+
+        assertThat(choose(pressed(1_000, 0, /* reuse */ 0.9), home, roomy).workerId()).isEqualTo("roomy");
+        assertThat(choose(pressed(1_000, 0, 0.9), home, full).workerId()).isEqualTo("home");
+        assertThat(choose(pressed(1_000, 0, /* reuse */ 0.1), home, full).workerId()).as("nobody comes back")
+                .isEqualTo("full");
+        assertThat(choose(pressed(1_000, 0, 0.9), home, half).snapshot().candidates().getLast().terms()
+                .get("eviction")).isEqualTo(450);
+    }
+
+    private static Candidate full(String id, int cachedBlocks) {
+        return new Candidate(id, 0, 0, 0, 0, 8, 0, 0, 1_000, 1, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0,
+                cachedBlocks);
+    }
+
+    private static RouteQuery pressed(int promptTokens, double busyShare, double reuse) {
+        return new RouteQuery(promptTokens, BLOCK_SIZE, 0, 0, 0, busyShare, reuse);
     }
 
     /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
     @Test
     void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
         var full = new Candidate("full", 10, 0, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
 
         assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
         var fullOfMuch = new Candidate("full", 50, 0, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT,
-                HealthState.HEALTHY, 0, 0);
+                HealthState.HEALTHY, 0, 0, 0);
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
-        assertThat(routed.snapshot().candidates().getFirst().cost()).isEqualTo(200 + 200 + 16 + 512);
+        assertThat(routed.snapshot().candidates().getFirst().cost()).isEqualTo(200 + 16 + 512);
     }
 
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
     @Test
     void missing_memory_costs_what_has_to_be_given_back_first() {
         var tight = new Candidate("tight", 5, 0, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
 
         CandidateCost cost = choose(320, tight, idle("cold", 0, 1)).snapshot().candidates().getFirst();
         assertThat(cost.terms().get("memory")).isEqualTo(96);
-        assertThat(cost.cost()).isEqualTo(240 + 240 + 2 + 96);
+        assertThat(cost.cost()).isEqualTo(240 + 2 + 96);
     }
 
     @Test
     void the_only_worker_takes_the_request_however_busy_it_is() {
         var busy = new Candidate("busy", 0, 100_000, 64, 64, 8, 999, 0, 1_000, 9,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0);
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
 
         assertThat(choose(100, busy).reason()).isEqualTo(RouteReason.ONLY_ONE);
     }
 
-    /** 200 there and 2 x 100 here, and 205 for one failure after many successes. */
+    /** 100 here and there, and 205 for one failure after many successes. */
     @Test
     void a_failure_sends_a_short_prompt_elsewhere_and_not_one_with_a_long_prefix() {
         Candidate failed = sick("failed", HealthState.HEALTHY, 0.1, 0);
@@ -102,7 +143,7 @@ class ExpectedFirstTokenTest {
 
         Routed routed = choose(100, failed, idle("well", 0, 9));
         assertThat(routed.workerId()).isEqualTo("well");
-        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(405L, 200L);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(305L, 100L);
         assertThat(routed.snapshot().candidates().getFirst().terms().get("failures")).isEqualTo(205);
         assertThat(choose(1_000, warm, idle("well", 0, 9)).workerId()).isEqualTo("warm");
     }
@@ -128,11 +169,14 @@ class ExpectedFirstTokenTest {
 
     private static Candidate sick(String id, HealthState health, double failureShare, int matchedBlocks) {
         return new Candidate(id, matchedBlocks, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, failureShare,
-                0);
+                0, 0);
     }
 
     private Routed choose(int promptTokens, Candidate... candidates) {
-        var query = new RouteQuery(promptTokens, BLOCK_SIZE);
+        return choose(new RouteQuery(promptTokens, BLOCK_SIZE), candidates);
+    }
+
+    private Routed choose(RouteQuery query, Candidate... candidates) {
         Choice choice = policy.choose(query, List.of(candidates));
         return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
                 RouteSnapshot.whole(query, choice), null);
@@ -140,6 +184,6 @@ class ExpectedFirstTokenTest {
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {
         return new Candidate(id, matchedBlocks, 0, 0, 0, 8, 0, 0, 1_000, lastChosen, IndexGrade.EXACT,
-                HealthState.HEALTHY, 0, 0);
+                HealthState.HEALTHY, 0, 0, 0);
     }
 }

@@ -108,7 +108,17 @@ class RequestRouterTest {
     }
 
     @Test
-    void two_equal_prompts_that_arrive_together_go_to_one_worker() {
+    void two_equal_prompts_that_arrive_together_are_computed_side_by_side_where_nobody_else_waits() {
+        int[] tokens = randomTokens(320);
+
+        assertThat(place(tokens).worker()).isNotSameAs(place(tokens).worker());
+    }
+
+    /** One of two workers is busy for five seconds: its 320 tokens count as 590 then. */
+    @Test
+    void two_equal_prompts_that_arrive_together_go_to_one_worker_where_others_wait() {
+        place(randomTokens(600));
+        now += 5_000_000_000L;
         int[] tokens = randomTokens(320);
         Placed first = place(tokens);
         Placed second = place(tokens);
@@ -123,6 +133,7 @@ class RequestRouterTest {
     void shared_blocks_are_held_until_the_last_request_that_shares_them_is_over() {
         int[] shared = randomTokens(320);
         Placed first = place(concat(shared, randomTokens(40)));     // 22 full blocks and one of 8 tokens
+        first.inFlight().firstToken();
         Placed second = place(concat(shared, randomTokens(20)));    // 20 of those, one of its own and one of 4 tokens
         String home = first.worker().id();
         assertThat(second.worker().id()).isEqualTo(home);
@@ -332,7 +343,7 @@ class RequestRouterTest {
         placed.inFlight().close();
         placed.inFlight().firstToken();
         assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 0, 8, 0, 0, 1_000, 1,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0));
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0));
     }
 
     @Test

@@ -54,7 +54,7 @@ class RouteSnapshotTest {
     }
 
     private static CandidateCost of(int number, long cost, IndexGrade grade) {
-        var candidate = new Candidate("w" + number, 0, 0, 0, 0, 8, 0, 0, 1_000, 0, grade, HealthState.HEALTHY, 0, 0);
+        var candidate = new Candidate("w" + number, 0, 0, 0, 0, 8, 0, 0, 1_000, 0, grade, HealthState.HEALTHY, 0, 0, 0);
         return new CandidateCost(candidate, cost, new Terms(List.of("cost"), cost));
     }
 }

@@ -195,13 +195,13 @@ class ShadowAndShareTest {
         int[] different = tokens.clone();
         different[255]++;
 
-        assertThat(prompt(longer).query(0).beginning()).isEqualTo(prompt(tokens).query(0).beginning());
-        assertThat(prompt(different).query(0).beginning()).isNotEqualTo(prompt(tokens).query(0).beginning());
-        assertThat(prompt(new int[] {1, 2}).query(0).beginning()).as("without a full block, of its tokens")
-                .isEqualTo(prompt(new int[] {1, 2}).query(0).beginning())
-                .isNotEqualTo(prompt(new int[] {1, 3}).query(0).beginning());
-        assertThat(prompt(tokens).query(0).conversation()).as("of tokens nothing else is known")
-                .isEqualTo(prompt(tokens).query(0).beginning());
+        assertThat(prompt(longer).query(0, 0, 0).beginning()).isEqualTo(prompt(tokens).query(0, 0, 0).beginning());
+        assertThat(prompt(different).query(0, 0, 0).beginning()).isNotEqualTo(prompt(tokens).query(0, 0, 0).beginning());
+        assertThat(prompt(new int[] {1, 2}).query(0, 0, 0).beginning()).as("without a full block, of its tokens")
+                .isEqualTo(prompt(new int[] {1, 2}).query(0, 0, 0).beginning())
+                .isNotEqualTo(prompt(new int[] {1, 3}).query(0, 0, 0).beginning());
+        assertThat(prompt(tokens).query(0, 0, 0).conversation()).as("of tokens nothing else is known")
+                .isEqualTo(prompt(tokens).query(0, 0, 0).beginning());
     }
 
     // ---- a small fleet

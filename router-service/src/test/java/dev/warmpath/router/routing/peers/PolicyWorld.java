@@ -76,9 +76,9 @@ final class PolicyWorld {
         }
 
         private Candidate candidate() {
-            return new Candidate(id, matchedBlocks, pendingTokens, /* pendingRequests */ 0, requests, /* maxSequences */ 8, usedBlocks,
-                    /* sharedBlocks */ 0, /* blockCount */ 1_000, lastChosen, IndexGrade.EXACT, health,
-                    /* failureShare */ 0, matchedBlocks);
+            return new Candidate(id, matchedBlocks, pendingTokens, /* pendingRequests */ 0, requests,
+                    /* maxSequences */ 8, usedBlocks, /* sharedBlocks */ 0, /* blockCount */ 1_000, lastChosen, IndexGrade.EXACT, health,
+                    /* failureShare */ 0, matchedBlocks, 0);
         }
     }
 
@@ -137,6 +137,6 @@ final class PolicyWorld {
     }
 
     private RouteQuery query(int promptTokens) {
-        return new RouteQuery(promptTokens, BLOCK_SIZE, beginning, conversation, draw);
+        return new RouteQuery(promptTokens, BLOCK_SIZE, beginning, conversation, draw, 0, 0);
     }
 }

@@ -1,0 +1,44 @@
+package dev.warmpath.router.routing;
+
+import java.util.List;
+
+/**
+ * How hard the workers of one model work, and how much of its prompts they find cached, as this router has seen it
+ * lately. Its owner's lock guards it.
+ */
+final class FleetPressure {
+
+    /** Long enough to see a queue that lasts, short enough to follow a rush. */
+    private static final double BUSY_SECONDS = 2;
+    /** Prompts of so many tokens say as much as all before them. */
+    private static final double REUSE_TOKENS = 1_000_000;
+
+    private double busyShare;
+    private double reuse;
+    private long lastNanos;
+    private boolean hasSeen;
+
+    /** The share of workers with prompts to compute, as {@link #observe} would leave it. Changes nothing. */
+    double busyShare(List<Candidate> candidates, long nowNanos) {
+        long busy = candidates.stream().filter(each -> each.pendingTokens() > 0).count();
+        double seconds = Math.max(0, nowNanos - lastNanos) / 1e9;
+        double weight = hasSeen ? 1 - Math.exp(-seconds / BUSY_SECONDS) : 0;
+        return busyShare + weight * ((double) busy / candidates.size() - busyShare);
+    }
+
+    /** Share of prompts' tokens that were expected to be cached where they were sent. */
+    double reuse() {
+        return reuse;
+    }
+
+    /** A request is about to be placed. @param candidates at least one */
+    void observe(List<Candidate> candidates, long nowNanos) {
+        busyShare = busyShare(candidates, nowNanos);
+        lastNanos = nowNanos;
+        hasSeen = true;
+    }
+
+    void placed(int cachedTokens, int promptTokens) {
+        reuse += ((double) cachedTokens / promptTokens - reuse) * promptTokens / (promptTokens + REUSE_TOKENS);
+    }
+}

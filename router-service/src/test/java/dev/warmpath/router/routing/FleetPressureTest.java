@@ -1,0 +1,51 @@
+package dev.warmpath.router.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.health.HealthState;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class FleetPressureTest {
+
+    private static final long SECOND = 1_000_000_000L;
+    private static final List<Candidate> HALF_BUSY = List.of(worker(10), worker(0));
+    private static final List<Candidate> IDLE = List.of(worker(0), worker(0));
+
+    private final FleetPressure pressure = new FleetPressure();
+
+    @Test
+    void a_fleet_that_stays_half_busy_is_taken_for_so_after_some_seconds() {
+        pressure.observe(HALF_BUSY, 0);
+        assertThat(pressure.busyShare(HALF_BUSY, 0)).as("for no time yet").isZero();
+
+        pressure.observe(HALF_BUSY, 2 * SECOND);
+        assertThat(pressure.busyShare(HALF_BUSY, 2 * SECOND)).isCloseTo(0.5 * (1 - Math.exp(-1)), within(1e-9));
+        pressure.observe(HALF_BUSY, 20 * SECOND);
+        assertThat(pressure.busyShare(HALF_BUSY, 20 * SECOND)).isCloseTo(0.5, within(1e-3));
+        assertThat(pressure.busyShare(IDLE, 22 * SECOND)).isCloseTo(0.5 * Math.exp(-1), within(1e-3));
+    }
+
+    @Test
+    void asking_changes_nothing() {
+        pressure.observe(HALF_BUSY, 0);
+
+        assertThat(pressure.busyShare(HALF_BUSY, SECOND)).isEqualTo(pressure.busyShare(HALF_BUSY, SECOND));
+    }
+
+    @Test
+    void a_million_tokens_of_prompts_say_as_much_of_what_is_reused_as_all_before() {
+        pressure.placed(/* cachedTokens */ 800_000, /* promptTokens */ 1_000_000);
+
+        assertThat(pressure.reuse()).isEqualTo(0.4);
+        pressure.placed(0, 10);
+        assertThat(pressure.reuse()).isCloseTo(0.4, within(1e-5));
+    }
+
+    private static Candidate worker(long pendingTokens) {
+        return new Candidate("w", 0, pendingTokens, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0,
+                0);
+    }
+}
