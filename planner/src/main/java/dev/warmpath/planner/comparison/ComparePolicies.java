@@ -22,13 +22,16 @@ import dev.warmpath.router.routing.peers.StickySession;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -37,7 +40,9 @@ import java.util.function.Supplier;
  *
  * <pre>{@code java -cp … dev.warmpath.planner.comparison.ComparePolicies [conversation_trace.jsonl.gz]}</pre>
  *
- * Without the file of Mooncake's conversation trace its rows are left out. A run takes so many threads as there are
+ * A second table has ours with one router and with several, each of which gets a share of the requests by chance.
+ *
+ * <p>Without the file of Mooncake's conversation trace its rows are left out. A run takes so many threads as there are
  * processors; each has a simulation of its own, so the table does not depend on them.
  */
 public final class ComparePolicies {
@@ -47,7 +52,10 @@ public final class ComparePolicies {
     private static final double USUAL = 0.7;
     private static final double LONG_SESSIONS = 0.35;
 
-    private static final Map<PolicyName, Supplier<RoutingPolicy>> POLICIES = new LinkedHashMap<>();
+    private static final List<Integer> ROUTERS = List.of(1, 2, 4, 8);
+
+    /** In the order of their names, ours first. */
+    static final Map<PolicyName, Supplier<RoutingPolicy>> POLICIES = new EnumMap<>(PolicyName.class);
 
     static {
         for (Supplier<RoutingPolicy> each : List.<Supplier<RoutingPolicy>>of(ExpectedFirstToken::new, RoundRobin::new,
@@ -77,6 +85,11 @@ public final class ComparePolicies {
         for (Scenario scenario : scenarios) {
             System.out.println(row(scenario));
         }
+        System.out.println("\n| scenario | " + String.join(" | ", ROUTERS.stream().map(n -> n + " routers").toList())
+                + " |\n|---|" + "---:|".repeat(ROUTERS.size()));
+        for (Scenario scenario : scenarios) {
+            System.out.println(routersRow(scenario));
+        }
     }
 
     private static List<Scenario> generated() {
@@ -97,26 +110,51 @@ public final class ComparePolicies {
                 Scenario.of(GeneratedLoad.CODING, 300, WORKERS, 0.3, LONG_SESSIONS, SEED));
     }
 
-    private static String row(Scenario scenario) throws InterruptedException, ExecutionException {
-        List<Callable<Report>> runs = new ArrayList<>();
-        POLICIES.values().forEach(policy ->
-                runs.add(() -> SimulatedFleet.run(scenario.settings(), policy, scenario.sessions())));
-        var row = new StringBuilder("| %s | %.3f |".formatted(scenario.name(), scenario.pooledHit()));
-        double ours = 0;
-        double best = Double.MAX_VALUE;
+    static Map<PolicyName, Report> run(Scenario scenario) throws InterruptedException, ExecutionException {
+        return new EnumMap<>(sideBySide(POLICIES.keySet(), name ->
+                SimulatedFleet.run(scenario.settings(), POLICIES.get(name), scenario.sessions())));
+    }
+
+    /** Each by a simulation of its own. */
+    private static <K> Map<K, Report> sideBySide(Collection<K> what, Function<K, Report> run)
+            throws InterruptedException, ExecutionException {
+        Map<K, Future<Report>> running = new LinkedHashMap<>();
         try (var threads = Executors.newFixedThreadPool(Runtime.getRuntime().availableProcessors())) {
-            for (var run : threads.invokeAll(runs)) {
-                Report report = run.get();
-                double seconds = report.isOverloaded() ? Double.POSITIVE_INFINITY : report.meanMillis() / 1e3;
-                row.append(report.isOverloaded() ? " – |"
-                        : String.format(Locale.ROOT, " %.3f / %.3f |", seconds, report.hitRate()));
-                if (ours == 0) {
-                    ours = seconds;
-                } else {
-                    best = Math.min(best, seconds);
-                }
-            }
+            what.forEach(each -> running.put(each, threads.submit(() -> run.apply(each))));
         }
-        return row.append(String.format(Locale.ROOT, " %.2f |", ours / best)).toString();
+        Map<K, Report> reports = new LinkedHashMap<>();
+        for (var each : running.entrySet()) {
+            reports.put(each.getKey(), each.getValue().get());
+        }
+        return reports;
+    }
+
+    /** Mean times to the first token; of what is overloaded none is the best, and ours is infinitely worse. */
+    static double oursOverBest(Map<PolicyName, Report> reports) {
+        double best = reports.entrySet().stream().filter(each -> each.getKey() != PolicyName.EXPECTED_FIRST_TOKEN)
+                .mapToDouble(each -> millis(each.getValue())).min().orElseThrow();
+        return millis(reports.get(PolicyName.EXPECTED_FIRST_TOKEN)) / best;
+    }
+
+    private static double millis(Report report) {
+        return report.isOverloaded() ? Double.POSITIVE_INFINITY : report.meanMillis();
+    }
+
+    private static String row(Scenario scenario) throws InterruptedException, ExecutionException {
+        Map<PolicyName, Report> reports = run(scenario);
+        return String.format(Locale.ROOT, "| %s | %.3f |%s %.2f |", scenario.name(), scenario.pooledHit(),
+                cells(reports.values()), oursOverBest(reports));
+    }
+
+    private static String routersRow(Scenario scenario) throws InterruptedException, ExecutionException {
+        return "| %s |%s".formatted(scenario.name(), cells(sideBySide(ROUTERS, routers -> SimulatedFleet.run(
+                scenario.settings().withRouters(routers), ExpectedFirstToken::new, scenario.sessions())).values()));
+    }
+
+    private static String cells(Collection<Report> reports) {
+        var cells = new StringBuilder();
+        reports.forEach(report -> cells.append(report.isOverloaded() ? " – |"
+                : String.format(Locale.ROOT, " %.3f / %.3f |", report.meanMillis() / 1e3, report.hitRate())));
+        return cells.toString();
     }
 }

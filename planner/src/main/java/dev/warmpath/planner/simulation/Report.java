@@ -19,9 +19,9 @@ public record Report(boolean isOverloaded, int requests, double hitRate, double[
         return Arrays.stream(firstTokenMillis).average().orElse(Double.NaN);
     }
 
-    /** @param share 0.5 is the median */
+    /** @param share 0.5 is the median. @return not a number where there was no first token */
     public double quantileMillis(double share) {
-        return firstTokenMillis[(int) Math.min(firstTokenMillis.length - 1L,
+        return firstTokenMillis.length == 0 ? Double.NaN : firstTokenMillis[(int) Math.min(firstTokenMillis.length - 1L,
                 (long) (share * firstTokenMillis.length))];
     }
 }

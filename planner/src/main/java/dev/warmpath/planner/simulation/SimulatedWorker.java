@@ -88,10 +88,6 @@ final class SimulatedWorker {
         return id;
     }
 
-    int requests() {
-        return scheduler.runningCount() + scheduler.waitingCount();
-    }
-
     long computedTokens() {
         return computedTokens;
     }

@@ -64,9 +64,8 @@ public enum GeneratedLoad {
                 if (drawing.below(100) < 35) {
                     file = drawing.unique(drawing.logUniform(500, 8_000));
                 } else {
-                    int edit = drawing.below(file.length);
-                    System.arraycopy(drawing.unique((file.length - edit) * PIECE), 0, file = file.clone(), edit,
-                            file.length - edit);
+                    long[] begin = Arrays.copyOf(file, drawing.below(file.length));
+                    file = concat(begin, drawing.unique((file.length - begin.length) * PIECE));
                 }
                 turns.add(drawing.turn(file, 48));
             }

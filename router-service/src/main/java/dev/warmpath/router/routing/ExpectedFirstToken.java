@@ -28,8 +28,8 @@ import java.util.List;
  *
  * <p>A worker that is ejected or on trial is left out while anybody else is there; when all are, their cost decides.
  *
- * <p>Costs that differ by one block at most are equal: a prompt's first block is often a header that all prompts share,
- * and following it would heap all of them on one worker. Among equals one that holds the whole prompt wins, then the
+ * <p>Who holds one block less, and is otherwise within a block's tokens, is as good: a prompt's first block is often a
+ * header that all prompts share, and following it would heap all of them on one worker. Among equals one that holds the whole prompt wins, then the
  * one with the fewest requests, then the one that was chosen longest ago; so unrelated prompts, one after the other,
  * take turns, and a short prompt's repeat finds its blocks.
  *
@@ -55,9 +55,10 @@ public final class ExpectedFirstToken implements RoutingPolicy {
             costs.add(cost(query, candidate));
         }
         List<CandidateCost> open = CandidateCost.open(costs);
-        long tieBand = Math.round(query.blockSize() / (1 - busyShare(query)));
-        CandidateCost best = best(open, tieBand, query);
-        return new Choice(costs.indexOf(best), reason(best, open, tieBand), costs);
+        CandidateCost cheapest = cheapest(open);
+        List<CandidateCost> asGood = open.stream().filter(each -> isAsGood(each, cheapest, query)).toList();
+        CandidateCost best = best(asGood, query);
+        return new Choice(costs.indexOf(best), reason(best, open, asGood), costs);
     }
 
     private static CandidateCost cost(RouteQuery query, Candidate candidate) {
@@ -74,16 +75,34 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         return Math.min(LARGEST_BUSY_SHARE, query.busyShare());
     }
 
-    private static CandidateCost best(List<CandidateCost> terms, long tieBand, RouteQuery query) {
-        long lowest = lowestCost(terms);
-        CandidateCost best = null;
-        for (CandidateCost each : terms) {
-            if (each.cost() <= lowest + tieBand && (best == null || goesBefore(each, best, query))) {
-                best = each;
+    private static CandidateCost cheapest(List<CandidateCost> costs) {
+        CandidateCost cheapest = null;
+        for (CandidateCost each : costs) {
+            if (cheapest == null || each.cost() < cheapest.cost()) {
+                cheapest = each;
             }
         }
-        if (best == null) {
+        if (cheapest == null) {
             throw new IllegalArgumentException("no candidates");
+        }
+        return cheapest;
+    }
+
+    /** It holds one block less at most, and the rest differs by no more than a block's tokens. */
+    private static boolean isAsGood(CandidateCost one, CandidateCost cheapest, RouteQuery query) {
+        int fewerBlocks = cheapest.candidate().matchedBlocks() - one.candidate().matchedBlocks();
+        return fewerBlocks <= 1 && restOf(one) - restOf(cheapest) <= query.blockSize();
+    }
+
+    private static long restOf(CandidateCost one) {
+        Terms terms = one.terms();
+        return one.cost() - terms.get("uncached") - terms.get("delay") - terms.get("eviction");
+    }
+
+    private static CandidateCost best(List<CandidateCost> asGood, RouteQuery query) {
+        CandidateCost best = asGood.getFirst();
+        for (CandidateCost each : asGood) {
+            best = goesBefore(each, best, query) ? each : best;
         }
         return best;
     }
@@ -104,29 +123,16 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         return one.candidate().matchedBlocks() > 0 && one.candidate().uncachedTokens(query) <= query.blockSize();
     }
 
-    private static RouteReason reason(CandidateCost best, List<CandidateCost> terms, long tieBand) {
-        if (terms.size() == 1) {
+    private static RouteReason reason(CandidateCost best, List<CandidateCost> open, List<CandidateCost> asGood) {
+        if (open.size() == 1) {
             return RouteReason.ONLY_ONE;
         }
-        int mostMatched = 0;
-        boolean tied = false;
-        long lowest = lowestCost(terms);
-        for (CandidateCost each : terms) {
-            mostMatched = Math.max(mostMatched, each.candidate().matchedBlocks());
-            tied |= each != best && each.cost() <= lowest + tieBand
-                    && each.candidate().requests() == best.candidate().requests();
-        }
+        int mostMatched = open.stream().mapToInt(each -> each.candidate().matchedBlocks()).max().orElseThrow();
         if (mostMatched > 0 && best.candidate().matchedBlocks() == mostMatched) {
             return RouteReason.PREFIX;
         }
+        boolean tied = asGood.stream().anyMatch(each ->
+                each != best && each.candidate().requests() == best.candidate().requests());
         return tied ? RouteReason.TURN : RouteReason.LOAD;
-    }
-
-    private static long lowestCost(List<CandidateCost> terms) {
-        long lowest = Long.MAX_VALUE;
-        for (CandidateCost each : terms) {
-            lowest = Math.min(lowest, each.cost());
-        }
-        return lowest;
     }
 }

@@ -1,10 +1,11 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.router.health.HealthState;
 import java.util.List;
 
 /**
- * How hard the workers of one model work, and how much of its prompts they find cached, as this router has seen it
- * lately. Its owner's lock guards it.
+ * How hard the workers of one revision work, and how much of its prompts they find cached, as this router has seen it
+ * lately. Those that get no requests are no measure. Its owner's lock guards it.
  */
 final class FleetPressure {
 
@@ -20,10 +21,18 @@ final class FleetPressure {
 
     /** The share of workers with prompts to compute, as {@link #observe} would leave it. Changes nothing. */
     double busyShare(List<Candidate> candidates, long nowNanos) {
-        long busy = candidates.stream().filter(each -> each.pendingTokens() > 0).count();
+        List<Candidate> healthy = candidates.stream().filter(each -> each.health() == HealthState.HEALTHY).toList();
+        if (!hasSeen || healthy.isEmpty()) {
+            return busyShare;
+        }
+        double busy = healthy.stream().filter(each -> each.pendingTokens() > 0).count();
         double seconds = Math.max(0, nowNanos - lastNanos) / 1e9;
-        double weight = hasSeen ? 1 - Math.exp(-seconds / BUSY_SECONDS) : 0;
-        return busyShare + weight * ((double) busy / candidates.size() - busyShare);
+        return busyShare + (1 - Math.exp(-seconds / BUSY_SECONDS)) * (busy / healthy.size() - busyShare);
+    }
+
+    /** As it was last observed, 0 to 1. */
+    double busyShare() {
+        return busyShare;
     }
 
     /** Share of prompts' tokens that were expected to be cached where they were sent. */

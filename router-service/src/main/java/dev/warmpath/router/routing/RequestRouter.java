@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Places requests: asks the index and its own books about every ready worker, lets the policy choose, and books the
- * request at the winner before anybody else is placed. So two equal prompts that arrive together go to one worker: the
- * second finds the first one's blocks counted as held, long before any event says so.
+ * request at the winner before anybody else is placed. So of two equal prompts that arrive together the second finds the
+ * first one's blocks counted as held, long before any event says so.
  *
  * <p>The heartbeat knows what the books do not, the work that other routers gave: the worker tells whose its requests
  * are, see {@link WorkerLedger#loadOfOthers}. The last one counts as it is, for a worker that several routers use sends
@@ -50,6 +50,7 @@ import org.jspecify.annotations.Nullable;
 public final class RequestRouter {
 
     private static final long DECISIONS_PER_TRIAL = 100;
+    private static final int MAX_REVISIONS = 64;
     private static final Duration LONGEST_WITHOUT_TRIAL = Duration.ofMinutes(1);
 
     private final Fleet fleet;
@@ -59,11 +60,11 @@ public final class RequestRouter {
     private final LongSupplier nanoTime;
     private final RouterId self;
     private final Map<FleetWorker, WorkerLedger> ledgers = new HashMap<>();
-    /** By model; names that came first give way when there are too many. */
+    /** By revision of a model, each of which has workers of its own; those that came first give way to too many. */
     private final Map<String, FleetPressure> pressures = new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, FleetPressure> eldest) {
-            return size() > MAX_MODELS;
+            return size() > MAX_REVISIONS;
         }
     };
     /** Of the next decision, so that asking what it would be changes nothing. */
@@ -79,8 +80,6 @@ public final class RequestRouter {
     private static final int SEQUENCES_PER_SPARE = 16;
     /** More prompts than take it so long to compute make a worker no faster. */
     private static final long LONGEST_PREFILL_NANOS = 500_000_000L;
-    private static final int MAX_MODELS = 64;
-    private static final FleetPressure UNKNOWN = new FleetPressure();
     /** Of the workers' places: what a router may use however many others take. Heartbeats tell of those late. */
     private static final int SHARE = 4;
 
@@ -170,15 +169,15 @@ public final class RequestRouter {
             return new RouteResult.Unplaced(new NoWorker(
                     ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED));
         }
-        boolean mayBeTrial = excludedWorkerIds.isEmpty();          // who failed once already is not tried upon
-        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()), mayBeTrial);
+        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()),
+                excludedWorkerIds.isEmpty());
     }
 
     private synchronized Routed explain(
             TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match) {
         long now = nanoTime.getAsLong();
         List<Candidate> candidates = candidates(prompt, workers, match, now);
-        FleetPressure pressure = pressures.getOrDefault(prompt.model().name(), UNKNOWN);
+        FleetPressure pressure = pressures.getOrDefault(prompt.model().revision(), new FleetPressure());
         RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
@@ -187,17 +186,20 @@ public final class RequestRouter {
     }
 
     private synchronized RouteResult place(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean mayBeTrial) {
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean isFirstTry) {
         long now = nanoTime.getAsLong();
         decisions++;
         for (FleetWorker worker : workers) {
             ledger(worker).settle(indexWord(worker, now));
         }
         List<Candidate> candidates = candidates(prompt, workers, match, now);
-        FleetWorker tried = mayBeTrial ? dueForTrial(workers, candidates, now) : null;
-        FleetPressure pressure = pressures.computeIfAbsent(prompt.model().name(), _ -> new FleetPressure());
-        pressure.observe(candidates, now);
-        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
+        // whoever was failed once already is not tried upon, and the rest of the workers are no measure of the fleet
+        FleetWorker tried = isFirstTry ? dueForTrial(workers, candidates, now) : null;
+        FleetPressure pressure = pressures.computeIfAbsent(prompt.model().revision(), _ -> new FleetPressure());
+        if (isFirstTry) {
+            pressure.observe(candidates, now);
+        }
+        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(), pressure.reuse());
         nextDraw = random.nextLong();
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);

@@ -76,6 +76,19 @@ class ExpectedFirstTokenTest {
                 .isEqualTo(32_000);
     }
 
+    /** 600 tokens and their request are 728; a block counts 50 times where all are busy, and they still count once. */
+    @Test
+    void however_busy_the_fleet_is_a_longer_queue_is_no_tie() {
+        var queue = new Candidate("queue", 0, /* pendingTokens */ 600, 1, /* requests */ 1, 8, 0, 0, 1_000, 0,
+                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
+        var decoding = new Candidate("decoding", 0, 0, 0, /* requests */ 2, 8, 0, 0, 1_000, 9, IndexGrade.EXACT,
+                HealthState.HEALTHY, 0, 0, 0);
+
+        assertThat(choose(pressed(1_000, 0.98, 0), queue, decoding).workerId()).isEqualTo("decoding");
+        assertThat(choose(pressed(1_000, 0.98, 0), idle("header", 1, 2), idle("none", 0, 1)).workerId())
+                .as("one block is as good as none").isEqualTo("none");
+    }
+
     /** 900 tokens are cached at one worker, which has as many to compute before; the other one is idle, and full. */
     @Test
     void a_session_is_not_copied_into_a_full_cache_whose_blocks_others_will_want_back() {

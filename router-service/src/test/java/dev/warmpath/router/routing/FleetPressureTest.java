@@ -44,8 +44,22 @@ class FleetPressureTest {
         assertThat(pressure.reuse()).isCloseTo(0.4, within(1e-5));
     }
 
+    @Test
+    void workers_that_get_no_requests_are_no_measure() {
+        List<Candidate> withEjected = List.of(worker(10), worker(0, HealthState.EJECTED), worker(0, HealthState.EJECTED));
+        pressure.observe(withEjected, 0);
+        pressure.observe(withEjected, 60 * SECOND);
+
+        assertThat(pressure.busyShare()).isCloseTo(1, within(1e-9));
+        pressure.observe(List.of(worker(0, HealthState.EJECTED)), 90 * SECOND);
+        assertThat(pressure.busyShare()).as("nobody tells").isCloseTo(1, within(1e-9));
+    }
+
     private static Candidate worker(long pendingTokens) {
-        return new Candidate("w", 0, pendingTokens, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0,
-                0);
+        return worker(pendingTokens, HealthState.HEALTHY);
+    }
+
+    private static Candidate worker(long pendingTokens, HealthState health) {
+        return new Candidate("w", 0, pendingTokens, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, 0, 0, 0);
     }
 }
