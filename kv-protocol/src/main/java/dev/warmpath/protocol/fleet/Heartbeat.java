@@ -35,8 +35,9 @@ import org.jspecify.annotations.Nullable;
  * @param pendingRequests      of the running and waiting requests, those without a first token; 0 also where a sender
  *                             does not know this field
  * @param routers              of all that, each router's part, at most {@link #MAX_ROUTERS} and each once; who is not
- *                             among them has nothing there. What is in no part came from routers that do not say who
- *                             they are, or from more than these. Null = the sender does not tell them apart
+ *                             among fewer than these has nothing there, who is not among so many may have something.
+ *                             What is in no part came from routers that do not say who they are, or from more than
+ *                             these. Null = the sender does not tell them apart
  */
 public record Heartbeat(
         String workerId,
@@ -87,7 +88,7 @@ public record Heartbeat(
                 false, 0, false, 0, null);
     }
 
-    /** What it tells of that router's requests; null if it has none, or tells of no router. */
+    /** What it tells of that router's requests; null if that one has no part, or it tells of no router. */
     public @Nullable RouterLoad of(RouterId router) {
         if (routers != null) {
             for (RouterLoad each : routers) {

@@ -16,6 +16,9 @@ public record RouterId(@JsonValue String text) {
 
     @JsonCreator(mode = JsonCreator.Mode.DELEGATING)
     public RouterId {
+        if (text == null) {
+            throw new IllegalArgumentException("a router's id is missing");
+        }
         if (text.isEmpty() || text.length() > MAX_LENGTH
                 || !text.chars().allMatch(c -> c < 0x80 && Character.isLetterOrDigit(c))) {
             throw new IllegalArgumentException("a router's id has " + text.length() + " characters; 1 to " + MAX_LENGTH

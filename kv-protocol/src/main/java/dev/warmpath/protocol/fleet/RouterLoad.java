@@ -12,6 +12,9 @@ package dev.warmpath.protocol.fleet;
 public record RouterLoad(RouterId router, int requests, int pendingRequests, long pendingPromptTokens) {
 
     public RouterLoad {
+        if (router == null) {                                      // readers of JSON pass on what is null or absent
+            throw new IllegalArgumentException("a router's part does not say which router's");
+        }
         if (requests < 1 || pendingRequests < 0 || pendingRequests > requests || pendingPromptTokens < 0) {
             throw new IllegalArgumentException("router " + router + " cannot have " + requests + " requests, "
                     + pendingRequests + " of them pending with " + pendingPromptTokens + " tokens");

@@ -69,6 +69,10 @@ class HeartbeatTest {
                 .hasMessage("router a cannot have 0 requests, 0 of them pending with 0 tokens");
         assertThatThrownBy(() -> new RouterLoad(A, 1, 2, 0)).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> new RouterLoad(A, 1, 1, -1)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> new RouterLoad(null, 1, 0, 0)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("a router's part does not say which router's");
+        assertThatThrownBy(() -> new RouterId(null)).isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("a router's id is missing");
         for (String name : new String[] {"", "a/b", "ä", "a".repeat(65)}) {
             assertThatThrownBy(() -> new RouterId(name)).as(name)
                     .hasMessage("a router's id has " + name.length()
@@ -78,12 +82,24 @@ class HeartbeatTest {
 
     @Test
     void what_cannot_be_is_not_readable_either() {
-        for (String routers : new String[] {"[null]", "[{}]", "[{\"router\":null,\"requests\":1}]", "7",
-            "[{\"router\":\"a\",\"requests\":9}]", "[{\"router\":\"a b\",\"requests\":1}]"}) {
-            String text = OLDER.replace("}", ",\"routers\":" + routers + "}");
-            assertThatThrownBy(() -> json.readValue(text, Heartbeat.class)).as(routers)
-                    .isInstanceOf(JacksonException.class);
-        }
+        assertNotReadable("[{\"router\":null,\"requests\":1,\"pendingRequests\":0,\"pendingPromptTokens\":0}]",
+                "a router's part does not say which router's");
+        assertNotReadable("[{\"requests\":1,\"pendingRequests\":0,\"pendingPromptTokens\":0}]",
+                "a router's part does not say which router's");
+        assertNotReadable("[{\"router\":\"a\",\"requests\":9,\"pendingRequests\":0,\"pendingPromptTokens\":0}]",
+                "sum of routers' requests 9 is above 3");
+        assertNotReadable("[{\"router\":\"a b\",\"requests\":1,\"pendingRequests\":0,\"pendingPromptTokens\":0}]",
+                "a router's id has 3 characters; 1 to 64 letters and digits are allowed");
+        assertNotReadable("[{\"router\":\"a\",\"pendingRequests\":0,\"pendingPromptTokens\":0}]", "requests");
+        assertNotReadable("[null]", "Heartbeat");
+        assertNotReadable("7", "java.util.ArrayList");
+    }
+
+    /** All else in it is right. */
+    private void assertNotReadable(String routers, String why) {
+        String text = OLDER.replace("}", ",\"routers\":" + routers + "}");
+        assertThatThrownBy(() -> json.readValue(text, Heartbeat.class)).as(routers)
+                .isInstanceOf(JacksonException.class).hasMessageContaining(why);
     }
 
     private static Heartbeat telling(int pendingRequests, RouterLoad... routers) {

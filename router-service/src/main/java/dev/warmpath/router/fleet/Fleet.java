@@ -393,6 +393,10 @@ public final class Fleet {
             return new HeartbeatOutcome.Refused(RefusalReason.OLDER_EPOCH,
                     olderEpoch(heartbeat.workerId(), heartbeat.epoch(), worker));
         }
+        HeartbeatOutcome.Refused refusal = HeartbeatCheck.refusal(heartbeat, worker.registration());
+        if (refusal != null) {
+            return refusal;
+        }
         if (heartbeat.draining() && !worker.isDraining()) {
             rosterIsStale = true;
             changeLog.add(() -> log.info("worker {} drains: it gets nothing new", worker));

@@ -285,17 +285,21 @@ final class WorkerLedger {
      * What the worker has less what it has of this router, as it saw it: a request that is still under way there hides
      * nothing, and one that has ended since does not look like another router's. Blocks have several holders and are
      * not told apart; those beyond what is booked here are taken for others'. Likewise all that a worker has which
-     * tells no routers apart.
+     * tells no routers apart, or so many that this one may be one too many.
      */
     private Load ofOthers(Heartbeat heartbeat) {
         Load all = reported(heartbeat);
-        if (heartbeat.routers() == null) {
+        RouterLoad own = heartbeat.of(self);
+        if (own == null && !tellsAllApart(heartbeat)) {
             return all.minusDownToZero(booked);
         }
-        RouterLoad own = heartbeat.of(self);
         Load ours = own == null ? new Load(0, 0, 0, booked.blocks())
                 : new Load(own.pendingPromptTokens(), own.pendingRequests(), own.requests(), booked.blocks());
         return all.minusDownToZero(ours);
+    }
+
+    private static boolean tellsAllApart(Heartbeat heartbeat) {
+        return heartbeat.routers() != null && heartbeat.routers().size() < Heartbeat.MAX_ROUTERS;
     }
 
     /** Who does not tell how many have no first token yet tells at least how many wait. */

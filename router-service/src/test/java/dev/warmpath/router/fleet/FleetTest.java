@@ -353,6 +353,32 @@ class FleetTest {
         assertThat(fleet.workers(model)).extracting(FleetWorker::epoch).containsExactly(2L);
     }
 
+    /** It has 8 sequences, 1,000 blocks, and a context of 2,048 tokens. */
+    @Test
+    void counts_that_no_such_worker_can_have_are_refused_with_value_and_limit_and_change_nothing() {
+        FleetWorker worker = ready(registration("w", 1));
+        Heartbeat largest = new Heartbeat("w", 1, 8, 1_048_568, 1_000, 2_147_483_648L, 0, 0, 0);
+        assertThat(fleet.heartbeat(largest)).isEqualTo(new HeartbeatOutcome.Extended());
+        nowMillis = 4_000;
+
+        assertRefused(new Heartbeat("w", 1, 8, 1_048_569, 0, 0, 0, 0, 0),
+                "running and waiting 1048577 is above 1048576");
+        assertRefused(new Heartbeat("w", 1, Integer.MAX_VALUE, Integer.MAX_VALUE, 0, 0, 0, 0, 0),
+                "running and waiting 4294967294 is above 1048576");
+        assertRefused(new Heartbeat("w", 1, 0, 0, 1_001, 0, 0, 0, 0), "freeBlocks 1001 is above 1000");
+        assertRefused(new Heartbeat("w", 1, 2, 1, 0, 6_145, 0, 0, 0), "pendingPromptTokens 6145 is above 6144");
+        assertRefused(new Heartbeat("w", 1, 0, 0, 0, Long.MAX_VALUE, 0, 0, 0),
+                "pendingPromptTokens 9223372036854775807 is above 0");
+        assertThat(worker.heartbeat()).isEqualTo(largest);
+        nowMillis = 5_000;
+        assertThat(fleet.everyone()).as("its lease is not extended").isEmpty();
+    }
+
+    private void assertRefused(Heartbeat heartbeat, String message) {
+        assertThat(fleet.heartbeat(heartbeat))
+                .isEqualTo(new HeartbeatOutcome.Refused(RefusalReason.INVALID, message));
+    }
+
     /** Batches come 100 ms after the heartbeats that tell of them, and those every 50 ms: the last is never reached. */
     @Test
     void heartbeats_that_come_faster_than_batches_do_not_make_a_copy_look_old() {

@@ -131,6 +131,10 @@ class FleetRoutesTest {
             HttpResponse<String> answer = postText(Protocol.HEARTBEATS_PATH, impossible, HUSH);
             assertThat(answer.statusCode()).isEqualTo(422);
             assertThat(answer.body()).contains("\"invalid\"", "sum of routers' requests 4 is above 3");
+            assertThat(postText(Protocol.HEARTBEATS_PATH, impossible.replace("\"r1\",\"requests\":4",
+                    "null,\"requests\":1"), HUSH).statusCode()).as("nobody's part").isEqualTo(422);
+            assertProblem(post(Protocol.HEARTBEATS_PATH, new Heartbeat("w", 7, 2, 1, 1_001, 50, 0, 0, 0), HUSH), 422,
+                    "invalid", "freeBlocks 1001 is above 1000");
             assertThat(fleet.everyone().getFirst().heartbeat()).isNull();
         }
     }

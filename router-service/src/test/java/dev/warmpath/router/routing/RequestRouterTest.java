@@ -36,6 +36,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -559,6 +560,19 @@ class RequestRouterTest {
                 List.of(new RouterLoad(SELF, 1, 1, 640))));
 
         assertLoad("a", 640 + 60, 1 + 1, 1 + 2);
+    }
+
+    /** The 64 that it tells apart have a request each, and ours is the 65th. */
+    @Test
+    void who_is_one_too_many_to_be_told_apart_finds_its_own_work_by_the_books() {
+        place(randomTokens(640), Set.of("b"));
+        List<RouterLoad> parts = IntStream.range(0, 64)
+                .mapToObj(i -> new RouterLoad(new RouterId("r" + i), 1, 1, 10)).toList();
+        fleet.heartbeat(new Heartbeat("a", 1, 8, 57, 900, 640 + 640, 0, 0, 0, false, 0, false,
+                /* pendingRequests */ 65, parts));
+
+        assertLoad("a", 640 + 640, 1 + 64, 1 + 64);
+        assertThat(terms("a").candidate().usedBlocks()).isEqualTo(100);
     }
 
     /** As many wait there as are pending at least, one of them ours. */

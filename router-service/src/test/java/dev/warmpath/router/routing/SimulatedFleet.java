@@ -1,7 +1,7 @@
 package dev.warmpath.router.routing;
 
 import static dev.warmpath.router.fleet.TestWorkers.CHECK;
-import static dev.warmpath.router.fleet.TestWorkers.MODEL;
+import static dev.warmpath.router.fleet.TestWorkers.SHA_A;
 import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,13 +12,17 @@ import dev.warmpath.protocol.event.KeySet;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.HeartbeatOutcome;
 import dev.warmpath.router.fleet.RegistrationOutcome;
+import dev.warmpath.router.fleet.TestWorkers;
 import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.ApplyOutcome;
 import dev.warmpath.router.prefix.PrefixIndex;
@@ -58,6 +62,9 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedFleet {
 
     private static final int BLOCK_SIZE = 16;
+    /** Its context has room for each conversation on a long document. */
+    private static final ModelDescription MODEL = TestWorkers.model("tiny",
+            new RevisionParts(SHA_A, SHA_A, SHA_A, SHA_A, "", "sha256_cbor", "0", BLOCK_SIZE, 16_384), 1_000);
     private static final int WORKERS = 8;
     private static final int BLOCKS = 2_000;
     private static final int SEQUENCES = 16;
@@ -345,7 +352,8 @@ final class SimulatedFleet {
                 state = heartbeat();
             }
             Heartbeat heartbeat = state;
-            at(millis + MESSAGE_MILLIS, () -> replicas.forEach(replica -> replica.fleet.heartbeat(heartbeat)));
+            at(millis + MESSAGE_MILLIS, () -> replicas.forEach(replica ->
+                    assertThat(replica.fleet.heartbeat(heartbeat)).isEqualTo(new HeartbeatOutcome.Extended())));
         }
 
         private void admit() {

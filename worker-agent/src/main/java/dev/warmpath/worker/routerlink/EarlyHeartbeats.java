@@ -3,34 +3,38 @@ package dev.warmpath.worker.routerlink;
 import java.time.Duration;
 
 /**
- * When one router is told before the next second how the worker is: there is something new since it was told last,
- * there are other routers that may have brought it, and that last time is an interval ago. However much happens in an
- * interval is one heartbeat, and what a lost one said is in the next. Knows no clock.
+ * When one router is told before the next second how the worker is: there is something new since it last took a
+ * heartbeat, there are other routers that may have brought it, and the last try is an interval ago. However much
+ * happens in an interval is one heartbeat, and what a lost one said is in the next, an interval later. Knows no clock.
  */
 final class EarlyHeartbeats {
 
     private final long intervalNanos;
     private long toldNews;
-    private long toldNanos;
+    private long triedNanos;
 
     /** @param interval zero = never */
     EarlyHeartbeats(Duration interval) {
         this.intervalNanos = interval.toNanos();
     }
 
+    /** A heartbeat is sent now, an early one or not. */
+    void tried(long nowNanos) {
+        triedNanos = nowNanos;
+    }
+
     /**
-     * A heartbeat is sent now, an early one or not.
+     * The router has taken it.
      *
      * @param news as it was before the heartbeat was made: what came meanwhile may be told twice, but not left out
      */
-    void told(long news, long nowNanos) {
+    void told(long news) {
         toldNews = news;
-        toldNanos = nowNanos;
     }
 
     /** @param routers that know this worker; one alone knows its own work */
     boolean isDue(long news, int routers, long nowNanos) {
-        return intervalNanos > 0 && routers > 1 && news != toldNews && nowNanos - toldNanos >= intervalNanos;
+        return intervalNanos > 0 && routers > 1 && news != toldNews && nowNanos - triedNanos >= intervalNanos;
     }
 
     /**

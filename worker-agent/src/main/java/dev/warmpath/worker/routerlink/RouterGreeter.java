@@ -128,8 +128,13 @@ final class RouterGreeter implements Runnable {
     }
 
     private @Nullable Refusal beat() throws IOException, InterruptedException {
-        early.told(news.getAsLong(), System.nanoTime());
-        return client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
+        long newsToTell = news.getAsLong();
+        early.tried(System.nanoTime());
+        Refusal refusal = client.post(router, Protocol.HEARTBEATS_PATH, heartbeat.get());
+        if (refusal == null) {
+            early.told(newsToTell);
+        }
+        return refusal;
     }
 
     /**

@@ -14,22 +14,22 @@ class EarlyHeartbeatsTest {
 
     @Test
     void news_is_told_once_and_fifty_milliseconds_after_the_last_heartbeat_at_the_earliest() {
-        early.told(/* news */ 7, 1_000 * MILLI);
+        take(early, /* news */ 7, 1_000 * MILLI);
         assertThat(early.isDue(7, /* routers */ 2, 1_900 * MILLI)).as("nothing new").isFalse();
         assertThat(early.isDue(8, 2, 1_050 * MILLI - 1)).isFalse();
         assertThat(early.isDue(8, 2, 1_050 * MILLI)).isTrue();
-        early.told(8, 1_050 * MILLI);
+        take(early, 8, 1_050 * MILLI);
         assertThat(early.isDue(8, 2, 1_100 * MILLI)).isFalse();
     }
 
     /** One thing a millisecond for a second, looked at every millisecond. */
     @Test
     void a_thousand_news_a_second_are_twenty_heartbeats() {
-        early.told(0, 0);
+        take(early, 0, 0);
         int heartbeats = 0;
         for (int i = 1; i <= 1_000; i++) {
             if (early.isDue(i, 8, i * MILLI)) {
-                early.told(i, i * MILLI);
+                take(early, i, i * MILLI);
                 heartbeats++;
             }
         }
@@ -38,9 +38,19 @@ class EarlyHeartbeatsTest {
 
     @Test
     void one_router_knows_its_own_work_and_is_told_nothing_early() {
-        early.told(0, 0);
+        take(early, 0, 0);
         assertThat(early.isDue(1, /* routers */ 1, 900 * MILLI)).isFalse();
         assertThat(early.isDue(1, /* routers */ 2, 900 * MILLI)).isTrue();
+    }
+
+    @Test
+    void news_that_a_router_did_not_take_is_told_again_an_interval_after_the_try_and_then_no_more() {
+        take(early, 0, 0);
+        early.tried(100 * MILLI);
+        assertThat(early.isDue(/* news */ 1, 2, 150 * MILLI - 1)).isFalse();
+        assertThat(early.isDue(1, 2, 150 * MILLI)).isTrue();
+        take(early, 1, 150 * MILLI);
+        assertThat(early.isDue(1, 2, 900 * MILLI)).isFalse();
     }
 
     @Test
@@ -52,7 +62,7 @@ class EarlyHeartbeatsTest {
     @Test
     void an_interval_of_zero_means_never() {
         var off = new EarlyHeartbeats(Duration.ZERO);
-        off.told(0, 0);
+        take(off, 0, 0);
         assertThat(off.isDue(1, 8, 900 * MILLI)).isFalse();
         assertThat(off.pauseNanos(950 * MILLI)).isEqualTo(950 * MILLI);
     }
@@ -62,5 +72,11 @@ class EarlyHeartbeatsTest {
         assertThatThrownBy(() -> new RouterLinkProperties(List.of(), null, null, Duration.ofSeconds(1),
                 Duration.ofMillis(9)))
                 .hasMessage("warmpath.routerlink.early-heartbeat-interval is PT0.009S, it must be 0 or at least 10ms");
+    }
+
+    /** The router takes a heartbeat. */
+    private static void take(EarlyHeartbeats early, long news, long nowNanos) {
+        early.tried(nowNanos);
+        early.told(news);
     }
 }
