@@ -31,8 +31,10 @@ readonly sources bin
 
 build() {
   [ ! -x "$bin/helm" ] || return 0
-  local version=k8s.io/component-base/version making=$bin.making
-  mkdir -p "$making"
+  local version=k8s.io/component-base/version making
+  mkdir -p "${bin%/*}"
+  making=$(mktemp -d "$bin.XXXXXX")                         # of this build alone: another one may be under way
+  trap "rm -rf '$making'" EXIT                              # with its value of now
   cd "$here"
   export CGO_ENABLED=0
   # without a version it would be v0.0.0, which charts refuse
@@ -42,8 +44,9 @@ build() {
   GOBIN=$making go install -ldflags '-s -w' "github.com/coredns/coredns@v$COREDNS"
   GOBIN=$making go install -ldflags '-s -w' "helm.sh/helm/v4/cmd/helm@v$HELM"
   ln -sf kubernetes "$making/kubectl"
-  rm -rf "$bin"
-  mv "$making" "$bin"
+  chmod 755 "$making"
+  [ -x "$bin/helm" ] || rm -rf "$bin"
+  mv -T "$making" "$bin" 2>/dev/null || [ -x "$bin/helm" ]  # which another build has made meanwhile
 }
 
 # --- in the namespace -----------------------------------------------------------------------------

@@ -18,10 +18,10 @@ import tools.jackson.databind.json.JsonMapper;
 final class Cluster implements AutoCloseable {
 
     private static final List<String> TOOLS = List.of("go", "containerd", "ctr", "runc", "nft", "conntrack", "ip", "nsenter",
-            "openssl");
+            "openssl", "sysctl", "setsid", "awk", "curl", "wget", "redis-server");
     private static final Path NETWORK_PLUGIN = Path.of("/usr/lib/cni/ptp");
     private static final String ADVICE = "apt-get install golang containerd runc containernetworking-plugins nftables"
-            + " conntrack iproute2 openssl podman netavark redis-server wget";
+            + " conntrack iproute2 util-linux openssl procps mawk curl podman netavark redis-server wget";
     private static final String SCRIPT = Path.of("src/test/kubernetes/cluster.sh").toAbsolutePath().toString();
     private static final Path STATE = Path.of("target/kubernetes").toAbsolutePath();
     private static final JsonMapper JSON = JsonMapper.builder().build();
@@ -32,6 +32,9 @@ final class Cluster implements AutoCloseable {
         missing.removeIf(Command::isInstalled);
         if (!Files.isExecutable(NETWORK_PLUGIN)) {
             missing.add(NETWORK_PLUGIN.toString());
+        }
+        if (!System.getProperty("user.name").equals("root")) {
+            missing.add("root's rights");
         }
         return missing.isEmpty() ? "" : "missing are " + missing + ": " + ADVICE;
     }

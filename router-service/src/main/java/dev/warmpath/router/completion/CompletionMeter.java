@@ -8,6 +8,8 @@ import dev.warmpath.router.metrics.ModelMeters;
 import dev.warmpath.router.metrics.PolicyMeters;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Outcome;
+import dev.warmpath.router.routing.RouteDecision;
+import dev.warmpath.router.routing.RouteReason;
 import dev.warmpath.router.tracing.RequestTrace;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -88,7 +90,8 @@ final class CompletionMeter {
             case CompletionEvent.Routed routed -> {
                 revision = routed.revision();
                 predictedCachedTokens = routed.decision().cachedTokens();
-                policy = metrics.policy(routed.decision().policy().text());
+                RouteDecision.Routed decision = routed.decision();
+                policy = decision.reason() == RouteReason.TRIAL ? null : metrics.policy(decision.policy().text());
             }
             case CompletionEvent.Text _ -> recordText();
             case CompletionEvent.Finished finished -> {

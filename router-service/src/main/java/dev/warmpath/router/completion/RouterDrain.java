@@ -1,5 +1,6 @@
 package dev.warmpath.router.completion;
 
+import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
@@ -80,11 +81,12 @@ public final class RouterDrain implements SmartLifecycle {
         try {
             stage = Stage.SETTLING;
             Thread.sleep(properties.settle());
+            long finishNanos = System.nanoTime();
             for (SettlingStep step : lastOfSettling) {
-                step.run(properties.timeout());
+                run(step, leftSince(finishNanos));
             }
             stage = Stage.FINISHING;
-            awaitAnswers();
+            awaitAnswers(finishNanos);
         } catch (InterruptedException _) {
             // ends the waiting, and only that: servers that stop next turn in circles on an interrupted thread
         }
@@ -96,11 +98,25 @@ public final class RouterDrain implements SmartLifecycle {
         }
     }
 
-    private void awaitAnswers() throws InterruptedException {
-        long begin = System.nanoTime();
-        while (admission.inFlight() > 0 && System.nanoTime() - begin < properties.timeout().toNanos()) {
+    /** A step that fails costs what it would have done, and nothing that comes after it. */
+    private static void run(SettlingStep step, Duration patience) throws InterruptedException {
+        try {
+            step.run(patience);
+        } catch (RuntimeException | Error e) {
+            ProcessEnd.rethrowIfFatal(e);
+            log.warn("A step at the end of settling has failed, the router goes on to its end", e);
+        }
+    }
+
+    private void awaitAnswers(long sinceNanos) throws InterruptedException {
+        while (admission.inFlight() > 0 && leftSince(sinceNanos).isPositive()) {
             Thread.sleep(CHECK_INTERVAL);
         }
+    }
+
+    /** Of the one timeout that steps and answers share: the process's end counts on it. Never negative. */
+    private Duration leftSince(long nanos) {
+        return Duration.ofNanos(Math.max(0, properties.timeout().toNanos() - (System.nanoTime() - nanos)));
     }
 
     @Override

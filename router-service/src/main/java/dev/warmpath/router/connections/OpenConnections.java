@@ -3,6 +3,7 @@ package dev.warmpath.router.connections;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import io.netty.channel.EventLoop;
+import io.netty.util.NetUtil;
 import io.netty.util.concurrent.EventExecutor;
 import java.time.Duration;
 import java.util.Iterator;
@@ -21,6 +22,8 @@ final class OpenConnections {
     private final Set<ConnectionGuard> idle = new LinkedHashSet<>();
     private List<EventLoop> loops = List.of();
     private int open;
+    /** Of all that ever were. */
+    private long opened;
     /** Set under the lock; who enters {@link #idle} after that reads it without. */
     private volatile boolean isEnding;
 
@@ -33,6 +36,7 @@ final class OpenConnections {
     /** @return the one to close in its favour, maybe itself; null if there is room */
     synchronized @Nullable ConnectionGuard opened(ConnectionGuard connection) {
         open++;
+        opened++;
         idle.add(connection);
         if (open <= max) {
             return null;
@@ -68,7 +72,7 @@ final class OpenConnections {
      */
     void end(Duration patience) throws InterruptedException {
         long begin = System.nanoTime();
-        awaitReading(patience.toNanos());                        // accepts connections whose requests the next one reads
+        acceptAndRead(begin, patience);
         List<ConnectionGuard> unused;
         synchronized (this) {
             isEnding = true;
@@ -76,6 +80,27 @@ final class OpenConnections {
         }
         unused.forEach(ConnectionGuard::endIfUnused);
         awaitReading(patience.toNanos() - (System.nanoTime() - begin));
+    }
+
+    /**
+     * A loop accepts a few connections in a turn, 16 as a rule, hands each to its own loop, and that one reads it in a
+     * turn after. So two turns are one look, and there is another one until a look finds nothing new, or all are read
+     * that can have waited: under steady traffic something is always new.
+     */
+    private void acceptAndRead(long begin, Duration patience) throws InterruptedException {
+        long first = opened();
+        long before;
+        do {
+            before = opened();
+            for (int turn = 0; turn < 2; turn++) {
+                awaitReading(patience.toNanos() - (System.nanoTime() - begin));
+            }
+        } while (opened() > before && before - first < NetUtil.SOMAXCONN
+                && System.nanoTime() - begin < patience.toNanos());
+    }
+
+    private synchronized long opened() {
+        return opened;
     }
 
     private void awaitReading(long nanos) throws InterruptedException {

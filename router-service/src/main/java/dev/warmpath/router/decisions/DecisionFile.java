@@ -2,8 +2,7 @@ package dev.warmpath.router.decisions;
 
 import dev.warmpath.protocol.process.ProcessEnd;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.channels.Channels;
+import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
@@ -26,7 +25,8 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * Ended requests as lines of JSON, written by a thread of its own: a disk that is slow or full costs lines, which are
  * counted, and nobody's time. The file is put aside as {@code <file>.1} when it has reached its size; where that is not
- * allowed it is begun anew. A line that was half written when the disk was full is cut off, so no two may write to one.
+ * allowed it is begun anew. A line that was half written when the disk was full is cut off by the one who wrote it,
+ * under the file's lock: what is in a file that is opened, maybe by another router meanwhile, is never cut.
  */
 final class DecisionFile implements AutoCloseable {
 
@@ -42,9 +42,12 @@ final class DecisionFile implements AutoCloseable {
     private final IntConsumer discarded;
     private final Thread writer;
     private volatile boolean closing;
-    private @Nullable OutputStream out;
-    /** Whole lines in the file; more may be in it after a failure. */
+    /** The file's lock is held from its opening to its closing. */
+    private @Nullable FileChannel channel;
+    /** Of what is in the file, up to the last whole line. */
     private long bytes;
+    /** What was half written could not be cut off. */
+    private boolean endsInHalfALine;
     /** Of the batch that is being written. */
     private int linesLeft;
     private boolean isBroken;
@@ -58,7 +61,7 @@ final class DecisionFile implements AutoCloseable {
         this.maxBytes = maxBytes;
         this.discarded = discarded;
         try {
-            open(Files.exists(file) ? Files.size(file) : 0);
+            open();
         } catch (IOException e) {
             throw new IllegalArgumentException("warmpath.decisions.file cannot be written: " + e, e);
         }
@@ -110,12 +113,11 @@ final class DecisionFile implements AutoCloseable {
         linesLeft = batch.size();
         for (RequestRecord request : batch) {
             byte[] line = (json.writeValueAsString(RequestView.of(request)) + '\n').getBytes(StandardCharsets.UTF_8);
+            FileChannel to = channel == null ? open() : channel;
             if (bytes > 0 && bytes + line.length > maxBytes) {
-                putAside();
+                to = putAside(to);
             }
-            OutputStream to = out == null ? open(bytes) : out;
-            to.write(line);
-            bytes += line.length;
+            append(to, line);
             linesLeft--;
         }
         if (isBroken) {
@@ -124,14 +126,26 @@ final class DecisionFile implements AutoCloseable {
         }
     }
 
-    private void putAside() throws IOException {
-        closeFile();
+    private void append(FileChannel to, byte[] line) throws IOException {
+        ByteBuffer left = ByteBuffer.wrap(line);
+        while (left.hasRemaining()) {
+            to.write(left);
+        }
+        bytes += line.length;
+    }
+
+    /** @return an empty one in its place */
+    private FileChannel putAside(FileChannel full) throws IOException {
         try {
             Files.move(file, file.resolveSibling(file.getFileName() + ".1"), StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
             log.warn("{} cannot be put aside, it is begun anew: {}", file, e.toString());
+            full.truncate(0);
+            bytes = 0;
+            return full;
         }
-        bytes = 0;
+        closeFile();
+        return open();
     }
 
     /** Says so once, not for every batch that follows. */
@@ -142,6 +156,7 @@ final class DecisionFile implements AutoCloseable {
             isBroken = true;
             log.warn("Decisions cannot be written to {}, those of now are lost: {}", file, e.toString());
         }
+        cutHalfALine();
         try {
             closeFile();
         } catch (IOException again) {
@@ -149,26 +164,38 @@ final class DecisionFile implements AutoCloseable {
         }
     }
 
-    /** @param length what is behind it is cut off */
-    private OutputStream open(long length) throws IOException {
-        FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-        if (isTaken(channel)) {
-            channel.close();
+    private void cutHalfALine() {
+        if (channel != null) {
+            try {
+                channel.truncate(bytes);
+            } catch (IOException e) {
+                endsInHalfALine = true;
+                log.debug("cutting {}", file, e);
+            }
+        }
+    }
+
+    /** For going on behind all that is there when the lock is held. */
+    private FileChannel open() throws IOException {
+        FileChannel opened = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        if (isTaken(opened)) {
+            opened.close();
             throw new IOException(file + " is written by another router, and each needs its own");
         }
-        if (channel.size() > length) {
-            channel.truncate(length);
+        channel = opened;
+        bytes = opened.size();
+        opened.position(bytes);
+        if (endsInHalfALine) {
+            append(opened, new byte[] {'\n'});
+            endsInHalfALine = false;
         }
-        channel.position(length);
-        bytes = length;
-        out = Channels.newOutputStream(channel);
-        return out;
+        return opened;
     }
 
     /** Where the file system knows no locks, nobody can tell. The lock ends with the channel. */
-    private boolean isTaken(FileChannel channel) {
+    private boolean isTaken(FileChannel opened) {
         try {
-            return channel.tryLock() == null;
+            return opened.tryLock() == null;
         } catch (OverlappingFileLockException e) {
             return true;
         } catch (IOException e) {
@@ -178,8 +205,8 @@ final class DecisionFile implements AutoCloseable {
     }
 
     private void closeFile() throws IOException {
-        OutputStream last = out;
-        out = null;
+        FileChannel last = channel;
+        channel = null;
         if (last != null) {
             last.close();
         }

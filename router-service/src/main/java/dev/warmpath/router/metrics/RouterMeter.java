@@ -79,7 +79,7 @@ public enum RouterMeter {
             "Prompt tokens that the worker found in its cache, and did not have to compute", "tokens", "model"),
     CACHED_TOKENS_ERROR(Kind.TOKENS, "warmpath.cached.token.error",
             "Distance of predicted from found cached tokens, per request", "tokens", "model"),
-    /** The same once more by the policy that decided. */
+    /** The same once more by the policy that decided, without requests on trial, whose worker none has chosen. */
     POLICY_FIRST_TOKEN(Kind.LATENCY, "warmpath.policy.time.to.first.token",
             "Arrival of a request to the first text of its answer, by the policy that placed it", "seconds", "policy"),
     POLICY_PROMPT_TOKENS(Kind.COUNTER, "warmpath.policy.prompt.tokens",

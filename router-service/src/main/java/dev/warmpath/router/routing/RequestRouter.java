@@ -23,6 +23,8 @@ import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Places requests: asks the index and its own books about every ready worker, lets the policy choose, and books the
@@ -49,6 +51,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestRouter {
 
+    private static final Logger log = LoggerFactory.getLogger(RequestRouter.class);
     private static final long DECISIONS_PER_TRIAL = 100;
     private static final int MAX_REVISIONS = 64;
     private static final Duration LONGEST_WITHOUT_TRIAL = Duration.ofMinutes(1);
@@ -72,6 +75,7 @@ public final class RequestRouter {
     private long decisions;
     private long trialDecision = -DECISIONS_PER_TRIAL;
     private long trialNanos;
+    private boolean shadowHasFailed;
 
     /**
      * One beyond what a worker computes at the same time for each so many, so that its next step is not short of a
@@ -218,17 +222,29 @@ public final class RequestRouter {
         return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
     }
 
-    /** A trial is no choice of a policy: what is compared is whom each would have chosen. */
+    /**
+     * A trial is no choice of a policy: what is compared is whom each would have chosen. Nobody's request depends on
+     * it: null, too, where the shadow fails.
+     */
     private @Nullable ShadowChoice shadow(RouteQuery query, List<Candidate> candidates, Choice live, boolean stands) {
         RoutingPolicy shadow = plan.shadow();
         if (shadow == null) {
             return null;
         }
-        Choice choice = shadow.choose(query, candidates);
-        if (stands) {
-            shadow.chose(query, choice.candidate());
+        try {
+            Choice choice = shadow.choose(query, candidates);
+            if (stands) {
+                shadow.chose(query, choice.candidate());
+            }
+            return ShadowChoice.of(query, shadow, choice, live);
+        } catch (RuntimeException e) {
+            if (!shadowHasFailed) {
+                shadowHasFailed = true;
+                log.warn("The shadow {} has failed; requests go on without it, and this is said once",
+                        shadow.name().text(), e);
+            }
+            return null;
         }
-        return ShadowChoice.of(query, shadow, choice, live);
     }
 
     private static Routed routed(

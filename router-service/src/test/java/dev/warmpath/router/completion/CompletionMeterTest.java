@@ -5,9 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.decisions.RequestRecord;
+import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.routing.Candidate;
+import dev.warmpath.router.routing.CandidateCost;
+import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.PolicyName;
+import dev.warmpath.router.routing.RouteDecision;
+import dev.warmpath.router.routing.RouteQuery;
+import dev.warmpath.router.routing.RouteReason;
+import dev.warmpath.router.routing.RouteSnapshot;
 import dev.warmpath.router.tracing.RequestTrace;
 import dev.warmpath.router.tracing.RequestTraces;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
@@ -69,6 +80,17 @@ class CompletionMeterTest {
     }
 
     @Test
+    void a_request_counts_for_the_policy_that_placed_it() {
+        assertThat(promptTokensOfPolicies(RouteReason.PREFIX)).containsExactly(3.0);
+    }
+
+    /** No policy has chosen its worker. */
+    @Test
+    void a_request_on_trial_counts_for_no_policy() {
+        assertThat(promptTokensOfPolicies(RouteReason.TRIAL)).isEmpty();
+    }
+
+    @Test
     void the_name_of_a_model_that_nobody_serves_makes_no_series() {
         meter(false).measure(Flux.error(new BadRequestException(
                 BadRequestException.Fault.MODEL_NOT_FOUND, "model", "no"))).subscribe(_ -> {}, _ -> {});
@@ -116,6 +138,18 @@ class CompletionMeterTest {
         RequestTrace trace = new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null).notTraced();
         return new CompletionMeter(
                 metrics, request, record, trace, (millis - 50) * 1_000_000, () -> millis * 1_000_000);
+    }
+
+    private List<Double> promptTokensOfPolicies(RouteReason reason) {
+        var query = new RouteQuery(3, 16);
+        var worker = new Candidate("a", 0, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
+        CandidateCost cost = new ExpectedFirstToken().choose(query, List.of(worker)).costs().getFirst();
+        var decision = new RouteDecision.Routed(PolicyName.EXPECTED_FIRST_TOKEN, cost, reason,
+                new RouteSnapshot(query, 1, IndexGrade.EXACT, List.of(cost)), null);
+        var meter = meter(false);
+        meter.isServed();
+        meter.measure(Flux.just(new CompletionEvent.Routed("abc", decision), WHOLE)).subscribe();
+        return meters.find("warmpath.policy.prompt.tokens").counters().stream().map(Counter::count).toList();
     }
 
     private String millisOf(String timer) {

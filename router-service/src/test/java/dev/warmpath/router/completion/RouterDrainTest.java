@@ -1,6 +1,7 @@
 package dev.warmpath.router.completion;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
@@ -9,17 +10,24 @@ import ch.qos.logback.core.AppenderBase;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
+import dev.warmpath.router.admission.AdmissionControl;
+import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.metrics.RouterMetrics;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.EventExecutor;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Nested;
@@ -42,6 +50,47 @@ class RouterDrainTest {
 
     private static final String STREAM = "{'model':'tiny','prompt':[10],'stream':true,'max_tokens':3}";
     private static final String WHOLE = "{'model':'tiny','prompt':[11],'max_tokens':1}";
+
+    private final AdmissionControl admission =
+            new AdmissionControl(() -> 8, 1_000, new RouterMetrics(new SimpleMeterRegistry()), System::nanoTime);
+
+    /** The process's end counts on it. A step waits for an event loop that stands still, and an answer never ends. */
+    @Test
+    void what_ends_settling_and_the_answers_have_one_timeout_together() {
+        var drain = new RouterDrain(admission, new DrainProperties(Duration.ZERO, Duration.ofSeconds(1)));
+        admission.enter(0);
+        List<Duration> patience = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            drain.endSettlingWith(given -> {
+                patience.add(given);
+                Thread.sleep(given);
+            });
+        }
+        long begin = System.nanoTime();
+        drain.stop();
+
+        assertThat(Duration.ofNanos(System.nanoTime() - begin))
+                .isBetween(Duration.ofSeconds(1), Duration.ofMillis(1_900));
+        assertThat(patience.getFirst()).isBetween(Duration.ofMillis(500), Duration.ofSeconds(1));
+        assertThat(patience.getLast()).isZero();
+    }
+
+    /** As an event loop does that has shut down. */
+    @Test
+    void a_step_that_fails_keeps_neither_the_next_one_nor_the_end_from_coming() {
+        var drain = new RouterDrain(admission, new DrainProperties(Duration.ZERO, Duration.ofMillis(1)));
+        admission.enter(0);
+        var next = new CountDownLatch(1);
+        drain.endSettlingWith(_ -> {
+            throw new RejectedExecutionException("event executor terminated");
+        });
+        drain.endSettlingWith(_ -> next.countDown());
+        drain.stop();
+
+        assertThat(next.getCount()).isZero();
+        assertThat(drain.isOverForNewRequests()).isTrue();
+        assertThatExceptionOfType(DispatchException.class).as("streams are told").isThrownBy(() -> drain.cut().block());
+    }
 
     abstract static class StoppedRouter extends RunningRouter {
 
@@ -157,7 +206,11 @@ class RouterDrainTest {
 
     @Nested
     @DirtiesContext
-    @TestPropertySource(properties = "warmpath.drain.timeout=1h")
+    @TestPropertySource(properties = {
+        "warmpath.drain.settle=0s",                              // what the thread that stops waits for are the loops
+        "warmpath.drain.timeout=1h",
+        "warmpath.admission.max-in-flight=200",
+    })
     class WhenItHadNotItsTurn extends StoppedRouter {
 
         @TestConfiguration(proxyBeanMethods = false)
@@ -198,7 +251,10 @@ class RouterDrainTest {
             for (Socket each : kept) {
                 each.getOutputStream().write(rawRequest(WHOLE));
             }
-            Socket late = rawClient(WHOLE);
+            List<Socket> late = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {                      // a turn of a loop accepts 16
+                late.add(rawClient(WHOLE));
+            }
 
             Thread stopping = stop();
             while (stopping.getState() != Thread.State.TIMED_WAITING) {
@@ -209,7 +265,9 @@ class RouterDrainTest {
             for (Socket each : kept) {
                 assertThat(rest(each)).startsWith("HTTP/1.1 200 OK");
             }
-            assertThat(rest(late)).startsWith("HTTP/1.1 200 OK");
+            for (Socket each : late) {
+                assertThat(rest(each)).startsWith("HTTP/1.1 200 OK");
+            }
             stopping.join();
         }
     }

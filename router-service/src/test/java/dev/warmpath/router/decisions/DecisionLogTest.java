@@ -18,6 +18,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -189,6 +190,24 @@ class DecisionLogTest {
         log.close();
 
         assertThat(requestsIn(file)).containsExactly("before", "after");
+    }
+
+    /** A link leads to a full disk first, then to a file with a line in it. */
+    @Test
+    void what_another_router_wrote_while_writing_failed_is_not_cut_off() throws IOException {
+        Path file = Files.createSymbolicLink(directory.resolve("decisions.jsonl"), Path.of("/dev/full"));
+        DecisionLog log = log(3, file(file, 1_000_000));
+        answer(log, "lost");
+        while (discarded.get() < 1) {
+            Thread.onSpinWait();
+        }
+        Path other = Files.writeString(directory.resolve("other.jsonl"), "{\"request\":\"of another\"}\n");
+        Path link = Files.createSymbolicLink(directory.resolve("link"), other);
+        Files.move(link, file, StandardCopyOption.REPLACE_EXISTING);
+        answer(log, "after");
+        log.close();
+
+        assertThat(requestsIn(file)).containsExactly("of another", "after");
     }
 
     /** A directory of that name is in the way. */

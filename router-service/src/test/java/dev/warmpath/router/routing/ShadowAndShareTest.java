@@ -6,6 +6,9 @@ import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
 import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
@@ -31,6 +34,7 @@ import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 
 /** Two workers a and b, 1,000 blocks of 16 tokens and 8 sequences each; what one policy decides and others would. */
 class ShadowAndShareTest {
@@ -133,6 +137,34 @@ class ShadowAndShareTest {
         assertThat(trial.reason()).isEqualTo(RouteReason.TRIAL);
         assertThat(trial.workerId()).isEqualTo("a");
         assertThat(shadow(trial)).isEqualTo(new ShadowChoice(PolicyName.LEAST_REQUESTS, "b", true, 100, 100));
+    }
+
+    @Test
+    void a_shadow_that_fails_costs_no_request_and_is_named_once() {
+        var said = new ListAppender<ILoggingEvent>();
+        said.start();
+        var log = (Logger) LoggerFactory.getLogger(RequestRouter.class);
+        log.addAppender(said);
+        RequestRouter router = router(new ExpectedFirstToken(), new RoutingPolicy() {
+            @Override
+            public PolicyName name() {
+                return PolicyName.LMETRIC;
+            }
+
+            @Override
+            public Choice choose(RouteQuery query, List<Candidate> candidates) {
+                throw new IllegalStateException("a shadow's fault");
+            }
+        });
+        for (int i = 0; i < 3; i++) {
+            assertThat(explain(router, prompt(randomTokens(100))).shadow()).isNull();
+            assertThat(serve(router, prompt(randomTokens(100))).decision().shadow()).isNull();
+        }
+        log.detachAppender(said);
+
+        assertThat(router.inFlight()).isZero();
+        assertThat(said.list).singleElement()
+                .hasToString("[WARN] The shadow lmetric has failed; requests go on without it, and this is said once");
     }
 
     // ---- a share
