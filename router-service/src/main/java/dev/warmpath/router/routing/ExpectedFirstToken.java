@@ -88,10 +88,16 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         return cheapest;
     }
 
-    /** It holds one block less at most, and the rest differs by no more than a block's tokens. */
+    /**
+     * It holds one block less at most, and the rest differs by no more than a block's tokens. Or it is about to compute
+     * this very prompt, and would have done so as soon as the other one: the second of two equal prompts waits for the
+     * first instead of being computed beside it.
+     */
     private static boolean isAsGood(CandidateCost one, CandidateCost cheapest, RouteQuery query) {
         int fewerBlocks = cheapest.candidate().matchedBlocks() - one.candidate().matchedBlocks();
-        return fewerBlocks <= 1 && restOf(one) - restOf(cheapest) <= query.blockSize();
+        boolean isNearlyAsGood = fewerBlocks <= 1 && restOf(one) - restOf(cheapest) <= query.blockSize();
+        long withoutCompany = one.cost() - one.terms().get("queued") - one.terms().get("requests");
+        return isNearlyAsGood || holdsAll(one, query) && withoutCompany - cheapest.cost() <= query.blockSize();
     }
 
     private static long restOf(CandidateCost one) {

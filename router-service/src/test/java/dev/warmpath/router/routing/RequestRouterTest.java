@@ -109,17 +109,26 @@ class RequestRouterTest {
     }
 
     @Test
-    void two_equal_prompts_that_arrive_together_are_computed_side_by_side_where_nobody_else_waits() {
-        int[] tokens = randomTokens(320);
+    void prompts_that_only_begin_alike_and_arrive_together_are_computed_side_by_side_where_nobody_waits() {
+        int[] shared = randomTokens(320);
 
-        assertThat(place(tokens).worker()).isNotSameAs(place(tokens).worker());
+        assertThat(place(concat(shared, randomTokens(40))).worker())
+                .isNotSameAs(place(concat(shared, randomTokens(40))).worker());
     }
 
-    /** One of two workers is busy for five seconds: its 320 tokens count as 590 then. */
+    /** One of two workers is busy for five seconds: 360 tokens count as 660 then. */
     @Test
-    void two_equal_prompts_that_arrive_together_go_to_one_worker_where_others_wait() {
-        place(randomTokens(600));
+    void prompts_that_begin_alike_and_arrive_together_go_to_one_worker_where_others_wait() {
+        place(randomTokens(1_000));
         now += 5_000_000_000L;
+        int[] shared = randomTokens(320);
+
+        assertThat(place(concat(shared, randomTokens(40))).worker())
+                .isSameAs(place(concat(shared, randomTokens(40))).worker());
+    }
+
+    @Test
+    void two_equal_prompts_that_arrive_together_go_to_one_worker() {
         int[] tokens = randomTokens(320);
         Placed first = place(tokens);
         Placed second = place(tokens);
