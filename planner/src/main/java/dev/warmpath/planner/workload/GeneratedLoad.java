@@ -2,7 +2,6 @@ package dev.warmpath.planner.workload;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.random.RandomGenerator;
@@ -109,6 +108,8 @@ public enum GeneratedLoad {
     abstract Session session(Drawing drawing, long startMicros);
 
     /**
+     * In order of time.
+     *
      * @param count             of sessions
      * @param sessionsPerSecond on average
      */
@@ -120,7 +121,6 @@ public enum GeneratedLoad {
             micros += drawing.exponential(1e6 / sessionsPerSecond);
             sessions.add(session(drawing, (long) micros));
         }
-        sessions.sort(Comparator.comparingLong(Session::startMicros));
         return sessions;
     }
 

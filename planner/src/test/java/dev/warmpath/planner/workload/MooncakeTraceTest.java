@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIOException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,7 +46,7 @@ class MooncakeTraceTest {
         List<Session> sessions = trace.overlaid(2);
 
         assertThat(sessions).hasSize(6).isSortedAccordingTo(
-                java.util.Comparator.comparingLong(Session::startMicros));
+                Comparator.comparingLong(Session::startMicros));
         assertThat(sessions).filteredOn(session -> session.startMicros() == 1_500_500)
                 .singleElement().satisfies(session -> assertThat(session.turns().getFirst().prompt().pieces())
                         .containsExactly(0, 15, 17));

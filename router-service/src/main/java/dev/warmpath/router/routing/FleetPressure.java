@@ -21,13 +21,18 @@ final class FleetPressure {
 
     /** The share of workers with prompts to compute, as {@link #observe} would leave it. Changes nothing. */
     double busyShare(List<Candidate> candidates, long nowNanos) {
-        List<Candidate> healthy = candidates.stream().filter(each -> each.health() == HealthState.HEALTHY).toList();
-        if (!hasSeen || healthy.isEmpty()) {
+        int healthy = 0;
+        int busy = 0;
+        for (Candidate each : candidates) {
+            boolean counts = each.health() == HealthState.HEALTHY;
+            healthy += counts ? 1 : 0;
+            busy += counts && each.pendingTokens() > 0 ? 1 : 0;
+        }
+        if (!hasSeen || healthy == 0) {
             return busyShare;
         }
-        double busy = healthy.stream().filter(each -> each.pendingTokens() > 0).count();
         double seconds = Math.max(0, nowNanos - lastNanos) / 1e9;
-        return busyShare + (1 - Math.exp(-seconds / BUSY_SECONDS)) * (busy / healthy.size() - busyShare);
+        return busyShare + (1 - Math.exp(-seconds / BUSY_SECONDS)) * ((double) busy / healthy - busyShare);
     }
 
     /** As it was last observed, 0 to 1. */
