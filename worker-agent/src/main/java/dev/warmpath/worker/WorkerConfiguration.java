@@ -259,6 +259,6 @@ class WorkerConfiguration {
         EngineSnapshot.Load load = now.load();
         return new WorkerLoad(load.running(), load.waiting(), now.pool().freeBlocks(), load.pendingPromptTokens(),
                 Duration.ofNanos(now.stepAgeNanos()).toMillis(), engine.isHanging(), load.pendingRequests(),
-                load.routers(), load.news());
+                load.routers(), load.contextTokens(), now.observed().stepCost(), load.news());
     }
 }

@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  *                             among fewer than these has nothing there, who is not among so many may have something.
  *                             What is in no part came from routers that do not say who they are, or from more than
  *                             these. Null = the sender does not tell them apart
+ * @param contextTokens        tokens of all running and waiting requests, prompts and answers so far, shared ones as
+ *                             often as they are shared; 0 also where a sender does not know this field
+ * @param stepCost             what its steps take lately; null = it has not measured it yet, or does not
  */
 public record Heartbeat(
         String workerId,
@@ -53,7 +56,9 @@ public record Heartbeat(
         @JsonSetter(nulls = Nulls.AS_EMPTY) long stepAgeMillis,
         @JsonSetter(nulls = Nulls.AS_EMPTY) boolean hanging,
         @JsonSetter(nulls = Nulls.AS_EMPTY) int pendingRequests,
-        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable List<RouterLoad> routers) {
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable List<RouterLoad> routers,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) long contextTokens,
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable StepCost stepCost) {
 
     /** Most routers whose requests a worker tells apart. */
     public static final int MAX_ROUTERS = 64;
@@ -64,6 +69,7 @@ public record Heartbeat(
         notNegative("freeBlocks", freeBlocks);
         notNegative("pendingPromptTokens", pendingPromptTokens);
         notNegative("pendingRequests", pendingRequests);
+        notNegative("contextTokens", contextTokens);
         long requests = (long) running + waiting;
         atMost("pendingRequests", pendingRequests, requests);
         if (routers != null) {
@@ -85,7 +91,15 @@ public record Heartbeat(
     public Heartbeat(String workerId, long epoch, int running, int waiting, int freeBlocks, long pendingPromptTokens,
             long lastSequence, int setSize, long setDigest) {
         this(workerId, epoch, running, waiting, freeBlocks, pendingPromptTokens, lastSequence, setSize, setDigest,
-                false, 0, false, 0, null);
+                false, 0, false, 0, null, 0, null);
+    }
+
+    /** Of a worker that does not tell how long its requests are, nor what its steps take. */
+    public Heartbeat(String workerId, long epoch, int running, int waiting, int freeBlocks, long pendingPromptTokens,
+            long lastSequence, int setSize, long setDigest, boolean draining, long stepAgeMillis, boolean hanging,
+            int pendingRequests, @Nullable List<RouterLoad> routers) {
+        this(workerId, epoch, running, waiting, freeBlocks, pendingPromptTokens, lastSequence, setSize, setDigest,
+                draining, stepAgeMillis, hanging, pendingRequests, routers, 0, null);
     }
 
     /** What it tells of that router's requests; null if that one has no part, or it tells of no router. */

@@ -27,7 +27,9 @@ class HeartbeatTest {
                 "lastSequence":3,"setSize":4,"setDigest":5,"draining":false,"stepAgeMillis":0,"hanging":false,\
                 "pendingRequests":2,"routers":[\
                 {"router":"a","requests":2,"pendingRequests":1,"pendingPromptTokens":30},\
-                {"router":"b","requests":1,"pendingRequests":1,"pendingPromptTokens":20}]}""";
+                {"router":"b","requests":1,"pendingRequests":1,"pendingPromptTokens":20}],\
+                "contextTokens":700,"stepCost":{"stepMicros":400.0,"promptTokenMicros":70.0,"rowMicros":90.0,\
+                "contextTokenNanos":12.5}}""";
         assertThat(json.writeValueAsString(told)).isEqualTo(text);
         assertThat(json.readValue(text, Heartbeat.class)).isEqualTo(told);
         assertThat(told.of(B)).isEqualTo(new RouterLoad(B, 1, 1, 20));
@@ -41,6 +43,8 @@ class HeartbeatTest {
         assertThat(older).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 3, 4, 5));
         assertThat(older.routers()).isNull();
         assertThat(older.of(A)).isNull();
+        assertThat(older.contextTokens()).isZero();
+        assertThat(older.stepCost()).isNull();
         assertThat(json.writeValueAsString(older)).doesNotContain("routers");
     }
 
@@ -103,6 +107,7 @@ class HeartbeatTest {
     }
 
     private static Heartbeat telling(int pendingRequests, RouterLoad... routers) {
-        return new Heartbeat("w", 7, 2, 1, 900, 50, 3, 4, 5, false, 0, false, pendingRequests, List.of(routers));
+        return new Heartbeat("w", 7, 2, 1, 900, 50, 3, 4, 5, false, 0, false, pendingRequests, List.of(routers), 700,
+                new StepCost(400, 70, 90, 12.5));
     }
 }

@@ -295,7 +295,7 @@ public final class EngineLoop {
                 phases.deviceSteps++;
                 phases.sequences = Math.max(phases.sequences, batch.rowCount(step));
                 phases.prefillTokens += batch.prefillTokens(step);
-                phases.decodeTokens += batch.totalTokens(step) - batch.prefillTokens(step);
+                phases.decodeTokens += batch.decodeTokens(step);
             }
         }
         return drawn;
@@ -426,7 +426,7 @@ public final class EngineLoop {
         return new EngineSnapshot(
                 new EngineSnapshot.Load(scheduler.runningCount(), scheduler.waitingCount(),
                         scheduler.waitingForBlocksCount(), load.pendingPromptTokens(), load.pendingRequests(),
-                        load.routers(), news),
+                        load.routers(), scheduler.contextTokens(), news),
                 new EngineSnapshot.Pool(cache.usableBlocks(), cache.freeBlocks(), cache.announcedCount(),
                         (long) used * cache.blockSize(), scheduler.unusedSlots()),
                 new EngineSnapshot.PrefixCache(

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.engine;
 
 import dev.warmpath.protocol.fleet.RouterLoad;
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.histogram.Distribution;
@@ -8,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The engine's state after a turn, for heartbeats and meters. What counts up does so since the start.
@@ -32,10 +34,11 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
      *                            has found cached are not among them
      * @param pendingRequests     of both, those without a first token
      * @param routers             each router's part of all that
+     * @param contextTokens       tokens of all of them, drawn ones among them
      * @param news                counts up with each request that is taken and each first token
      */
     public record Load(int running, int waiting, int waitingForBlocks, long pendingPromptTokens, int pendingRequests,
-            List<RouterLoad> routers, long news) {}
+            List<RouterLoad> routers, long contextTokens, long news) {}
 
     /**
      * The blocks on the device.
@@ -123,15 +126,18 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
         private final long promptTokens;
         private final long cachedPromptTokens;
         private final Map<EngineHistogram, Distribution> distributions;
+        private final @Nullable StepCost stepCost;
 
         /**
          * Nobody writes to these arrays and this map any more.
          *
          * @param finished requests by {@link FinishReason}
          * @param failed   by {@link FailureReason}, as is {@code refused}
+         * @param stepCost what steps took lately; null while too few have been seen
          */
         public Observed(long[] finished, long[] failed, long[] refused, long cancelled, long promptTokens,
-                long cachedPromptTokens, Map<EngineHistogram, Distribution> distributions) {
+                long cachedPromptTokens, Map<EngineHistogram, Distribution> distributions,
+                @Nullable StepCost stepCost) {
             this.finished = finished;
             this.failed = failed;
             this.refused = refused;
@@ -139,6 +145,7 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
             this.promptTokens = promptTokens;
             this.cachedPromptTokens = cachedPromptTokens;
             this.distributions = distributions;
+            this.stepCost = stepCost;
         }
 
         public long finished(FinishReason reason) {
@@ -172,6 +179,11 @@ public record EngineSnapshot(Load load, Pool pool, PrefixCache prefixCache, Swap
         /** Of those, found in the cache. */
         public long cachedPromptTokens() {
             return cachedPromptTokens;
+        }
+
+        /** What steps took lately; null while too few have been seen. */
+        public @Nullable StepCost stepCost() {
+            return stepCost;
         }
 
         public Distribution distribution(EngineHistogram histogram) {

@@ -47,6 +47,7 @@ final class Observations {
     private long promptTokens;
     private long cachedPromptTokens;
     private long lastStepNanos = Long.MIN_VALUE;
+    private final StepCosts costs = new StepCosts();
 
     Observations() {
         for (EngineHistogram each : EngineHistogram.values()) {
@@ -132,12 +133,14 @@ final class Observations {
 
     /** The tokens of a batch's step are there. */
     void stepDone(ScheduledBatch batch, int step, long nowNanos) {
-        record(STEP_TIME, nowNanos - Math.max(batch.scheduledNanos(), lastStepNanos));
+        long nanos = nowNanos - Math.max(batch.scheduledNanos(), lastStepNanos);
+        record(STEP_TIME, nanos);
+        costs.add(batch.prefillTokens(step), batch.decodeTokens(step), batch.decodeContextTokens(step), nanos);
         lastStepNanos = nowNanos;
         record(STEP_SEQUENCES, batch.rowCount(step));
         record(STEP_TOKENS, batch.totalTokens(step));
         record(STEP_PREFILL_TOKENS, batch.prefillTokens(step));
-        record(STEP_DECODE_TOKENS, batch.totalTokens(step) - batch.prefillTokens(step));
+        record(STEP_DECODE_TOKENS, batch.decodeTokens(step));
     }
 
     /** A copy for others. @param blocks what the cache has observed itself */
@@ -154,7 +157,7 @@ final class Observations {
             refusals[i] = refused.get(i);
         }
         return new EngineSnapshot.Observed(finished.clone(), failed.clone(), refusals, cancelled, promptTokens,
-                cachedPromptTokens, distributions);
+                cachedPromptTokens, distributions, costs.cost());
     }
 
     private void record(EngineHistogram histogram, long value) {

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.metrics;
 
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.engine.EngineSnapshot;
@@ -46,6 +47,14 @@ enum WorkerMeter {
     STEPS(Kind.COUNTER, "warmpath.engine.steps", "steps", "Steps computed", now -> now.work().steps()),
     STEP_TIME(Kind.COUNTER, "warmpath.engine.step.time", "seconds", "Time spent on device work; scheduling is not in it",
             now -> now.work().stepNanos() / 1e9),
+    COST_OF_STEP(Kind.GAUGE, "warmpath.engine.step.cost", Tags.of("part", "step"), "seconds", Text.COST,
+            now -> seconds(now, StepCost::stepMicros)),
+    COST_OF_PROMPT_TOKEN(Kind.GAUGE, "warmpath.engine.step.cost", Tags.of("part", "prompt_token"), "seconds", Text.COST,
+            now -> seconds(now, StepCost::promptTokenMicros)),
+    COST_OF_ROW(Kind.GAUGE, "warmpath.engine.step.cost", Tags.of("part", "row"), "seconds", Text.COST,
+            now -> seconds(now, StepCost::rowMicros)),
+    COST_OF_CONTEXT_TOKEN(Kind.GAUGE, "warmpath.engine.step.cost", Tags.of("part", "context_token"), "seconds",
+            Text.COST, now -> seconds(now, cost -> cost.contextTokenNanos() / 1e3)),
     COMPUTED(Kind.COUNTER, "warmpath.engine.computed", "tokens", "Tokens that went through the model",
             now -> now.work().computedTokens()),
     GENERATED(Kind.COUNTER, "warmpath.engine.generated", "tokens", "Tokens drawn", now -> now.work().generatedTokens()),
@@ -104,6 +113,8 @@ enum WorkerMeter {
 
     /** Constants of the enum cannot name a constant of its own. */
     private static final class Text {
+        static final String COST = "What a step takes lately, and each prompt token, each decoding sequence and each "
+                + "token of its context in it; not a number until enough steps have been measured";
         static final String ENDED = "Requests that were taken, by how they ended";
         static final String REFUSED = "Requests that were not taken, by why";
     }
@@ -138,5 +149,10 @@ enum WorkerMeter {
         this.unit = unit;
         this.description = description;
         this.value = value;
+    }
+
+    private static double seconds(EngineSnapshot now, ToDoubleFunction<StepCost> micros) {
+        StepCost cost = now.observed().stepCost();
+        return cost == null ? Double.NaN : micros.applyAsDouble(cost) / 1e6;
     }
 }

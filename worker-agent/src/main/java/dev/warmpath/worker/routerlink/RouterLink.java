@@ -221,6 +221,6 @@ public final class RouterLink implements AutoCloseable {
         KvEventPublisher.State state = events.state();
         return new Heartbeat(registration.workerId(), registration.epoch(), now.running(), now.waiting(),
                 now.freeBlocks(), now.pendingPromptTokens(), state.lastSequence(), state.setSize(), state.setDigest(),
-                draining, now.stepAgeMillis(), now.hanging(), now.pendingRequests(), now.routers());
+                draining, now.stepAgeMillis(), now.hanging(), now.pendingRequests(), now.routers(), now.contextTokens(), now.stepCost());
     }
 }

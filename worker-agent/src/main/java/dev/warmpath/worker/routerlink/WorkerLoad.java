@@ -1,7 +1,9 @@
 package dev.warmpath.worker.routerlink;
 
 import dev.warmpath.protocol.fleet.RouterLoad;
+import dev.warmpath.protocol.fleet.StepCost;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How busy the worker is, for its heartbeat.
@@ -15,7 +17,10 @@ import java.util.List;
  * @param hanging             true while that is longer than it may be
  * @param pendingRequests     of the running and waiting requests, those without a first token
  * @param routers             each router's part
+ * @param contextTokens       tokens of all of them, drawn ones among them
+ * @param stepCost            what its steps took lately, or null
  * @param news                is another number than before if there is something that routers should hear soon
  */
 public record WorkerLoad(int running, int waiting, int freeBlocks, long pendingPromptTokens, long stepAgeMillis,
-        boolean hanging, int pendingRequests, List<RouterLoad> routers, long news) {}
+        boolean hanging, int pendingRequests, List<RouterLoad> routers, long contextTokens,
+        @Nullable StepCost stepCost, long news) {}

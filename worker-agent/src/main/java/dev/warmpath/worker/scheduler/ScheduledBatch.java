@@ -54,6 +54,7 @@ public final class ScheduledBatch {
     private long eventCount;
     private long scheduledNanos;
     private int prefillTokens;
+    private long decodedContext;
 
     ScheduledBatch(int maxSequences, int maxSteps) {
         sequences = new Sequence[maxSequences];
@@ -105,6 +106,23 @@ public final class ScheduledBatch {
      */
     public int prefillTokens(int step) {
         return step == 0 ? prefillTokens : 0;
+    }
+
+    /** Sequences that decode in a step: each computes one token, which was drawn before. */
+    public int decodeTokens(int step) {
+        return totalTokens(step) - prefillTokens(step);
+    }
+
+    /** Tokens that those sequences have in the cache before, together. */
+    public long decodeContextTokens(int step) {
+        long tokens = decodedContext;
+        if (step > 0) {
+            tokens = (long) step * sampleCounts[step];
+            for (int entry = 0; entry < size; entry++) {
+                tokens += drawCounts[entry] > step ? firstPositions[entry] : 0;
+            }
+        }
+        return tokens;
     }
 
     /** When it was made, on the clock of {@link Scheduler#schedule}. */
@@ -202,6 +220,7 @@ public final class ScheduledBatch {
         stepCount = 1;
         settledSteps = 0;
         prefillTokens = 0;
+        decodedContext = 0;
         rowCounts[0] = 0;
         sampleCounts[0] = 0;
         expired.clear();
@@ -270,6 +289,7 @@ public final class ScheduledBatch {
             computedTokens[entry] = tokens.computedTokens();
             boolean decodes = tokenCounts[entry] == 1 && firstPositions[entry] >= tokens.promptLength();
             prefillTokens += decodes ? 0 : tokenCounts[entry];
+            decodedContext += decodes ? firstPositions[entry] : 0;
         }
     }
 

@@ -230,6 +230,18 @@ public final class Scheduler {
         return routers.count(running, waiting);
     }
 
+    /** Tokens of all running and waiting sequences, drawn ones among them. */
+    public long contextTokens() {
+        long tokens = 0;
+        for (int i = 0; i < running.size(); i++) {
+            tokens += running.get(i).tokens().tokenCount();
+        }
+        for (int i = 0; i < waiting.size(); i++) {
+            tokens += waiting.get(i).tokens().tokenCount();
+        }
+        return tokens;
+    }
+
     /** Slots of running sequences' blocks in which no token stands: the tails of their last blocks, in all groups. */
     public long unusedSlots() {
         long unused = 0;

@@ -28,8 +28,8 @@ class EngineSnapshotTest {
             rig.loop.step();
 
             EngineSnapshot now = rig.loop.snapshot();
-            // c waits for a seat; three requests were taken, and two have their first token
-            assertThat(now.load()).isEqualTo(new EngineSnapshot.Load(2, 1, 0, 30, 1, List.of(), 5));
+            // c waits for a seat; three requests were taken, and two have their first token: 101, 101 and 30 tokens
+            assertThat(now.load()).isEqualTo(new EngineSnapshot.Load(2, 1, 0, 30, 1, List.of(), 232, 5));
             // 6 full blocks for both and a last one each, in which 4 tokens stand
             assertThat(now.pool()).isEqualTo(new EngineSnapshot.Pool(40, 32, 6, 8 * 16, 2 * 12));
             assertThat(now.pool().fragmentation()).isEqualTo(0.1875);
@@ -42,7 +42,7 @@ class EngineSnapshotTest {
             rig.engine.resetPrefixCache();
             rig.loop.step();
             EngineSnapshot end = rig.loop.snapshot();
-            assertThat(end.load()).isEqualTo(new EngineSnapshot.Load(0, 0, 0, 0, 0, List.of(), 6));
+            assertThat(end.load()).isEqualTo(new EngineSnapshot.Load(0, 0, 0, 0, 0, List.of(), 0, 6));
             assertThat(end.pool()).isEqualTo(new EngineSnapshot.Pool(40, 40, 0, 0, 0));
             assertThat(end.prefixCache()).isEqualTo(new EngineSnapshot.PrefixCache(230, 96, 13, 6, 0, 0, 0, 1));
             // 104 + 30 prompt tokens, and 3 of each answer; its last is not computed
@@ -61,7 +61,8 @@ class EngineSnapshotTest {
             rig.loop.step();
 
             assertThat(rig.loop.snapshot().load()).isEqualTo(new EngineSnapshot.Load(1, 1, 0, 4, 1,
-                    List.of(new RouterLoad(router, 2, 1, 4)), /* two taken, one first token */ 3));
+                    List.of(new RouterLoad(router, 2, 1, 4)), /* two of a's tokens are drawn */ 202,
+                    /* two taken, one first token */ 3));
             rig.runToEnd();
             assertThat(rig.loop.snapshot().load().routers()).isEmpty();
         }

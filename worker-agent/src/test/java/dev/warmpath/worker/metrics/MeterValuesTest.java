@@ -3,6 +3,7 @@ package dev.warmpath.worker.metrics;
 import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.worker.engine.EngineHistogram;
 import dev.warmpath.worker.engine.EngineSnapshot;
 import dev.warmpath.worker.histogram.Distribution;
@@ -32,7 +33,7 @@ class MeterValuesTest {
 
     private static final EngineSnapshot NOW = new EngineSnapshot(
             new EngineSnapshot.Load(/* running */ 3, /* waiting */ 5, /* forBlocks */ 1, /* pendingPromptTokens */ 701,
-                    /* pendingRequests */ 6, List.of(), /* news */ 9),
+                    /* pendingRequests */ 6, List.of(), /* contextTokens */ 4_000, /* news */ 9),
             new EngineSnapshot.Pool(/* blockCount */ 1_000, /* freeBlocks */ 600, /* cachedBlocks */ 250,
                     /* allocatedSlots */ 6_400, /* unusedSlots */ 800),
             new EngineSnapshot.PrefixCache(/* queriedTokens */ 90_000, /* hitTokens */ 30_000,
@@ -52,6 +53,10 @@ class MeterValuesTest {
                 entry("warmpath_engine_running_sequences", 3.0),
                 entry("warmpath_engine_waiting_sequences", 5.0),
                 entry("warmpath_engine_waiting_for_blocks_sequences", 1.0),
+                entry("warmpath_engine_step_cost_seconds{part=\"step\"}", 400 / 1e6),
+                entry("warmpath_engine_step_cost_seconds{part=\"prompt_token\"}", 70 / 1e6),
+                entry("warmpath_engine_step_cost_seconds{part=\"row\"}", 90 / 1e6),
+                entry("warmpath_engine_step_cost_seconds{part=\"context_token\"}", 12.5 / 1e3 / 1e6),
                 entry("warmpath_engine_requests_total{end=\"stop\"}", 201.0),
                 entry("warmpath_engine_requests_total{end=\"length\"}", 202.0),
                 entry("warmpath_engine_requests_total{end=\"cancelled\"}", 203.0),
@@ -265,7 +270,7 @@ class MeterValuesTest {
         long[] failed = IntStream.range(0, 8).mapToLong(reason -> 300 + reason).toArray();
         long[] refused = IntStream.range(0, 8).mapToLong(reason -> 400 + reason).toArray();
         return new EngineSnapshot.Observed(finished, failed, refused, /* cancelled */ 203, /* promptTokens */ 5_000,
-                /* cachedPromptTokens */ 3_000, distributions);
+                /* cachedPromptTokens */ 3_000, distributions, new StepCost(400, 70, 90, 12.5));
     }
 
     /** Without what belongs to histograms. */

@@ -18,6 +18,7 @@ import dev.warmpath.protocol.fleet.RequestProof;
 import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
+import dev.warmpath.protocol.fleet.StepCost;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -52,7 +53,8 @@ import tools.jackson.databind.json.JsonMapper;
 class RouterLinkTest {
 
     private static final String UNKNOWN = "{\"status\":404,\"reason\":\"unknown_worker\",\"detail\":\"who?\"}";
-    private static final WorkerLoad IDLE = new WorkerLoad(0, 0, 0, 0, 0, false, 0, List.of(), 0);
+    private static final WorkerLoad IDLE = new WorkerLoad(0, 0, 0, 0, 0, false, 0, List.of(), 0, null, 0);
+    private static final StepCost COST = new StepCost(400, 70, 90, 12.5);
     private static final List<RouterLoad> PARTS_OF_ROUTERS = List.of(new RouterLoad(new RouterId("r1"), 2, 1, 30));
     private static final RevisionParts PARTS =
             new RevisionParts("", "", "", "", "", HashSettings.SHA256_CBOR, "0", 16, 2_048);
@@ -102,7 +104,7 @@ class RouterLinkTest {
         if (loadFailures.getAndDecrement() > 0) {
             throw new StackOverflowError("too deep");
         }
-        return new WorkerLoad(2, 1, 900, 50, 31_000, true, 2, PARTS_OF_ROUTERS, 0);
+        return new WorkerLoad(2, 1, 900, 50, 31_000, true, 2, PARTS_OF_ROUTERS, 700, COST, 0);
     }
 
     @AfterEach
@@ -121,7 +123,8 @@ class RouterLinkTest {
         assertThat(authorizations.take()).isEqualTo("none");
         long digest = events.state().setDigest();
         assertThat(heartbeats.take()).isEqualTo(new Heartbeat("w", 7, 2, 1, 900, 50, 1, 2, digest,
-                /* draining */ false, 31_000, /* hanging */ true, /* pendingRequests */ 2, PARTS_OF_ROUTERS));
+                /* draining */ false, 31_000, /* hanging */ true, /* pendingRequests */ 2, PARTS_OF_ROUTERS,
+                /* contextTokens */ 700, COST));
         heartbeats.take();
         heartbeats.take();
         assertThat(registrations).isEmpty();
@@ -300,7 +303,7 @@ class RouterLinkTest {
         return new RouterLink(new RouterLinkProperties(urls, "hush", null, Duration.ofHours(1), Duration.ofMillis(10)),
                 registration, () -> {
                     long now = news.get();
-                    return new WorkerLoad(1, 0, 900, now, 0, false, 1, List.of(), now);
+                    return new WorkerLoad(1, 0, 900, now, 0, false, 1, List.of(), 0, null, now);
                 }, events, json);
     }
 

@@ -1,0 +1,143 @@
+package dev.warmpath.worker.engine;
+
+import dev.warmpath.protocol.fleet.StepCost;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Learns from the steps what a step costs: least squares over the last thousand or so, none of the four parts below
+ * zero. What a step takes is weighed by its own length, so that long prompts do not drown short steps, and a hiccup of
+ * ten times the usual counts no more than one of twice.
+ *
+ * <p>Traffic may be all alike for hours, and then says nothing of what is missing in it: each part is held, weakly, to
+ * what it was. Nothing here allocates but {@link #cost}; one thread uses it.
+ */
+public final class StepCosts {
+
+    /** Fixed, prompt tokens, rows, tokens of rows' contexts. */
+    private static final int PARTS = 4;
+    private static final int PROMPTS = 1;
+    private static final int ROWS = 2;
+    /** A step counts half after some 700 more. */
+    private static final double FADING = 1 - 1.0 / 1_000;
+    /** Fewer tell too little to act on. */
+    private static final int LEAST_STEPS = 32;
+    /** Of the most that was ever known of a part: enough to decide what the steps leave open, and no more. */
+    private static final double HOLD = 1e-6;
+
+    private final double[][] moments = new double[PARTS][PARTS];
+    private final double[] products = new double[PARTS];
+    private final double[] part = new double[PARTS];
+    private final double[] mostKnown = new double[PARTS];
+    private double[] last = new double[PARTS];
+    private long steps;
+    private long promptSteps;
+    private long rowSteps;
+
+    /**
+     * A step is over.
+     *
+     * @param promptTokens  that it computed
+     * @param rows          sequences that drew from their last token alone
+     * @param contextTokens of those sequences together
+     * @param nanos         how long it took; one that took no time is left out
+     */
+    public void add(int promptTokens, int rows, long contextTokens, long nanos) {
+        if (nanos <= 0 || promptTokens + rows == 0) {
+            return;
+        }
+        part[0] = 1;
+        part[PROMPTS] = promptTokens;
+        part[ROWS] = rows;
+        part[3] = contextTokens;
+        double micros = nanos / 1e3;
+        double weight = 1 / (micros * micros);
+        for (int i = 0; i < PARTS; i++) {
+            for (int j = 0; j <= i; j++) {
+                moments[i][j] = moments[i][j] * FADING + weight * part[i] * part[j];
+                moments[j][i] = moments[i][j];
+            }
+            products[i] = products[i] * FADING + weight * part[i] * micros;
+            mostKnown[i] = Math.max(mostKnown[i], moments[i][i]);
+        }
+        steps++;
+        promptSteps += promptTokens > 0 ? 1 : 0;
+        rowSteps += rows > 0 ? 1 : 0;
+    }
+
+    /** As far as it is known; null until there were steps enough, with prompts and with rows. */
+    public @Nullable StepCost cost() {
+        if (steps < LEAST_STEPS || promptSteps == 0 || rowSteps == 0) {
+            return null;
+        }
+        last = leastSquares();
+        boolean isMeasured = last[PROMPTS] > 0;
+        for (double each : last) {
+            isMeasured &= each <= StepCost.MOST;
+        }
+        return isMeasured ? new StepCost(last[0], last[PROMPTS], last[ROWS], last[3] * 1e3) : null;
+    }
+
+    /** The best of all choices of parts that are above zero; there are only fifteen. */
+    private double[] leastSquares() {
+        double[] best = last;
+        double least = Double.POSITIVE_INFINITY;
+        for (int chosen = 1; chosen < 1 << PARTS; chosen++) {
+            double[] parts = solve(chosen);
+            if (parts != null) {
+                double loss = loss(parts);
+                if (loss < least) {
+                    least = loss;
+                    best = parts;
+                }
+            }
+        }
+        return best;
+    }
+
+    /** By Gauss-Jordan over the chosen parts, the others zero. @return null if there is none, or one is below zero */
+    private double @Nullable [] solve(int chosen) {
+        double[][] rows = new double[PARTS][PARTS + 1];
+        for (int i = 0; i < PARTS; i++) {
+            boolean isChosen = (chosen >> i & 1) == 1;
+            for (int j = 0; j < PARTS; j++) {
+                rows[i][j] = isChosen && (chosen >> j & 1) == 1 ? moments[i][j] : 0;
+            }
+            rows[i][i] = isChosen ? moments[i][i] + HOLD * mostKnown[i] : 1;
+            rows[i][PARTS] = isChosen ? products[i] + HOLD * mostKnown[i] * last[i] : 0;
+        }
+        double[] parts = new double[PARTS];
+        for (int i = 0; i < PARTS; i++) {
+            // symmetric and, held, positive: no pivoting
+            if (!(rows[i][i] > 0)) {
+                return null;
+            }
+            for (int other = 0; other < PARTS; other++) {
+                double factor = other == i ? 0 : rows[other][i] / rows[i][i];
+                for (int j = i; j <= PARTS && factor != 0; j++) {
+                    rows[other][j] -= factor * rows[i][j];
+                }
+            }
+        }
+        for (int i = 0; i < PARTS; i++) {
+            parts[i] = rows[i][PARTS] / rows[i][i];
+            if (!(parts[i] >= 0)) {
+                return null;
+            }
+        }
+        return parts;
+    }
+
+    /** Squared errors, but for what all choices have in common. */
+    private double loss(double[] parts) {
+        double loss = 0;
+        for (int i = 0; i < PARTS; i++) {
+            loss -= 2 * parts[i] * products[i];
+            for (int j = 0; j < PARTS; j++) {
+                loss += parts[i] * parts[j] * moments[i][j];
+            }
+            double moved = parts[i] - last[i];
+            loss += HOLD * mostKnown[i] * moved * moved;
+        }
+        return loss;
+    }
+}
