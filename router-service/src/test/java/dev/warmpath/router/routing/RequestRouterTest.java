@@ -352,8 +352,7 @@ class RequestRouterTest {
         placed.inFlight().close();
         placed.inFlight().close();
         placed.inFlight().firstToken();
-        assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 0, 8, 0, 0, 1_000, 1,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0));
+        assertThat(terms("a").candidate()).isEqualTo(CandidateBuilder.named("a").chosen(1).build());
     }
 
     @Test
