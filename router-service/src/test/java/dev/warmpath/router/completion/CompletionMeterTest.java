@@ -6,9 +6,8 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.fleet.IndexGrade;
-import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.metrics.RouterMetrics;
-import dev.warmpath.router.routing.Candidate;
+import dev.warmpath.router.routing.CandidateBuilder;
 import dev.warmpath.router.routing.CandidateCost;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.PolicyName;
@@ -142,8 +141,8 @@ class CompletionMeterTest {
 
     private List<Double> promptTokensOfPolicies(RouteReason reason) {
         var query = new RouteQuery(3, 16);
-        var worker = new Candidate("a", 0, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
-        CandidateCost cost = new ExpectedFirstToken().choose(query, List.of(worker)).costs().getFirst();
+        CandidateCost cost = new ExpectedFirstToken()
+                .choose(query, List.of(CandidateBuilder.named("a").build())).costs().getFirst();
         var decision = new RouteDecision.Routed(PolicyName.EXPECTED_FIRST_TOKEN, cost, reason,
                 new RouteSnapshot(query, 1, IndexGrade.EXACT, List.of(cost)), null);
         var meter = meter(false);

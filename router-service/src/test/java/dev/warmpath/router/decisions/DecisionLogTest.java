@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.warmpath.router.decisions.Decision.Subject;
 import dev.warmpath.router.fleet.IndexGrade;
-import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.Candidate;
+import dev.warmpath.router.routing.CandidateBuilder;
 import dev.warmpath.router.routing.Choice;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.PolicyName;
@@ -270,7 +270,7 @@ class DecisionLogTest {
     }
 
     private static Candidate candidate(String id, int blocks) {
-        return new Candidate(id, blocks, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, blocks, 0);
+        return CandidateBuilder.named(id).matched(blocks).build();
     }
 
     private static List<String> requests(List<Decision> decisions) {

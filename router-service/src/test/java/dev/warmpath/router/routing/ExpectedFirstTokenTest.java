@@ -1,8 +1,8 @@
 package dev.warmpath.router.routing;
 
+import static dev.warmpath.router.routing.CandidateBuilder.named;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
@@ -51,8 +51,7 @@ class ExpectedFirstTokenTest {
      */
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
-        var warm = new Candidate("warm", 7, /* pendingTokens */ 1_000, /* pendingRequests */ 1, /* requests */ 1,
-                8, 0, 0, 1_000, 0, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
+        Candidate warm = named("warm").matched(7).pending(1_000).pendingRequests(1).requests(1).build();
 
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
@@ -63,8 +62,7 @@ class ExpectedFirstTokenTest {
     /** 480 tokens wait at the worker that holds 480 of the 640; the other one would compute all. */
     @Test
     void the_busier_the_fleet_the_longer_a_request_waits_for_what_is_cached() {
-        var warm = new Candidate("warm", 30, /* pendingTokens */ 480, 1, 1, 8, 0, 0, 1_000, 0, IndexGrade.EXACT,
-                HealthState.HEALTHY, 0, 0, 0);
+        Candidate warm = named("warm").matched(30).pending(480).pendingRequests(1).requests(1).build();
 
         assertThat(choose(pressed(640, /* busyShare */ 0, 0), warm, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
         Routed routed = choose(pressed(640, /* busyShare */ 0.5, 0), warm, idle("cold", 0, 1));
@@ -79,10 +77,8 @@ class ExpectedFirstTokenTest {
     /** 600 tokens and their request are 728; a block counts 50 times where all are busy, and they still count once. */
     @Test
     void however_busy_the_fleet_is_a_longer_queue_is_no_tie() {
-        var queue = new Candidate("queue", 0, /* pendingTokens */ 600, 1, /* requests */ 1, 8, 0, 0, 1_000, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
-        var decoding = new Candidate("decoding", 0, 0, 0, /* requests */ 2, 8, 0, 0, 1_000, 9, IndexGrade.EXACT,
-                HealthState.HEALTHY, 0, 0, 0);
+        Candidate queue = named("queue").pending(600).pendingRequests(1).requests(1).build();
+        Candidate decoding = named("decoding").requests(2).chosen(9).build();
 
         assertThat(choose(pressed(1_000, 0.98, 0), queue, decoding).workerId()).isEqualTo("decoding");
         assertThat(choose(pressed(1_000, 0.98, 0), idle("header", 1, 2), idle("none", 0, 1)).workerId())
@@ -92,11 +88,10 @@ class ExpectedFirstTokenTest {
     /** 900 tokens are cached at one worker, which has as many to compute before; the other one is idle, and full. */
     @Test
     void a_session_is_not_copied_into_a_full_cache_whose_blocks_others_will_want_back() {
-        var home = new Candidate("home", 60, /* pendingTokens */ 1_000, 1, 1, 8, 0, 0, 1_000, 0, IndexGrade.EXACT,
-                HealthState.HEALTHY, 0, 0, /* cachedBlocks */ 1_000);
-        var roomy = full("roomy", /* cachedBlocks */ 600);
-        var half = full("half", 800);
-        var full = full("full", 1_000);
+        Candidate home = named("home").matched(60).pending(1_000).pendingRequests(1).requests(1).cached(1_000).build();
+        Candidate roomy = named("roomy").cached(600).chosen(1).build();
+        Candidate half = named("half").cached(800).chosen(1).build();
+        Candidate full = named("full").cached(1_000).chosen(1).build();
 
         assertThat(choose(pressed(1_000, 0, /* reuse */ 0.9), home, roomy).workerId()).isEqualTo("roomy");
         assertThat(choose(pressed(1_000, 0, 0.9), home, full).workerId()).isEqualTo("home");
@@ -106,11 +101,6 @@ class ExpectedFirstTokenTest {
                 .get("eviction")).isEqualTo(450);
     }
 
-    private static Candidate full(String id, int cachedBlocks) {
-        return new Candidate(id, 0, 0, 0, 0, 8, 0, 0, 1_000, 1, IndexGrade.EXACT, HealthState.HEALTHY, 0, 0,
-                cachedBlocks);
-    }
-
     private static RouteQuery pressed(int promptTokens, double busyShare, double reuse) {
         return new RouteQuery(promptTokens, BLOCK_SIZE, 0, 0, 0, busyShare, reuse);
     }
@@ -118,12 +108,10 @@ class ExpectedFirstTokenTest {
     /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
     @Test
     void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
-        var full = new Candidate("full", 10, 0, 0, /* requests */ 8, /* maxSequences */ 8, 0, 0, 1_000, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
+        Candidate full = named("full").matched(10).requests(8).build();
 
         assertThat(choose(200, full, idle("cold", 0, 1)).workerId()).isEqualTo("cold");
-        var fullOfMuch = new Candidate("full", 50, 0, 0, 8, 8, 0, 0, 1_000, 0, IndexGrade.EXACT,
-                HealthState.HEALTHY, 0, 0, 0);
+        Candidate fullOfMuch = named("full").matched(50).requests(8).build();
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
         assertThat(routed.snapshot().candidates().getFirst().cost()).isEqualTo(200 + 16 + 512);
@@ -132,8 +120,7 @@ class ExpectedFirstTokenTest {
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
     @Test
     void missing_memory_costs_what_has_to_be_given_back_first() {
-        var tight = new Candidate("tight", 5, 0, 0, 1, 8, /* usedBlocks */ 90, /* sharedBlocks */ 4, 100, 0,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
+        Candidate tight = named("tight").matched(5).requests(1).used(90).shared(4).blocks(100).build();
 
         CandidateCost cost = choose(320, tight, idle("cold", 0, 1)).snapshot().candidates().getFirst();
         assertThat(cost.terms().get("memory")).isEqualTo(96);
@@ -142,8 +129,7 @@ class ExpectedFirstTokenTest {
 
     @Test
     void the_only_worker_takes_the_request_however_busy_it_is() {
-        var busy = new Candidate("busy", 0, 100_000, 64, 64, 8, 999, 0, 1_000, 9,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0);
+        Candidate busy = named("busy").pending(100_000).pendingRequests(64).requests(64).used(999).build();
 
         assertThat(choose(100, busy).reason()).isEqualTo(RouteReason.ONLY_ONE);
     }
@@ -181,8 +167,7 @@ class ExpectedFirstTokenTest {
     }
 
     private static Candidate sick(String id, HealthState health, double failureShare, int matchedBlocks) {
-        return new Candidate(id, matchedBlocks, 0, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, failureShare,
-                0, 0);
+        return named(id).matched(matchedBlocks).health(health).failing(failureShare).build();
     }
 
     private Routed choose(int promptTokens, Candidate... candidates) {
@@ -196,7 +181,6 @@ class ExpectedFirstTokenTest {
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {
-        return new Candidate(id, matchedBlocks, 0, 0, 0, 8, 0, 0, 1_000, lastChosen, IndexGrade.EXACT,
-                HealthState.HEALTHY, 0, 0, 0);
+        return named(id).matched(matchedBlocks).chosen(lastChosen).build();
     }
 }

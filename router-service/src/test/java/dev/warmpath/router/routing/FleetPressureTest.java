@@ -3,7 +3,6 @@ package dev.warmpath.router.routing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -60,6 +59,6 @@ class FleetPressureTest {
     }
 
     private static Candidate worker(long pendingTokens, HealthState health) {
-        return new Candidate("w", 0, pendingTokens, 0, 0, 8, 0, 0, 1_000, 0, IndexGrade.EXACT, health, 0, 0, 0);
+        return CandidateBuilder.named("w").pending(pendingTokens).health(health).build();
     }
 }

@@ -1,27 +1,14 @@
 package dev.warmpath.router.routing;
 
-import static dev.warmpath.router.fleet.TestWorkers.CHECK;
-import static dev.warmpath.router.fleet.TestWorkers.MODEL;
-import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
-import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.protocol.block.BlockHashChain;
-import dev.warmpath.protocol.event.BlockChange;
-import dev.warmpath.protocol.event.BlockChange.Stored;
-import dev.warmpath.protocol.event.KeySet;
 import dev.warmpath.protocol.event.KvEventBatch;
-import dev.warmpath.protocol.event.Medium;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
-import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexGrade;
-import dev.warmpath.router.fleet.RegistrationOutcome;
 import dev.warmpath.router.health.HealthState;
-import dev.warmpath.router.models.ServedModel;
-import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.NoWorkerReason;
 import dev.warmpath.router.routing.RouteDecision.Routed;
@@ -33,36 +20,16 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Random;
 import java.util.Set;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Two workers a and b: 1,000 blocks of 16 tokens, 8 sequences each. */
-class RequestRouterTest {
+class RequestRouterTest extends TwoWorkers {
 
     private static final RouterId SELF = new RouterId("self");
     private static final RouterId OTHER = new RouterId("other");
 
-    private long now;
-    private final PrefixIndex index = new PrefixIndex();
-    private final Fleet fleet = new Fleet(index, CHECK, Duration.ofDays(1), 10, () -> now, _ -> false);
     private final RequestRouter router = new RequestRouter(fleet, index, new ExpectedFirstToken(), () -> now, SELF);
-    private final Map<FleetWorker, KeySet> announced = new HashMap<>();
-    private final Random random = new Random(11);
-    private FleetWorker a;
-    private FleetWorker b;
-    private ServedModel model;
-
-    @BeforeEach
-    void two_workers_are_ready() {
-        a = ready("a");
-        b = ready("b");
-        fleet.modelLoaded(MODEL.revision(), TOKENIZER);
-        model = Objects.requireNonNull(fleet.model("tiny"));
-    }
 
     @Test
     void a_hundred_unrelated_prompts_one_after_the_other_take_turns() {
@@ -218,12 +185,6 @@ class RequestRouterTest {
         }
     }
 
-    private void two_workers_are_there_anew() {
-        fleet.everyone().forEach(worker -> fleet.remove(worker, "it goes"));
-        announced.clear();
-        two_workers_are_ready();
-    }
-
     private void ask(boolean curious, int[] tokens) {
         for (int i = 0; curious && i < 100; i++) {
             explain(tokens);
@@ -352,8 +313,7 @@ class RequestRouterTest {
         placed.inFlight().close();
         placed.inFlight().close();
         placed.inFlight().firstToken();
-        assertThat(terms("a").candidate()).isEqualTo(new Candidate("a", 0, 0, 0, 0, 8, 0, 0, 1_000, 1,
-                IndexGrade.EXACT, HealthState.HEALTHY, 0, 0, 0));
+        assertThat(terms("a").candidate()).isEqualTo(CandidateBuilder.named("a").chosen(1).build());
     }
 
     @Test
@@ -458,13 +418,6 @@ class RequestRouterTest {
         }
         a.health().probeAnswered();
         assertThat(place(randomTokens(100)).decision().reason()).isEqualTo(RouteReason.TRIAL);
-    }
-
-    private void eject(FleetWorker worker) {
-        for (int i = 0; i < 7; i++) {
-            worker.health().failed("worker_lost", now, now);
-        }
-        assertThat(worker.health().state(now)).isEqualTo(HealthState.EJECTED);
     }
 
     @Test
@@ -621,15 +574,7 @@ class RequestRouterTest {
                 Arrays.stream(routers).mapToInt(RouterLoad::pendingRequests).sum(), List.of(routers));
     }
 
-    // ---- a small fleet
-
-    private FleetWorker ready(String id) {
-        FleetWorker worker = ((RegistrationOutcome.Accepted) fleet.register(registration(id, 1))).worker();
-        announced.put(worker, new KeySet());
-        worker.events().apply(snapshot(worker));
-        fleet.indexed(worker);
-        return worker;
-    }
+    // ---- requests of the small fleet
 
     /** Places, computes and announces, and ends a request. @return who served it */
     private String serve(int[] tokens) {
@@ -647,11 +592,6 @@ class RequestRouterTest {
         return (Placed) router.route(prompt(tokens), excluded);
     }
 
-    private static void finish(Placed placed) {
-        placed.inFlight().firstToken();
-        placed.inFlight().close();
-    }
-
     /** A decision about something else, with which the books take in what is known of all workers by now. */
     private void serveElsewhere() {
         finish(place(randomTokens(10)));
@@ -664,45 +604,6 @@ class RequestRouterTest {
     private CandidateCost terms(String workerId) {
         return explain(new int[] {1}).snapshot().candidates().stream()
                 .filter(terms -> terms.candidate().workerId().equals(workerId)).findFirst().orElseThrow();
-    }
-
-    private void compute(FleetWorker worker, int[] tokens) {
-        BlockHashChain chain = prompt(tokens).chain();
-        long[] keys = new long[chain.blockCount()];
-        for (int i = 0; i < keys.length; i++) {
-            keys[i] = chain.key(i);
-        }
-        announce(worker, new Stored(Medium.DEVICE, keys));
-    }
-
-    private void forgetAll(FleetWorker worker) {
-        announce(worker, new BlockChange.Cleared());
-    }
-
-    private void announce(FleetWorker worker, BlockChange change) {
-        KeySet keys = Objects.requireNonNull(announced.get(worker));
-        keys.apply(change);
-        worker.events().apply(new KvEventBatch(worker.id(), 1, worker.events().position().sequence() + 1, false,
-                List.of(change), keys.size(), keys.digest()));
-    }
-
-    /** A heartbeat of an idle worker. @param missing batches that it has published and that have not come */
-    private void hear(FleetWorker worker, int missing) {
-        KeySet keys = Objects.requireNonNull(announced.get(worker));
-        fleet.heartbeat(new Heartbeat(worker.id(), 1, 0, 0, 1_000, 0, worker.events().position().sequence() + missing,
-                keys.size(), keys.digest()));
-    }
-
-    private static KvEventBatch snapshot(FleetWorker worker) {
-        return new KvEventBatch(worker.id(), 1, 0, true, List.of(), 0, 0);
-    }
-
-    private TokenizedPrompt prompt(int[] tokens) {
-        return TokenizedPrompt.of(model, tokens);
-    }
-
-    private int[] randomTokens(int count) {
-        return random.ints(count, 0, 500).toArray();
     }
 
     private static int[] concat(int[] first, int[] second) {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.warmpath.router.fleet.IndexGrade;
-import dev.warmpath.router.health.HealthState;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -54,7 +53,7 @@ class RouteSnapshotTest {
     }
 
     private static CandidateCost of(int number, long cost, IndexGrade grade) {
-        var candidate = new Candidate("w" + number, 0, 0, 0, 0, 8, 0, 0, 1_000, 0, grade, HealthState.HEALTHY, 0, 0, 0);
+        Candidate candidate = CandidateBuilder.named("w" + number).grade(grade).build();
         return new CandidateCost(candidate, cost, new Terms(List.of("cost"), cost));
     }
 }

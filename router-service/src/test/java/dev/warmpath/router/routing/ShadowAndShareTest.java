@@ -1,22 +1,12 @@
 package dev.warmpath.router.routing;
 
-import static dev.warmpath.router.fleet.TestWorkers.CHECK;
-import static dev.warmpath.router.fleet.TestWorkers.MODEL;
-import static dev.warmpath.router.fleet.TestWorkers.TOKENIZER;
-import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
-import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.RouterId;
-import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
-import dev.warmpath.router.fleet.RegistrationOutcome;
-import dev.warmpath.router.health.HealthState;
-import dev.warmpath.router.models.ServedModel;
-import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.peers.LeastRequests;
@@ -32,28 +22,11 @@ import java.util.Random;
 import java.util.Set;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** Two workers a and b, 1,000 blocks of 16 tokens and 8 sequences each; what one policy decides and others would. */
-class ShadowAndShareTest {
-
-    private long now;
-    private final PrefixIndex index = new PrefixIndex();
-    private final Fleet fleet = new Fleet(index, CHECK, Duration.ofDays(1), 10, () -> now, _ -> false);
-    private final Random random = new Random(11);
-    private FleetWorker a;
-    private FleetWorker b;
-    private ServedModel model;
-
-    @BeforeEach
-    void two_workers_are_ready() {
-        a = ready("a");
-        b = ready("b");
-        fleet.modelLoaded(MODEL.revision(), TOKENIZER);
-        model = Objects.requireNonNull(fleet.model("tiny"));
-    }
+/** What one policy decides and others would. */
+class ShadowAndShareTest extends TwoWorkers {
 
     // ---- a shadow
 
@@ -127,10 +100,7 @@ class ShadowAndShareTest {
     @Test
     void a_trial_is_no_disagreement() {
         RequestRouter router = router(new ExpectedFirstToken(), new LeastRequests());
-        for (int i = 0; i < 7; i++) {
-            a.health().failed("worker_lost", now, now);
-        }
-        assertThat(a.health().state(now)).isEqualTo(HealthState.EJECTED);
+        eject(a);
         now += Duration.ofSeconds(2).toNanos();
         Routed trial = serve(router, prompt(randomTokens(100))).decision();
 
@@ -236,7 +206,7 @@ class ShadowAndShareTest {
                 .isEqualTo(prompt(tokens).query(0, 0, 0).beginning());
     }
 
-    // ---- a small fleet
+    // ---- routers of the small fleet
 
     private int decidedByRoundRobin(double share, int conversations) {
         RequestRouter router = sharing(share);
@@ -271,18 +241,6 @@ class ShadowAndShareTest {
         return homes;
     }
 
-    private void two_workers_are_there_anew() {
-        fleet.everyone().forEach(worker -> fleet.remove(worker, "it goes"));
-        two_workers_are_ready();
-    }
-
-    private FleetWorker ready(String id) {
-        FleetWorker worker = ((RegistrationOutcome.Accepted) fleet.register(registration(id, 1))).worker();
-        worker.events().apply(new KvEventBatch(id, 1, 0, true, List.of(), 0, 0));
-        fleet.indexed(worker);
-        return worker;
-    }
-
     private FleetWorker other(FleetWorker one) {
         return one == a ? b : a;
     }
@@ -293,24 +251,11 @@ class ShadowAndShareTest {
         return placed;
     }
 
-    private static void finish(Placed placed) {
-        placed.inFlight().firstToken();
-        placed.inFlight().close();
-    }
-
     private static Routed explain(RequestRouter router, TokenizedPrompt prompt) {
         return (Routed) router.explain(prompt);
     }
 
     private static ShadowChoice shadow(Routed routed) {
         return Objects.requireNonNull(routed.shadow());
-    }
-
-    private TokenizedPrompt prompt(int[] tokens) {
-        return TokenizedPrompt.of(model, tokens);
-    }
-
-    private int[] randomTokens(int count) {
-        return random.ints(count, 0, 499).toArray();
     }
 }

@@ -1,6 +1,6 @@
 package dev.warmpath.router.routing.peers;
 
-import static dev.warmpath.router.routing.peers.PolicyWorld.Worker.named;
+import static dev.warmpath.router.routing.CandidateBuilder.named;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.router.routing.RouteReason;

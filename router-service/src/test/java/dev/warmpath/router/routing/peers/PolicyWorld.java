@@ -2,9 +2,8 @@ package dev.warmpath.router.routing.peers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.router.fleet.IndexGrade;
-import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.Candidate;
+import dev.warmpath.router.routing.CandidateBuilder;
 import dev.warmpath.router.routing.Choice;
 import dev.warmpath.router.routing.RouteQuery;
 import dev.warmpath.router.routing.RouteReason;
@@ -27,65 +26,10 @@ final class PolicyWorld {
         this.policy = policy;
     }
 
-    /** One worker's state, for {@link #with}. */
-    static final class Worker {
-        private final String id;
-        private int matchedBlocks;
-        private long pendingTokens;
-        private int requests;
-        private int usedBlocks;
-        private long lastChosen;
-        private HealthState health = HealthState.HEALTHY;
-
-        private Worker(String id) {
-            this.id = id;
-        }
-
-        static Worker named(String id) {
-            return new Worker(id);
-        }
-
-        Worker matched(int blocks) {
-            matchedBlocks = blocks;
-            return this;
-        }
-
-        Worker pending(long tokens) {
-            pendingTokens = tokens;
-            return this;
-        }
-
-        Worker requests(int count) {
-            requests = count;
-            return this;
-        }
-
-        Worker used(int blocks) {
-            usedBlocks = blocks;
-            return this;
-        }
-
-        Worker chosen(long decision) {
-            lastChosen = decision;
-            return this;
-        }
-
-        Worker ejected() {
-            health = HealthState.EJECTED;
-            return this;
-        }
-
-        private Candidate candidate() {
-            return new Candidate(id, matchedBlocks, pendingTokens, /* pendingRequests */ 0, requests,
-                    /* maxSequences */ 8, usedBlocks, /* sharedBlocks */ 0, /* blockCount */ 1_000, lastChosen, IndexGrade.EXACT, health,
-                    /* failureShare */ 0, matchedBlocks, 0);
-        }
-    }
-
-    PolicyWorld with(Worker... workers) {
+    PolicyWorld with(CandidateBuilder... workers) {
         candidates.clear();
-        for (Worker each : workers) {
-            candidates.add(each.candidate());
+        for (CandidateBuilder each : workers) {
+            candidates.add(each.build());
         }
         return this;
     }
