@@ -10,7 +10,7 @@ package dev.warmpath.protocol.fleet;
  * little; on processors it costs them about as much as itself.
  *
  * @param stepMicros        of every step, in microseconds, as are the next two
- * @param promptTokenMicros for each token of a prompt; above 0, for other costs are told in these
+ * @param promptTokenMicros for each token of a prompt; at least a nanosecond, for other costs are told in these
  * @param rowMicros         for each sequence that draws from its last token alone
  * @param contextTokenNanos for each token in the cache of such a sequence, in nanoseconds
  */
@@ -19,13 +19,19 @@ public record StepCost(double stepMicros, double promptTokenMicros, double rowMi
     /** A quarter of an hour: nothing that is measured comes near. */
     public static final double MOST = 1e9;
 
+    /** A nanosecond, so that what is told in prompt tokens is finite. */
+    private static final double LEAST_PROMPT_TOKEN = 1e-3;
+
+    /** About a model of 70 billion parameters on four cards of 2024; stands for a worker that does not tell. */
+    public static final StepCost USUAL = new StepCost(12_000, 105, 20, 35);
+
     public StepCost {
         check("stepMicros", stepMicros);
         check("promptTokenMicros", promptTokenMicros);
         check("rowMicros", rowMicros);
         check("contextTokenNanos", contextTokenNanos);
-        if (promptTokenMicros == 0) {
-            throw new IllegalArgumentException("promptTokenMicros is 0");
+        if (promptTokenMicros < LEAST_PROMPT_TOKEN) {
+            throw new IllegalArgumentException("promptTokenMicros " + promptTokenMicros + " is below " + LEAST_PROMPT_TOKEN);
         }
     }
 

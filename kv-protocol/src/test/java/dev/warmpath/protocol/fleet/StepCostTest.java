@@ -12,7 +12,7 @@ class StepCostTest {
 
     @Test
     void costs_are_told_in_tokens_of_prompts() {
-        var card = new StepCost(12_000, 105, 20, 35);
+        var card = StepCost.USUAL;
 
         assertThat(card.fixedTokens()).isCloseTo(114.3, within(0.1));
         assertThat(card.rowTokens(10, 10 * 12_000)).as("ten streams of 12,000 tokens").isCloseTo(41.9, within(0.1));
@@ -31,6 +31,6 @@ class StepCostTest {
 
     @Test
     void a_prompt_that_costs_nothing_is_no_measure() {
-        assertThatThrownBy(() -> new StepCost(1, 0, 1, 1)).hasMessage("promptTokenMicros is 0");
+        assertThatThrownBy(() -> new StepCost(1, 0, 1, 1)).hasMessage("promptTokenMicros 0.0 is below 0.001");
     }
 }

@@ -11,9 +11,10 @@ import java.util.Arrays;
  * @param firstTokenMillis  from the request to its first token, in order of size
  * @param maxOverMeanTokens computed tokens of the worker with most, over those of the average one
  * @param busyShare         of the workers' time in which a step ran
+ * @param seconds           from the first request to the last answer's end
  */
 public record Report(boolean isOverloaded, int requests, double hitRate, double[] firstTokenMillis,
-        double maxOverMeanTokens, double busyShare) {
+        double maxOverMeanTokens, double busyShare, double seconds) {
 
     public double meanMillis() {
         return Arrays.stream(firstTokenMillis).average().orElse(Double.NaN);

@@ -10,6 +10,7 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.engine.StepCosts;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
@@ -59,6 +60,7 @@ final class SimulatedWorker {
     private final KvCacheManager cache;
     private final Scheduler scheduler;
     private final Consumer<KvEventBatch> news;
+    private final StepCosts costs = new StepCosts();
     private final Map<Sequence, Running> requests = new IdentityHashMap<>();
     private int[] drawn = new int[64];
     private boolean isComputing;
@@ -117,6 +119,7 @@ final class SimulatedWorker {
         if (isComputing) {
             long micros = Math.max(1, Math.round(service.micros(batch)));
             busyMicros += micros;
+            costs.add(batch.prefillTokens(0), batch.decodeTokens(0), batch.decodeContextTokens(0), micros * 1_000);
             timeline.after(micros, () -> settle(batch));
         }
     }
@@ -174,6 +177,6 @@ final class SimulatedWorker {
         AliveLoad load = scheduler.load();
         return new Heartbeat(id, EPOCH, scheduler.runningCount(), scheduler.waitingCount(), cache.freeBlocks(),
                 load.pendingPromptTokens(), sequence, cache.announcedCount(), cache.announcedDigest(), false, 0, false,
-                load.pendingRequests(), load.routers());
+                load.pendingRequests(), load.routers(), scheduler.contextTokens(), costs.cost());
     }
 }

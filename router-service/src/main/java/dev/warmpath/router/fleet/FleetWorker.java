@@ -3,6 +3,7 @@ package dev.warmpath.router.fleet;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.SyncState;
@@ -172,6 +173,13 @@ public final class FleetWorker {
     public @Nullable Heartbeat heartbeat() {
         Heard last = heard;
         return last == null ? null : last.latest();
+    }
+
+    /** What its steps take, as it has told last; {@link StepCost#USUAL} as long as it has not. */
+    public StepCost stepCost() {
+        Heartbeat last = heartbeat();
+        StepCost told = last == null ? null : last.stepCost();
+        return told == null ? StepCost.USUAL : told;
     }
 
     /** Why its events do not come, or null. */

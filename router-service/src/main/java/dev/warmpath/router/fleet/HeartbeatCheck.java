@@ -27,8 +27,11 @@ final class HeartbeatCheck {
             return above("freeBlocks", heartbeat.freeBlocks(), worker.blockCount());
         }
         long mostTokens = requests * worker.model().contextLength();
-        return heartbeat.pendingPromptTokens() > mostTokens
-                ? above("pendingPromptTokens", heartbeat.pendingPromptTokens(), mostTokens) : null;
+        if (heartbeat.pendingPromptTokens() > mostTokens) {
+            return above("pendingPromptTokens", heartbeat.pendingPromptTokens(), mostTokens);
+        }
+        return heartbeat.contextTokens() > mostTokens
+                ? above("contextTokens", heartbeat.contextTokens(), mostTokens) : null;
     }
 
     private static Refused above(String what, long value, long limit) {

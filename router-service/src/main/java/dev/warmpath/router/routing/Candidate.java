@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 
@@ -22,6 +23,9 @@ import dev.warmpath.router.health.HealthState;
  * @param failureShare  share of this router's last requests there that failed, 0 to 1
  * @param promisedBlocks likewise that it announces, believed or not; 0 while the index is behind it
  * @param cachedBlocks  blocks of its pool that it announces, of whatever prompt
+ * @param contextTokens of its requests, shared ones as often as they are shared
+ * @param stepCost      what its steps take
+ * @param sharedUses    leading blocks of this prompt that each of this router's requests there uses, summed up
  */
 public record Candidate(
         String workerId,
@@ -38,21 +42,17 @@ public record Candidate(
         HealthState health,
         double failureShare,
         int promisedBlocks,
-        int cachedBlocks) {
-
-    /**
-     * A first token waits for the requests before it beside their tokens: each takes a step, and may find less cached
-     * than expected. A step's fixed part is worth about so much. Four times as much parts chats from their prefixes,
-     * and costs them a seventh of their time to the first token.
-     */
-    private static final long TOKENS_PER_PENDING_REQUEST = 128;
-    /** A running request adds a row to every step that the prompt takes, and most prompts take one or two. */
-    private static final long TOKENS_PER_REQUEST = 2;
-    /** A short answer's worth of steps: how long a full worker takes to free a slot. */
-    private static final long TOKENS_PER_MISSING_SLOT = 512;
+        int cachedBlocks,
+        long contextTokens,
+        StepCost stepCost,
+        long sharedUses) {
 
     /** Of a pool with no more than this in it, nothing is pushed out by what is computed next. */
     private static final double ROOMY_SHARE = 0.6;
+    /** No step that is computed for nothing takes as long as a prompt of so many tokens. */
+    private static final double MOST_STEP_TOKENS = 4_096;
+    /** Sums of costs stay far from overflowing, whatever a worker tells of itself. */
+    private static final double MOST_TOKENS = 1e12;
 
     /** How surely a block that is computed here pushes another one out, 0 to 1: as the pool fills. */
     public double fullness() {
@@ -64,19 +64,19 @@ public record Candidate(
         return query.promptTokens() - (long) matchedBlocks * query.blockSize();
     }
 
-    /** What it costs that others wait for their first token, beside their tokens. */
-    public long queuedTokens() {
-        return TOKENS_PER_PENDING_REQUEST * pendingRequests;
+    /** The part of its every step that does not depend on what is in it, in uncached prompt tokens. */
+    public double fixedTokens() {
+        return Math.min(MOST_STEP_TOKENS, stepCost.fixedTokens());
     }
 
-    /** What sharing every step with the running requests costs, in uncached tokens. */
-    public long requestTokens() {
-        return TOKENS_PER_REQUEST * requests;
+    /** What its requests add to each step once they draw, in uncached prompt tokens; a trillion at most. */
+    public double rowTokens() {
+        return Math.min(MOST_TOKENS, stepCost.rowTokens(requests, contextTokens));
     }
 
-    /** What waiting for a free sequence slot costs, in uncached tokens. */
-    public long slotTokens() {
-        return TOKENS_PER_MISSING_SLOT * Math.max(0, requests + 1 - maxSequences);
+    /** Sequence slots that it is short of for one request more. */
+    public int missingSlots() {
+        return Math.max(0, requests + 1 - maxSequences);
     }
 
     /** What waiting until enough blocks are free costs, in uncached tokens. */
@@ -87,7 +87,8 @@ public record Candidate(
 
     /** What the first token waits for, in uncached prompt tokens: those before the request, and its own. */
     public long workTokens(RouteQuery query) {
-        return uncachedTokens(query) + pendingTokens + queuedTokens() + requestTokens() + slotTokens()
+        return uncachedTokens(query) + pendingTokens + Math.round(fixedTokens() * pendingRequests)
+                + Math.round(rowTokens()) + (long) RoutingWeights.DEFAULT.missingSlot() * missingSlots()
                 + memoryTokens(query);
     }
 }

@@ -11,9 +11,13 @@ import java.util.List;
  * cost = uncached tokens pending before it
  *      + uncached tokens of this request            its own wait,
  *          / (1 - share of busy workers)            and that of those who come after it
+ *      - those of them that others use now          of a copy that many will use
+ *          x (1 - copies / users)                   it pays its part
  *      + uncached tokens x reuse x fullness         what it pushes out here, and others will compute again
- *      + 128 per request without a first token      each takes a step, whatever it finds cached
- *      + 2 per request running there                every step is shared with them
+ *      + a step's fixed part per request without    each takes a step, whatever it finds cached
+ *          a first token
+ *      + what its running answers add to a step,    every step is shared with them,
+ *          x 0.5 x prompt / usual step              this one's and those of what it brings later
  *      + 512 per request beyond its sequence slots  one of them has to finish first
  *      + block size per block that is not free      likewise
  *      + 2048 x the share of failures there lately  a failed try, and the way to another worker
@@ -26,22 +30,44 @@ import java.util.List;
  * cached, somebody will want them back: long sessions are better off where they are, for a copy elsewhere costs two
  * sessions their cache. Without this term they push each other out and never recover.
  *
+ * <p>A prefix that many use at once is worth a copy, for it serves all who come after: of n requests that use it now
+ * at h workers, and this one, (n + 1) / (h + 1) would share the next copy, and each pays its part. A session's own past
+ * is used by nobody else, and not copied for this.
+ *
+ * <p>A running answer adds its row and the reading of its context to each step, as the worker has measured it (in
+ * tokens, like all here); a usual step is its fixed part and five such rows. A worker whose rows come to a usual step
+ * more is half as fast at everything, and a request that lands there brings a prompt like this one again and again, for
+ * its next turn goes where its blocks are: half of the prompt counts. So on a card, whose steps are mostly their fixed
+ * part, a chat's stream comes to two or three tokens, and one that has read 30,000 to a thousand; on processors, which
+ * have next to none, to a tenth of the prompt. Without this term everybody stays behind one popular prefix, with one
+ * worker.
+ *
  * <p>A worker that is ejected or on trial is left out while anybody else is there; when all are, their cost decides.
  *
  * <p>Who holds one block less, and is otherwise within a block's tokens, is as good: a prompt's first block is often a
- * header that all prompts share, and following it would heap all of them on one worker. Among equals one that holds the whole prompt wins, then the
- * one with the fewest requests, then the one that was chosen longest ago; so unrelated prompts, one after the other,
- * take turns, and a short prompt's repeat finds its blocks.
+ * header that all prompts share, and following it would heap all of them on one worker. Among equals one that holds the
+ * whole prompt wins, then the one with the fewest requests, then the one that was chosen longest ago; so unrelated
+ * prompts, one after the other, take turns, and a short prompt's repeat finds its blocks.
  *
- * <p>docs/policies.md and benchmarks/results/routing-quality.md have what it makes of loads, beside other policies.
+ * <p>The numbers are {@link RoutingWeights}' defaults. docs/policies.md and benchmarks/results/routing-quality.md have what it makes of loads, beside other policies.
  */
 public final class ExpectedFirstToken implements RoutingPolicy {
 
     private static final List<String> TERMS =
-            List.of("uncached", "delay", "eviction", "pending", "queued", "requests", "slots", "memory", "failures");
+            List.of("uncached", "copy", "delay", "eviction", "pending", "queued", "streams", "slots", "memory", "failures");
     private static final double LARGEST_BUSY_SHARE = 0.98;
-    /** One failure among successes sends a prompt of a few blocks elsewhere, and not one with a long prefix. */
-    private static final double TOKENS_PER_FAILURE = 2048;
+    /** In a usual step; 2 to 20 serve about as well where a step has no fixed part, and elsewhere they hardly count. */
+    private static final int FEW_STREAMS = 5;
+
+    private final RoutingWeights weights;
+
+    public ExpectedFirstToken() {
+        this(RoutingWeights.DEFAULT);
+    }
+
+    public ExpectedFirstToken(RoutingWeights weights) {
+        this.weights = weights;
+    }
 
     @Override
     public PolicyName name() {
@@ -50,9 +76,10 @@ public final class ExpectedFirstToken implements RoutingPolicy {
 
     @Override
     public Choice choose(RouteQuery query, List<Candidate> candidates) {
+        var inUse = PrefixInUse.of(candidates);
         List<CandidateCost> costs = new ArrayList<>(candidates.size());
         for (Candidate candidate : candidates) {
-            costs.add(cost(query, candidate));
+            costs.add(cost(query, candidate, inUse));
         }
         List<CandidateCost> open = CandidateCost.open(costs);
         CandidateCost cheapest = cheapest(open);
@@ -61,14 +88,62 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         return new Choice(costs.indexOf(best), reason(best, open, asGood), costs);
     }
 
-    private static CandidateCost cost(RouteQuery query, Candidate candidate) {
+    private CandidateCost cost(RouteQuery query, Candidate candidate, PrefixInUse inUse) {
         long uncached = candidate.uncachedTokens(query);
         double busy = busyShare(query);
-        var terms = new Terms(TERMS, uncached, Math.round(uncached * busy / (1 - busy)),
-                Math.round(uncached * query.reuse() * candidate.fullness()), candidate.pendingTokens(),
-                candidate.queuedTokens(), candidate.requestTokens(), candidate.slotTokens(),
-                candidate.memoryTokens(query), Math.round(TOKENS_PER_FAILURE * candidate.failureShare()));
+        var terms = new Terms(TERMS, uncached, -inUse.sparedTokens(query, candidate),
+                Math.round(uncached * busy / (1 - busy)),
+                Math.round(weights.eviction() * uncached * query.reuse() * candidate.fullness()),
+                candidate.pendingTokens(), queuedTokens(candidate), streamTokens(query, candidate),
+                (long) weights.missingSlot() * candidate.missingSlots(), candidate.memoryTokens(query),
+                Math.round(weights.failure() * candidate.failureShare()));
         return new CandidateCost(candidate, terms.sum(), terms);
+    }
+
+    private long queuedTokens(Candidate candidate) {
+        return Math.round(weights.queuedRequest() * candidate.fixedTokens() * candidate.pendingRequests());
+    }
+
+    private long streamTokens(RouteQuery query, Candidate candidate) {
+        double rows = candidate.rowTokens();
+        if (rows == 0) {
+            return 0;
+        }
+        double usualStep = candidate.fixedTokens() + FEW_STREAMS * rows / candidate.requests();
+        return Math.round(weights.stream() * query.promptTokens() * rows / usualStep);
+    }
+
+    /**
+     * The part of a prompt that requests of this router use now.
+     *
+     * @param blocks    leading ones that some worker's requests use
+     * @param paidShare of what a copy of them takes, the part that this request pays
+     */
+    private record PrefixInUse(int blocks, double paidShare) {
+
+        static PrefixInUse of(List<Candidate> candidates) {
+            int blocks = 0;
+            long uses = 0;
+            for (Candidate each : candidates) {
+                blocks = Math.max(blocks, each.sharedBlocks());
+                uses += each.sharedUses();
+            }
+            if (blocks == 0) {
+                return new PrefixInUse(0, 1);
+            }
+            int holders = 0;
+            for (Candidate each : candidates) {
+                holders += each.matchedBlocks() >= blocks ? 1 : 0;
+            }
+            double users = (double) uses / blocks;
+            return new PrefixInUse(blocks, Math.min(1, (holders + 1) / (users + 1)));
+        }
+
+        /** Of the tokens that it would have to compute, those that it computes for others. */
+        long sparedTokens(RouteQuery query, Candidate candidate) {
+            long copied = (long) Math.max(0, blocks - candidate.matchedBlocks()) * query.blockSize();
+            return Math.round(copied * (1 - paidShare));
+        }
     }
 
     private static double busyShare(RouteQuery query) {
@@ -91,12 +166,12 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     /**
      * It holds one block less at most, and the rest differs by no more than a block's tokens. Or it is about to compute
      * this very prompt, and would have done so as soon as the other one: the second of two equal prompts waits for the
-     * first instead of being computed beside it.
+     * first instead of being computed beside it. Not so once its running answers weigh.
      */
     private static boolean isAsGood(CandidateCost one, CandidateCost cheapest, RouteQuery query) {
         int fewerBlocks = cheapest.candidate().matchedBlocks() - one.candidate().matchedBlocks();
         boolean isNearlyAsGood = fewerBlocks <= 1 && restOf(one) - restOf(cheapest) <= query.blockSize();
-        long withoutCompany = one.cost() - one.terms().get("queued") - one.terms().get("requests");
+        long withoutCompany = one.cost() - one.terms().get("queued");
         return isNearlyAsGood || holdsAll(one, query) && withoutCompany - cheapest.cost() <= query.blockSize();
     }
 

@@ -305,6 +305,7 @@ public final class RequestRouter {
         WorkerLedger.Load others = ledger.loadOfOthers(worker.heartbeat());
         WorkerHealth health = worker.health();
         int ownBlocks = ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks(), word);
+        WorkerLedger.Shared shared = ledger.shared(prompt.chain(), prompt.reusableBlocks());
         int believedBlocks = (int) Math.round(indexedBlocks * health.credit());
         return new Candidate(
                 worker.id(),
@@ -314,14 +315,17 @@ public final class RequestRouter {
                 own.requests() + others.requests(),
                 worker.maxSequences(),
                 own.blocks() + others.blocks(),
-                ledger.sharedBlocks(prompt.chain(), prompt.reusableBlocks()),
+                shared.blocks(),
                 worker.blockCount(),
                 ledger.lastChosen(),
                 grade,
                 health.state(now),
                 health.failureShare(now),
                 grade == IndexGrade.EXACT ? indexedBlocks : 0,
-                worker.events().position().setSize());
+                worker.events().position().setSize(),
+                own.contextTokens() + others.contextTokens(),
+                worker.stepCost(),
+                shared.uses());
     }
 
     private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {

@@ -39,17 +39,18 @@ class RoutingConfiguration {
 
     /** Each has a policy of its own, even of one name: what one remembers was not decided by the other. */
     static PolicyPlan plan(RoutingProperties properties) {
-        return new PolicyPlan(policy(properties.policy()), properties.share(), orNone(properties.sharePolicy()),
-                orNone(properties.shadow()));
+        RoutingWeights weights = properties.weights();
+        return new PolicyPlan(policy(properties.policy(), weights), properties.share(),
+                orNone(properties.sharePolicy(), weights), orNone(properties.shadow(), weights));
     }
 
-    private static @Nullable RoutingPolicy orNone(@Nullable PolicyName name) {
-        return name == null ? null : policy(name);
+    private static @Nullable RoutingPolicy orNone(@Nullable PolicyName name, RoutingWeights weights) {
+        return name == null ? null : policy(name, weights);
     }
 
-    static RoutingPolicy policy(PolicyName name) {
+    static RoutingPolicy policy(PolicyName name, RoutingWeights weights) {
         return switch (name) {
-            case EXPECTED_FIRST_TOKEN -> new ExpectedFirstToken();
+            case EXPECTED_FIRST_TOKEN -> new ExpectedFirstToken(weights);
             case ROUND_ROBIN -> new RoundRobin();
             case RANDOM -> new RandomChoice();
             case LEAST_REQUESTS -> new LeastRequests();

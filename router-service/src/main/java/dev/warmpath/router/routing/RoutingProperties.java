@@ -1,9 +1,11 @@
 package dev.warmpath.router.routing;
 
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
 
@@ -16,6 +18,7 @@ import org.springframework.validation.annotation.Validated;
  * @param share share of the conversations that {@code share-policy} decides, drawn from the conversation's beginning,
  *              so that all its turns are decided by one; at every router the same ones
  * @param sharePolicy the rule that decides on that share; unset: {@code policy} decides on all
+ * @param weights what {@code expected-first-token} weighs beside tokens to be computed
  */
 @Validated
 @ConfigurationProperties("warmpath.routing")
@@ -23,7 +26,8 @@ record RoutingProperties(
         @DefaultValue("expected-first-token") PolicyName policy,
         @Nullable PolicyName shadow,
         @DefaultValue("0") @DecimalMin("0") @DecimalMax("1") double share,
-        @Nullable PolicyName sharePolicy) {
+        @Nullable PolicyName sharePolicy,
+        @DefaultValue @Valid @NestedConfigurationProperty RoutingWeights weights) {
 
     RoutingProperties {
         if (share > 0 && sharePolicy == null) {

@@ -62,19 +62,20 @@ final class WorkerLedger {
      * @param pendingRequests how many these are
      * @param requests        running and waiting
      * @param blocks          held by them
+     * @param contextTokens   of their prompts, and of answers as far as the worker tells
      */
-    record Load(long pendingTokens, int pendingRequests, int requests, int blocks) {
-        static final Load NONE = new Load(0, 0, 0, 0);
+    record Load(long pendingTokens, int pendingRequests, int requests, int blocks, long contextTokens) {
+        static final Load NONE = new Load(0, 0, 0, 0, 0);
 
-        Load plus(long tokens, int pendingCount, int requestCount, int blockCount) {
+        Load plus(long tokens, int pendingCount, int requestCount, int blockCount, long context) {
             return new Load(pendingTokens + tokens, pendingRequests + pendingCount, requests + requestCount,
-                    blocks + blockCount);
+                    blocks + blockCount, contextTokens + context);
         }
 
         Load minusDownToZero(Load other) {
             return new Load(Math.max(0, pendingTokens - other.pendingTokens),
                     Math.max(0, pendingRequests - other.pendingRequests), Math.max(0, requests - other.requests),
-                    Math.max(0, blocks - other.blocks));
+                    Math.max(0, blocks - other.blocks), Math.max(0, contextTokens - other.contextTokens));
         }
     }
 
@@ -105,6 +106,7 @@ final class WorkerLedger {
         private final long[] keys;
         /** Of the whole prompt, shared ones and the last, partial one included. */
         private final int blocks;
+        private final int promptTokens;
         private long pendingTokens;
         private boolean hasFirstToken;
         private boolean indexed;
@@ -114,9 +116,11 @@ final class WorkerLedger {
         /** Uncached tokens that had to be computed for its first token, its own included; 0 = also had to wait. */
         private final long tokensToFirst;
 
-        private Entry(long[] keys, int blocks, long pendingTokens, long bookedNanos, long tokensToFirst) {
+        private Entry(long[] keys, int blocks, int promptTokens, long pendingTokens, long bookedNanos,
+                long tokensToFirst) {
             this.keys = keys;
             this.blocks = blocks;
+            this.promptTokens = promptTokens;
             this.pendingTokens = pendingTokens;
             this.bookedNanos = bookedNanos;
             this.tokensToFirst = tokensToFirst;
@@ -136,9 +140,9 @@ final class WorkerLedger {
             keys[i] = chain.key(i);
         }
         int uncachedTokens = promptTokens - cachedTokens;
-        var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), uncachedTokens, nowNanos,
+        var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), promptTokens, uncachedTokens, nowNanos,
                 hasSlot ? booked.pendingTokens() + uncachedTokens : 0);
-        booked = booked.plus(entry.pendingTokens, 1, 1, ownBlocks(entry));
+        booked = booked.plus(entry.pendingTokens, 1, 1, ownBlocks(entry), promptTokens);
         running.add(entry);
         lastChosen = decision;
         return entry;
@@ -148,7 +152,7 @@ final class WorkerLedger {
         if (!entry.hasFirstToken && !entry.closed) {
             learnPrefillRate(entry, nowNanos);
             entry.hasFirstToken = true;
-            booked = booked.plus(-entry.pendingTokens, -1, 0, 0);
+            booked = booked.plus(-entry.pendingTokens, -1, 0, 0, 0);
             entry.pendingTokens = 0;
         }
     }
@@ -177,7 +181,8 @@ final class WorkerLedger {
         entry.closed = true;
         entry.closedNanos = nowNanos;
         running.remove(entry);
-        booked = booked.plus(-entry.pendingTokens, entry.hasFirstToken ? 0 : -1, -1, -ownBlocks(entry));
+        booked = booked.plus(-entry.pendingTokens, entry.hasFirstToken ? 0 : -1, -1, -ownBlocks(entry),
+                -entry.promptTokens);
         boolean known = entry.indexed && inStep;
         if (entry.hasFirstToken && !known && entry.keys.length > 0) {
             ended.add(entry);
@@ -244,22 +249,32 @@ final class WorkerLedger {
         return settled;
     }
 
-    /** Leading blocks of the chain that running requests hold. */
-    int sharedBlocks(BlockHashChain chain, int maxBlocks) {
-        return sharedBlocks(chain::key, Math.min(maxBlocks, chain.blockCount()));
+    /**
+     * What running requests hold of a chain.
+     *
+     * @param blocks leading blocks that one of them holds at least
+     * @param uses   the same of each of them, summed up
+     */
+    record Shared(int blocks, long uses) {}
+
+    Shared shared(BlockHashChain chain, int maxBlocks) {
+        return shared(chain::key, Math.min(maxBlocks, chain.blockCount()));
     }
 
-    private int sharedBlocks(IntToLongFunction key, int limit) {
+    private Shared shared(IntToLongFunction key, int limit) {
         int most = 0;
+        long uses = 0;
         for (Entry entry : running) {
-            most = Math.max(most, entry.commonBlocks(key, limit));
+            int common = entry.commonBlocks(key, limit);
+            most = Math.max(most, common);
+            uses += common;
         }
-        return most;
+        return new Shared(most, uses);
     }
 
     /** Blocks that only this request holds, which is not among the running ones now. */
     private int ownBlocks(Entry entry) {
-        return entry.blocks - sharedBlocks(i -> entry.keys[i], entry.keys.length);
+        return entry.blocks - shared(i -> entry.keys[i], entry.keys.length).blocks();
     }
 
     Load booked() {
@@ -284,7 +299,7 @@ final class WorkerLedger {
     /**
      * What the worker has less what it has of this router, as it saw it: a request that is still under way there hides
      * nothing, and one that has ended since does not look like another router's. Blocks have several holders and are
-     * not told apart; those beyond what is booked here are taken for others'. Likewise all that a worker has which
+     * not told apart, nor are contexts; what is beyond that booked here is taken for others'. Likewise all that a worker has which
      * tells no routers apart, or so many that this one may be one too many.
      */
     private Load ofOthers(Heartbeat heartbeat) {
@@ -293,8 +308,9 @@ final class WorkerLedger {
         if (own == null && !tellsAllApart(heartbeat)) {
             return all.minusDownToZero(booked);
         }
-        Load ours = own == null ? new Load(0, 0, 0, booked.blocks())
-                : new Load(own.pendingPromptTokens(), own.pendingRequests(), own.requests(), booked.blocks());
+        Load ours = own == null ? new Load(0, 0, 0, booked.blocks(), booked.contextTokens())
+                : new Load(own.pendingPromptTokens(), own.pendingRequests(), own.requests(), booked.blocks(),
+                        booked.contextTokens());
         return all.minusDownToZero(ours);
     }
 
@@ -306,7 +322,8 @@ final class WorkerLedger {
     private Load reported(Heartbeat heartbeat) {
         return new Load(heartbeat.pendingPromptTokens(),
                 heartbeat.routers() == null ? heartbeat.waiting() : heartbeat.pendingRequests(),
-                heartbeat.running() + heartbeat.waiting(), blockCount - heartbeat.freeBlocks());
+                heartbeat.running() + heartbeat.waiting(), blockCount - heartbeat.freeBlocks(),
+                heartbeat.contextTokens());
     }
 
     /** By the last heartbeat. */

@@ -1,9 +1,13 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 
-/** A worker as a policy sees it: 1,000 blocks, 8 sequences; idle, empty, healthy and in step unless said otherwise. */
+/**
+ * A worker as a policy sees it: 1,000 blocks, 8 sequences, the usual cost of steps; idle, empty, healthy and in step unless
+ * said otherwise.
+ */
 public final class CandidateBuilder {
 
     private final String id;
@@ -11,6 +15,7 @@ public final class CandidateBuilder {
     private long pendingTokens;
     private int pendingRequests;
     private int requests;
+    private int maxSequences = 8;
     private int usedBlocks;
     private int sharedBlocks;
     private int blockCount = 1_000;
@@ -19,6 +24,9 @@ public final class CandidateBuilder {
     private HealthState health = HealthState.HEALTHY;
     private double failureShare;
     private int cachedBlocks;
+    private long contextTokens;
+    private long sharedUses;
+    private StepCost stepCost = StepCost.USUAL;
 
     private CandidateBuilder(String id) {
         this.id = id;
@@ -46,6 +54,12 @@ public final class CandidateBuilder {
 
     public CandidateBuilder requests(int count) {
         requests = count;
+        return this;
+    }
+
+    /** That it computes at the same time. */
+    public CandidateBuilder sequences(int most) {
+        maxSequences = most;
         return this;
     }
 
@@ -94,9 +108,27 @@ public final class CandidateBuilder {
         return this;
     }
 
+    /** So many of its requests use as many of the prompt's leading blocks. */
+    public CandidateBuilder usedBy(int count, int blocks) {
+        sharedBlocks = blocks;
+        sharedUses = (long) count * blocks;
+        return this;
+    }
+
+    /** Of all its requests. */
+    public CandidateBuilder context(long tokens) {
+        contextTokens = tokens;
+        return this;
+    }
+
+    public CandidateBuilder costing(StepCost cost) {
+        stepCost = cost;
+        return this;
+    }
+
     public Candidate build() {
-        return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, /* maxSequences */ 8,
+        return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, maxSequences,
                 usedBlocks, sharedBlocks, blockCount, lastChosen, grade, health, failureShare,
-                /* promisedBlocks */ matchedBlocks, cachedBlocks);
+                /* promisedBlocks */ matchedBlocks, cachedBlocks, contextTokens, stepCost, sharedUses);
     }
 }

@@ -3,6 +3,7 @@ package dev.warmpath.router.routing;
 import static dev.warmpath.router.routing.CandidateBuilder.named;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
@@ -46,9 +47,7 @@ class ExpectedFirstTokenTest {
         assertThat(routed.reason()).isEqualTo(RouteReason.TURN);
     }
 
-    /**
-     * 1000 pending, 128 for whoever waits, 16 of its own and one request at the warm worker; 128 at the cold one.
-     */
+    /** 1000 pending, 114 for whoever waits and 16 of its own at the warm worker; 128 at the cold one. */
     @Test
     void a_queue_that_is_longer_than_the_saved_work_sends_the_request_elsewhere() {
         Candidate warm = named("warm").matched(7).pending(1_000).pendingRequests(1).requests(1).build();
@@ -56,7 +55,7 @@ class ExpectedFirstTokenTest {
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
         assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
-        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_146L, 128L);
+        assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_130L, 128L);
     }
 
     /** 480 tokens wait at the worker that holds 480 of the 640; the other one would compute all. */
@@ -68,13 +67,13 @@ class ExpectedFirstTokenTest {
         Routed routed = choose(pressed(640, /* busyShare */ 0.5, 0), warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("warm");
         assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost)
-                .containsExactly(160 + 160 + 480 + 128 + 2L, 640 + 640L);
+                .containsExactly(160 + 160 + 480 + 114 + 1L, 640 + 640L);
         // 0.98 at most: 50 times as much
         assertThat(choose(pressed(640, 1, 0), warm, idle("cold", 0, 1)).snapshot().candidates().getLast().cost())
                 .isEqualTo(32_000);
     }
 
-    /** 600 tokens and their request are 728; a block counts 50 times where all are busy, and they still count once. */
+    /** 600 tokens and their request are 714; a block counts 50 times where all are busy, and they still count once. */
     @Test
     void however_busy_the_fleet_is_a_longer_queue_is_no_tie() {
         Candidate queue = named("queue").pending(600).pendingRequests(1).requests(1).build();
@@ -105,7 +104,7 @@ class ExpectedFirstTokenTest {
         return new RouteQuery(promptTokens, BLOCK_SIZE, 0, 0, 0, busyShare, reuse);
     }
 
-    /** All 8 slots are taken: 512 for the one that must end first, and 16 for sharing steps. */
+    /** All 8 slots are taken: 512 for the one that must end first, and 7 for sharing steps. */
     @Test
     void a_worker_without_a_free_slot_is_left_alone_unless_it_saves_more_than_the_wait() {
         Candidate full = named("full").matched(10).requests(8).build();
@@ -114,7 +113,7 @@ class ExpectedFirstTokenTest {
         Candidate fullOfMuch = named("full").matched(50).requests(8).build();
         Routed routed = choose(1_000, fullOfMuch, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("full");
-        assertThat(routed.snapshot().candidates().getFirst().cost()).isEqualTo(200 + 16 + 512);
+        assertThat(routed.snapshot().candidates().getFirst().cost()).isEqualTo(200 + 7 + 512);
     }
 
     /** 20 blocks needed, 4 of them shared, 90 of 100 used: 6 are missing, 96 tokens' worth. */
@@ -124,7 +123,79 @@ class ExpectedFirstTokenTest {
 
         CandidateCost cost = choose(320, tight, idle("cold", 0, 1)).snapshot().candidates().getFirst();
         assertThat(cost.terms().get("memory")).isEqualTo(96);
-        assertThat(cost.cost()).isEqualTo(240 + 2 + 96);
+        assertThat(cost.cost()).isEqualTo(240 + 96);
+    }
+
+    /** Each of ten streams of 25,000 tokens adds 8.5 tokens to a usual step of 157: of 10,000 tokens, 543. */
+    @Test
+    void long_streams_on_a_card_are_left_when_they_slow_what_is_to_come_by_more_than_is_saved() {
+        Candidate ten = named("ten").matched(1_125).requests(10).context(250_000).sequences(64).blocks(100_000).build();
+        Candidate forty = named("forty").matched(1_125).requests(40).context(1_000_000).sequences(64).blocks(100_000)
+                .build();
+
+        Routed stays = choose(20_000, ten, idle("cold", 0, 1));
+        assertThat(stays.workerId()).isEqualTo("ten");
+        assertThat(stays.snapshot().candidates().getFirst().terms().get("streams")).isEqualTo(5_432);
+        Routed leaves = choose(20_000, forty, idle("cold", 0, 1));
+        assertThat(leaves.workerId()).isEqualTo("cold");
+        assertThat(leaves.reason()).isEqualTo(RouteReason.LOAD);
+        Candidate chats = named("chats").matched(64).requests(30).context(30_000).sequences(64).build();
+        assertThat(choose(1_100, chats, idle("cold", 0, 1)).snapshot().candidates().getFirst().terms().get("streams"))
+                .as("30 chats of 1,000 tokens").isEqualTo(76);
+    }
+
+    /**
+     * On processors: a stream adds 2.8 tokens to steps that have 4 without it, so each comes to 84 of the prompt's 1,100.
+     * Of a copy of 1,056 tokens that five others use, a request pays 2/6.
+     */
+    @Test
+    void five_who_use_one_prompt_at_one_of_two_workers_are_enough_to_copy_it_and_one_is_not() {
+        StepCost processor = new StepCost(300, 70, 150, 40);
+        Candidate five = named("five").matched(66).requests(5).usedBy(5, 66).context(5_500).costing(processor).build();
+        Candidate one = named("one").matched(66).requests(1).usedBy(1, 66).context(1_100).costing(processor).build();
+        Candidate cold = named("cold").chosen(1).costing(processor).build();
+
+        Routed leaves = choose(1_100, five, cold);
+        assertThat(leaves.workerId()).isEqualTo("cold");
+        assertThat(leaves.snapshot().candidates().getFirst().terms().get("streams")).isEqualTo(420);
+        assertThat(leaves.snapshot().candidates().getLast().terms().get("copy")).isEqualTo(-704);
+        assertThat(choose(1_100, one, cold).snapshot().candidates().getLast().terms().get("copy")).isZero();
+        assertThat(choose(1_100, one, cold).workerId()).isEqualTo("one");
+    }
+
+    /** Its own past is used by nobody else, and what others use is cached at both: nothing of it is a gift. */
+    @Test
+    void a_sessions_own_past_is_not_copied_for_the_sake_of_others() {
+        Candidate home = named("home").matched(60).requests(6).usedBy(6, 20).build();
+        Candidate other = named("other").matched(20).requests(3).usedBy(3, 20).build();
+
+        assertThat(choose(1_000, home, other).snapshot().candidates()).extracting(each -> each.terms().get("copy"))
+                .containsExactly(0L, 0L);
+    }
+
+    /** The largest numbers that the protocol takes, at both ends. */
+    @Test
+    void a_worker_that_tells_of_absurd_costs_is_the_last_choice_and_not_the_first() {
+        StepCost absurd = new StepCost(0, 1e-3, 1e9, 1e9);
+        Candidate liar = named("liar").matched(66).requests(1 << 20).context(Long.MAX_VALUE).costing(absurd).build();
+
+        Routed routed = choose(1_100, liar, idle("cold", 0, 1));
+        assertThat(routed.workerId()).isEqualTo("cold");
+        assertThat(routed.snapshot().candidates().getFirst().cost()).isPositive();
+    }
+
+    @Test
+    void weights_are_what_is_set() {
+        var heavy = new ExpectedFirstToken(new RoutingWeights(/* queuedRequest */ 7, /* missingSlot */ 11,
+                /* eviction */ 2, /* stream */ 1, /* failure */ 13));
+        Candidate busy = named("busy").pendingRequests(1).requests(8).context(800_000).cached(1_000).failing(1).build();
+
+        Terms terms = heavy.choose(pressed(100, 0, 0.5), List.of(busy)).costs().getFirst().terms();
+        assertThat(terms.get("queued")).isEqualTo(800);
+        assertThat(terms.get("slots")).isEqualTo(11);
+        assertThat(terms.get("eviction")).isEqualTo(100);
+        assertThat(terms.get("streams")).as("a step of 268 tokens where 282 are usual").isEqualTo(95);
+        assertThat(terms.get("failures")).isEqualTo(13);
     }
 
     @Test

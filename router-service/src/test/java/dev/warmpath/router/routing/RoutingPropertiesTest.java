@@ -37,7 +37,7 @@ class RoutingPropertiesTest {
     @Test
     void a_share_without_a_policy_for_it_stops_the_start() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, null))
+                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, null, RoutingWeights.DEFAULT))
                 .withMessage("warmpath.routing.share is 0.1, and warmpath.routing.share-policy does not say which"
                         + " policy is to decide on it");
     }
@@ -45,9 +45,17 @@ class RoutingPropertiesTest {
     @Test
     void one_policy_is_not_compared_with_itself() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, PolicyName.LMETRIC))
+                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, PolicyName.LMETRIC,
+                        RoutingWeights.DEFAULT))
                 .withMessage("warmpath.routing.share-policy is lmetric, as warmpath.routing.policy is: there would be"
                         + " nothing to compare");
+    }
+
+    @Test
+    void weights_that_are_not_set_are_the_defaults() {
+        assertThat(bound(Map.of()).weights()).isEqualTo(RoutingWeights.DEFAULT);
+        assertThat(bound(Map.of("weights.stream", "2", "weights.queued-request", "0.5")).weights())
+                .isEqualTo(new RoutingWeights(0.5, 512, 1, 2, 2_048));
     }
 
     private static RoutingProperties bound(Map<String, String> settings) {

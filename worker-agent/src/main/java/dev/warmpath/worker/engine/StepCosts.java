@@ -19,6 +19,8 @@ public final class StepCosts {
     private static final int ROWS = 2;
     /** A step counts half after some 700 more. */
     private static final double FADING = 1 - 1.0 / 1_000;
+    /** What a token may cost at least to be told. */
+    private static final double LEAST_PROMPT_TOKEN_MICROS = 1e-3;
     /** Fewer tell too little to act on. */
     private static final int LEAST_STEPS = 32;
     /** Of the most that was ever known of a part: enough to decide what the steps leave open, and no more. */
@@ -70,7 +72,7 @@ public final class StepCosts {
             return null;
         }
         last = leastSquares();
-        boolean isMeasured = last[PROMPTS] > 0;
+        boolean isMeasured = last[PROMPTS] >= LEAST_PROMPT_TOKEN_MICROS;
         for (double each : last) {
             isMeasured &= each <= StepCost.MOST;
         }
