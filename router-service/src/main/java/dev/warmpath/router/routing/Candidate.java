@@ -21,7 +21,8 @@ import dev.warmpath.router.health.HealthState;
  * @param health        whether requests go there
  * @param failureShare  share of this router's last requests there that failed, 0 to 1
  * @param promisedBlocks likewise that it announces, believed or not; 0 while the index is behind it
- * @param cachedBlocks  blocks of its pool that it announces, of whatever prompt
+ * @param cachedBlocks  blocks that it announces, of whatever prompt, in its pool or its host tier
+ * @param mostCachedBlocks most that it could announce
  */
 public record Candidate(
         String workerId,
@@ -38,7 +39,8 @@ public record Candidate(
         HealthState health,
         double failureShare,
         int promisedBlocks,
-        int cachedBlocks) {
+        int cachedBlocks,
+        int mostCachedBlocks) {
 
     /**
      * A first token waits for the requests before it beside their tokens: each takes a step, and may find less cached
@@ -51,12 +53,12 @@ public record Candidate(
     /** A short answer's worth of steps: how long a full worker takes to free a slot. */
     private static final long TOKENS_PER_MISSING_SLOT = 512;
 
-    /** Of a pool with no more than this in it, nothing is pushed out by what is computed next. */
+    /** Of a cache with no more than this in it, nothing is pushed out by what is computed next. */
     private static final double ROOMY_SHARE = 0.6;
 
-    /** How surely a block that is computed here pushes another one out, 0 to 1: as the pool fills. */
+    /** How surely a block that is computed here pushes another one out, 0 to 1: as its last tier fills. */
     public double fullness() {
-        return Math.clamp(((double) cachedBlocks / blockCount - ROOMY_SHARE) / (1 - ROOMY_SHARE), 0, 1);
+        return Math.clamp(((double) cachedBlocks / mostCachedBlocks - ROOMY_SHARE) / (1 - ROOMY_SHARE), 0, 1);
     }
 
     /** Tokens of the prompt that it would have to compute. */

@@ -321,7 +321,8 @@ public final class RequestRouter {
                 health.state(now),
                 health.failureShare(now),
                 grade == IndexGrade.EXACT ? indexedBlocks : 0,
-                worker.events().position().setSize());
+                worker.events().position().setSize(),
+                worker.keys().blockCount());
     }
 
     private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {

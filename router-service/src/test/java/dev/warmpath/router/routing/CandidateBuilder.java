@@ -19,6 +19,7 @@ public final class CandidateBuilder {
     private HealthState health = HealthState.HEALTHY;
     private double failureShare;
     private int cachedBlocks;
+    private int hostBlocks;
 
     private CandidateBuilder(String id) {
         this.id = id;
@@ -94,9 +95,15 @@ public final class CandidateBuilder {
         return this;
     }
 
+    /** Beside its pool. */
+    public CandidateBuilder hostTier(int blocks) {
+        hostBlocks = blocks;
+        return this;
+    }
+
     public Candidate build() {
         return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, /* maxSequences */ 8,
                 usedBlocks, sharedBlocks, blockCount, lastChosen, grade, health, failureShare,
-                /* promisedBlocks */ matchedBlocks, cachedBlocks);
+                /* promisedBlocks */ matchedBlocks, cachedBlocks, blockCount + hostBlocks);
     }
 }

@@ -2,6 +2,7 @@ package dev.warmpath.router.routing;
 
 import static dev.warmpath.router.routing.CandidateBuilder.named;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.RouteDecision.Routed;
@@ -99,6 +100,14 @@ class ExpectedFirstTokenTest {
                 .isEqualTo("full");
         assertThat(choose(pressed(1_000, 0, 0.9), home, half).snapshot().candidates().getLast().terms()
                 .get("eviction")).isEqualTo(450);
+    }
+
+    /** A block that leaves the pool goes to the host tier, and can still be found. */
+    @Test
+    void a_full_pool_in_front_of_a_roomy_host_tier_pushes_nothing_out() {
+        assertThat(named("no tier").cached(1_000).build().fullness()).isEqualTo(1);
+        assertThat(named("roomy").cached(1_000).hostTier(1_000).build().fullness()).isZero();
+        assertThat(named("fuller").cached(1_600).hostTier(1_000).build().fullness()).isCloseTo(0.5, within(1e-9));
     }
 
     private static RouteQuery pressed(int promptTokens, double busyShare, double reuse) {

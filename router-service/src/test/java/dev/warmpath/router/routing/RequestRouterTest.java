@@ -1,9 +1,12 @@
 package dev.warmpath.router.routing;
 
+import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.FleetWorker;
@@ -558,6 +561,20 @@ class RequestRouterTest extends TwoWorkers {
         assertThat(candidate.pendingTokens()).isZero();
         assertThat(candidate.requests()).isZero();
         assertThat(candidate.usedBlocks()).isZero();
+    }
+
+    /** 1,000 blocks on the device and as many on the host; 1,200 of them hold a prefix. */
+    @Test
+    void a_worker_with_a_host_tier_is_as_full_as_both_tiers_are() {
+        Registration plain = registration("c", 1);
+        FleetWorker c = ready(new Registration(plain.protocolVersion(), "c", 1, plain.baseUrl(), plain.model(),
+                plain.blockCount(), plain.maxSequences(), true, /* hostBlockCount */ 1_000, 0));
+        compute(c, randomTokens(16 * 1_200));
+
+        assertThat(terms("c").candidate().cachedBlocks()).isEqualTo(1_200);
+        assertThat(terms("c").candidate().fullness()).isZero();
+        compute(c, randomTokens(16 * 400));
+        assertThat(terms("c").candidate().fullness()).isCloseTo(0.5, within(1e-9));
     }
 
     private void assertLoad(String workerId, long pendingTokens, int pendingRequests, int requests) {
