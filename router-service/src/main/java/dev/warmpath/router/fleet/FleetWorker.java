@@ -128,20 +128,27 @@ public final class FleetWorker {
     }
 
     /**
-     * How long the copy has been behind what the worker says in its heartbeats, or at odds with it; 0 while it is in
-     * step. Found by comparing: whoever keeps the copy need not be alive to say so.
+     * How far the copy is behind what the worker says in its heartbeats. Found by comparing: whoever keeps the copy need
+     * not be alive to say so.
      */
-    public long outOfStepNanos(long nowNanos) {
+    public IndexAge indexAge(long nowNanos) {
         Heard last = heard;
-        if (last == null || lacks(last.latest()) == 0) {
-            return 0;
+        if (last == null) {
+            return IndexAge.IN_STEP;
         }
-        return Math.max(0, nowNanos - (lacks(last.measure()) == 0 ? last.latestNanos() : last.measureNanos()));
+        long batches = lacks(last.latest());
+        return batches == 0 ? IndexAge.IN_STEP : new IndexAge(batches,
+                Math.max(0, nowNanos - (lacks(last.measure()) == 0 ? last.latestNanos() : last.measureNanos())));
+    }
+
+    /** How long the copy has been behind the worker, or at odds with it; 0 while it is in step. */
+    public long outOfStepNanos(long nowNanos) {
+        return indexAge(nowNanos).nanos();
     }
 
     /** How far to rely on the copy. */
     public IndexGrade indexGrade(long nowNanos) {
-        return IndexGrade.of(outOfStepNanos(nowNanos));
+        return indexAge(nowNanos).grade();
     }
 
     /** Batches that the copy lacks, as far as heartbeats tell, 1 if it is at odds with them; 0 while it is in step. */

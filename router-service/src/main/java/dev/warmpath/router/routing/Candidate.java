@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 
@@ -17,7 +18,7 @@ import dev.warmpath.router.health.HealthState;
  * @param sharedBlocks  leading blocks of this prompt that are among the used ones: they need no second place
  * @param blockCount    blocks of its pool
  * @param lastChosen    number of this router's decision that chose it last; 0 = never
- * @param grade         how far the matched blocks can be relied on
+ * @param indexAge      how far the index is behind it: the matched blocks are as old
  * @param health        whether requests go there
  * @param failureShare  share of this router's last requests there that failed, 0 to 1
  * @param promisedBlocks likewise that it announces, believed or not; 0 while the index is behind it
@@ -35,7 +36,7 @@ public record Candidate(
         int sharedBlocks,
         int blockCount,
         long lastChosen,
-        IndexGrade grade,
+        IndexAge indexAge,
         HealthState health,
         double failureShare,
         int promisedBlocks,
@@ -55,6 +56,11 @@ public record Candidate(
 
     /** Of a cache with no more than this in it, nothing is pushed out by what is computed next. */
     private static final double ROOMY_SHARE = 0.6;
+
+    /** How far the matched blocks can be relied on. */
+    public IndexGrade grade() {
+        return indexAge.grade();
+    }
 
     /** How surely a block that is computed here pushes another one out, 0 to 1: as its last tier fills. */
     public double fullness() {

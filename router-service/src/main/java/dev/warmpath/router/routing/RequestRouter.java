@@ -3,6 +3,7 @@ package dev.warmpath.router.routing;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.health.WorkerHealth;
@@ -194,7 +195,7 @@ public final class RequestRouter {
         long now = nanoTime.getAsLong();
         decisions++;
         for (FleetWorker worker : workers) {
-            ledger(worker).settle(indexWord(worker, now));
+            ledger(worker).settle(indexWord(worker, worker.indexAge(now), now));
         }
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         // whoever was failed once already is not tried upon, and the rest of the workers are no measure of the fleet
@@ -292,14 +293,15 @@ public final class RequestRouter {
         return candidates;
     }
 
-    private WorkerLedger.IndexWord indexWord(FleetWorker worker, long now) {
-        return new WorkerLedger.IndexWord(isInStep(worker), worker.indexGrade(now), now,
+    private WorkerLedger.IndexWord indexWord(FleetWorker worker, IndexAge age, long now) {
+        return new WorkerLedger.IndexWord(age.isInStep(), age.grade(), now,
                 key -> index.holds(worker.keys(), key));
     }
 
     private Candidate candidate(
             TokenizedPrompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks, long now) {
-        WorkerLedger.IndexWord word = indexWord(worker, now);
+        IndexAge age = worker.indexAge(now);
+        WorkerLedger.IndexWord word = indexWord(worker, age, now);
         IndexGrade grade = word.grade();
         WorkerLedger.Load own = ledger.booked();
         WorkerLedger.Load others = ledger.loadOfOthers(worker.heartbeat());
@@ -317,7 +319,7 @@ public final class RequestRouter {
                 ledger.sharedBlocks(prompt.chain(), prompt.reusableBlocks()),
                 worker.blockCount(),
                 ledger.lastChosen(),
-                grade,
+                age,
                 health.state(now),
                 health.failureShare(now),
                 grade == IndexGrade.EXACT ? indexedBlocks : 0,
@@ -330,10 +332,6 @@ public final class RequestRouter {
             case EXACT, HISTORY -> Math.max(indexedBlocks, ownBlocks);
             case LOAD -> 0;
         };
-    }
-
-    private static boolean isInStep(FleetWorker worker) {
-        return worker.behindBatches() == 0;
     }
 
     synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry) {
@@ -349,7 +347,8 @@ public final class RequestRouter {
         if (ledger != null) {
             ledger.hear(worker.heartbeat());
             long now = nanoTime.getAsLong();
-            ledger.close(entry, isInStep(worker), worker.indexGrade(now), now);
+            IndexAge age = worker.indexAge(now);
+            ledger.close(entry, age.isInStep(), age.grade(), now);
         }
     }
 

@@ -376,7 +376,10 @@ class AnswersTest extends RunningRouter {
         JsonNode explained = json(post("/v1/route", "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}"));
 
         assertThat(explained.path("index_grade").asString()).isEqualTo("load");
-        assertThat(explained.path("candidates").path(0).path("grade").asString()).isEqualTo("load");
+        JsonNode candidate = explained.path("candidates").path(0);
+        assertThat(candidate.path("grade").asString()).isEqualTo("load");
+        assertThat(candidate.path("behind_batches").asInt()).isEqualTo(7);
+        assertThat(candidate.path("behind_ms").asInt()).isGreaterThanOrEqualTo(31_000);
         assertThat(explained.path("matched_blocks").asInt()).isZero();
         assertThat(json(post("/v1/route", "{'model':'tiny','prompt':[10]}")).path("prompt_hash").isNull()).isTrue();
     }

@@ -1,7 +1,8 @@
 package dev.warmpath.router.routing;
 
-import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.health.HealthState;
+import java.time.Duration;
 
 /** A worker as a policy sees it: 1,000 blocks, 8 sequences; idle, empty, healthy and in step unless said otherwise. */
 public final class CandidateBuilder {
@@ -15,7 +16,7 @@ public final class CandidateBuilder {
     private int sharedBlocks;
     private int blockCount = 1_000;
     private long lastChosen;
-    private IndexGrade grade = IndexGrade.EXACT;
+    private IndexAge indexAge = IndexAge.IN_STEP;
     private HealthState health = HealthState.HEALTHY;
     private double failureShare;
     private int cachedBlocks;
@@ -71,8 +72,8 @@ public final class CandidateBuilder {
         return this;
     }
 
-    public CandidateBuilder grade(IndexGrade of) {
-        grade = of;
+    public CandidateBuilder behind(long batches, Duration age) {
+        indexAge = new IndexAge(batches, age.toNanos());
         return this;
     }
 
@@ -103,7 +104,7 @@ public final class CandidateBuilder {
 
     public Candidate build() {
         return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, /* maxSequences */ 8,
-                usedBlocks, sharedBlocks, blockCount, lastChosen, grade, health, failureShare,
+                usedBlocks, sharedBlocks, blockCount, lastChosen, indexAge, health, failureShare,
                 /* promisedBlocks */ matchedBlocks, cachedBlocks, blockCount + hostBlocks);
     }
 }

@@ -10,6 +10,7 @@ import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
@@ -214,6 +215,8 @@ class RequestRouterTest extends TwoWorkers {
         finish(place(after, Set.of("b")));
 
         now += 2_000_000_000L;
+        assertThat(terms("a").candidate().indexAge()).isEqualTo(new IndexAge(1, 2_000_000_000L));
+        assertThat(terms("b").candidate().indexAge()).isEqualTo(IndexAge.IN_STEP);
         assertThat(explain(before).snapshot().indexGrade()).isEqualTo(IndexGrade.EXACT);
         now++;
         assertThat(explain(before).snapshot().indexGrade()).isEqualTo(IndexGrade.HISTORY);
