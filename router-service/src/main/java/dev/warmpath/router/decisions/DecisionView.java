@@ -20,6 +20,7 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param predictedCachedTokens what the chosen worker was taken to hold
  * @param indexGrade            the worst of the candidates'
  * @param candidateCount        how many there were; of more than 16, those that cost least are listed
+ * @param leftOutCount          workers of the model that could not be chosen; of more than 16 some are listed
  * @param shadow                what another policy would have done; null if none is asked
  * @param outcome               null while the answer goes on
  */
@@ -40,6 +41,8 @@ record DecisionView(
         String indexGrade,
         int candidateCount,
         List<CandidateView> candidates,
+        int leftOutCount,
+        List<LeftOutView> leftOut,
         @Nullable ShadowView shadow,
         @Nullable OutcomeView outcome) {
 
@@ -77,7 +80,8 @@ record DecisionView(
                 subject.revision(), routed.workerId(), routed.policy().text(), routed.reason().text(),
                 snapshot.query().promptTokens(), snapshot.query().blockSize(), routed.cachedTokens(),
                 snapshot.indexGrade().text(), snapshot.candidateCount(),
-                snapshot.candidates().stream().map(CandidateView::of).toList(), ShadowView.of(routed),
+                snapshot.candidates().stream().map(CandidateView::of).toList(), snapshot.leftOut().count(),
+                LeftOutView.of(snapshot.leftOut()), ShadowView.of(routed),
                 outcome == null ? null : OutcomeView.of(outcome));
     }
 }

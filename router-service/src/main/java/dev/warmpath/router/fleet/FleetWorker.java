@@ -3,6 +3,7 @@ package dev.warmpath.router.fleet;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.SyncState;
@@ -128,8 +129,8 @@ public final class FleetWorker {
     }
 
     /**
-     * How far the copy is behind what the worker says in its heartbeats. Found by comparing: whoever keeps the copy need
-     * not be alive to say so.
+     * How far the copy is behind what the worker says in its heartbeats. Found by comparing: whoever keeps the copy
+     * need not be alive to say so.
      */
     public IndexAge indexAge(long nowNanos) {
         Heard last = heard;
@@ -226,6 +227,17 @@ public final class FleetWorker {
     public boolean isHanging() {
         Heard last = heard;
         return last != null && last.latest().hanging();
+    }
+
+    /** Whether it takes requests, as far as it is up to the worker: its model may still be missing here. */
+    State state() {
+        if (isDraining()) {
+            return State.DRAINING;
+        }
+        if (isHanging()) {
+            return State.HANGING;
+        }
+        return indexed ? State.READY : State.JOINING;
     }
 
     /** True once it has been removed from the fleet; it never comes back. */

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.router.completion.RouteExplanation;
 import dev.warmpath.router.decisions.CandidateView;
+import dev.warmpath.router.decisions.LeftOutView;
 import dev.warmpath.router.decisions.ShadowView;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.Routed;
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param indexGrade            exact, history or load: how far the index can be relied on for the worst of the
  *                              candidates; null without any
  * @param candidates            all that could be chosen
+ * @param leftOut               all others of the revision, and why they could not be
  * @param shadow                what another policy would do; null if none is asked
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
@@ -43,6 +45,7 @@ record RouteAnswer(
         @JsonProperty("predicted_cached_tokens") int predictedCachedTokens,
         @JsonProperty("index_grade") @Nullable String indexGrade,
         List<CandidateView> candidates,
+        @JsonProperty("left_out") List<LeftOutView> leftOut,
         @Nullable ShadowView shadow) {
 
     static RouteAnswer of(RouteExplanation explanation) {
@@ -52,10 +55,11 @@ record RouteAnswer(
                     routed.policy().text(), routed.reason().text(), prompt.length(), prompt.chain().blockCount(),
                     prompt.hash(), prompt.blockSize(), routed.matchedBlocks(), routed.cachedTokens(),
                     routed.snapshot().indexGrade().text(),
-                    routed.snapshot().candidates().stream().map(CandidateView::of).toList(), ShadowView.of(routed));
-            case NoWorker _ -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), null, null,
+                    routed.snapshot().candidates().stream().map(CandidateView::of).toList(),
+                    LeftOutView.of(routed.snapshot().leftOut()), ShadowView.of(routed));
+            case NoWorker none -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), null, null,
                     "no_worker", prompt.length(), prompt.chain().blockCount(), prompt.hash(), prompt.blockSize(), 0, 0,
-                    null, List.of(), null);
+                    null, List.of(), LeftOutView.of(none.leftOut()), null);
         };
     }
 }

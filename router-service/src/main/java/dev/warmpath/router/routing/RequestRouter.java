@@ -113,10 +113,11 @@ public final class RequestRouter {
     /** What {@link #route} would decide now, were it not the turn of a worker on trial. Changes nothing. */
     public RouteDecision explain(TokenizedPrompt prompt) {
         List<FleetWorker> ready = fleet.workers(prompt.model());
+        LeftOut leftOut = LeftOut.of(Set.of(), fleet.unready(prompt.model()), Integer.MAX_VALUE);
         if (ready.isEmpty()) {
-            return new NoWorker(NoWorkerReason.NONE_READY);
+            return new NoWorker(NoWorkerReason.NONE_READY, leftOut);
         }
-        return explain(prompt, ready, index.match(prompt.chain(), prompt.reusableBlocks()));
+        return explain(prompt, ready, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut);
     }
 
     /**
@@ -170,28 +171,30 @@ public final class RequestRouter {
     public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
         List<FleetWorker> ready = fleet.workers(prompt.model());
         List<FleetWorker> workers = ready.stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
+        LeftOut leftOut = LeftOut.of(excludedWorkerIds, fleet.unready(prompt.model()), RouteSnapshot.MAX_KEPT);
         if (workers.isEmpty()) {
             return new RouteResult.Unplaced(new NoWorker(
-                    ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED));
+                    ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED, leftOut));
         }
-        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()),
+        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut,
                 excludedWorkerIds.isEmpty());
     }
 
     private synchronized Routed explain(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match) {
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, LeftOut leftOut) {
         long now = nanoTime.getAsLong();
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         FleetPressure pressure = pressures.getOrDefault(prompt.model().revision(), new FleetPressure());
         RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
-        return routed(policy, choice, RouteSnapshot.whole(query, choice),
+        return routed(policy, choice, RouteSnapshot.whole(query, choice, leftOut),
                 shadow(query, candidates, choice, /* stands */ false));
     }
 
     private synchronized RouteResult place(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean isFirstTry) {
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, LeftOut leftOut,
+            boolean isFirstTry) {
         long now = nanoTime.getAsLong();
         decisions++;
         for (FleetWorker worker : workers) {
@@ -213,7 +216,7 @@ public final class RequestRouter {
         if (tried != null) {
             choice = choice.tryOut(workers.indexOf(tried));
         }
-        Routed routed = routed(policy, choice, RouteSnapshot.bounded(query, choice), shadow);
+        Routed routed = routed(policy, choice, RouteSnapshot.bounded(query, choice, leftOut), shadow);
         pressure.placed(routed.cachedTokens(), prompt.length());
         FleetWorker worker = workers.get(choice.chosen());
         WorkerLedger ledger = ledger(worker);

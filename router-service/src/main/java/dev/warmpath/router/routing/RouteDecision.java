@@ -34,7 +34,7 @@ public sealed interface RouteDecision {
         }
     }
 
-    record NoWorker(NoWorkerReason reason) implements RouteDecision {}
+    record NoWorker(NoWorkerReason reason, LeftOut leftOut) implements RouteDecision {}
 
     /** Why nobody could be chosen. */
     enum NoWorkerReason {

@@ -14,23 +14,25 @@ import java.util.PriorityQueue;
  * @param candidateCount how many could have been chosen
  * @param indexGrade     the worst of theirs: had the index known more of that one, it might have been chosen
  * @param candidates     those that are kept, in the order that the policy saw them
+ * @param leftOut        who else serves the model, and could not have been chosen
  */
 public record RouteSnapshot(
-        RouteQuery query, int candidateCount, IndexGrade indexGrade, List<CandidateCost> candidates) {
+        RouteQuery query, int candidateCount, IndexGrade indexGrade, List<CandidateCost> candidates,
+        LeftOut leftOut) {
 
     /** Enough to see what a choice was between; some 200 bytes each. */
     static final int MAX_KEPT = 16;
 
     /** All of them, for whoever asks for an explanation. */
-    static RouteSnapshot whole(RouteQuery query, Choice choice) {
-        return new RouteSnapshot(query, choice.costs().size(), worstGrade(choice.costs()), choice.costs());
+    static RouteSnapshot whole(RouteQuery query, Choice choice, LeftOut leftOut) {
+        return new RouteSnapshot(query, choice.costs().size(), worstGrade(choice.costs()), choice.costs(), leftOut);
     }
 
     /** At most {@value #MAX_KEPT} of them. */
-    static RouteSnapshot bounded(RouteQuery query, Choice choice) {
+    static RouteSnapshot bounded(RouteQuery query, Choice choice, LeftOut leftOut) {
         List<CandidateCost> all = choice.costs();
-        return all.size() <= MAX_KEPT ? whole(query, choice)
-                : new RouteSnapshot(query, all.size(), worstGrade(all), cheapest(all, choice.chosen()));
+        return all.size() <= MAX_KEPT ? whole(query, choice, leftOut)
+                : new RouteSnapshot(query, all.size(), worstGrade(all), cheapest(all, choice.chosen()), leftOut);
     }
 
     private static List<CandidateCost> cheapest(List<CandidateCost> all, int chosen) {

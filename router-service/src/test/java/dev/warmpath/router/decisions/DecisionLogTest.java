@@ -9,6 +9,7 @@ import dev.warmpath.router.routing.Candidate;
 import dev.warmpath.router.routing.CandidateBuilder;
 import dev.warmpath.router.routing.Choice;
 import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.LeftOut;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import dev.warmpath.router.routing.RouteQuery;
@@ -110,7 +111,7 @@ class DecisionLogTest {
                    "terms":{"uncached":52,"delay":0,"eviction":0,"pending":0,"queued":0,"requests":0,"slots":0,"memory":0,
                    "failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000}],
-                 "shadow":null,
+                 "left_out_count":0,"left_out":[],"shadow":null,
                  "outcome":{"end":"answered","first_token_ms":20.0,"total_ms":20.0,"cached_tokens":48,
                   "completion_tokens":5}}"""));
         assertThat(line.path("decisions").path(0).path("outcome")).isEqualTo(JSON.readTree("""
@@ -268,7 +269,7 @@ class DecisionLogTest {
         Choice choice = new ExpectedFirstToken().choose(query, List.of(candidate("a", 0), candidate("b", 3)));
         return log.decide(request, new Subject(request.asked().requestId(), attempt, "tiny", "abc"),
                 new Routed(PolicyName.EXPECTED_FIRST_TOKEN, choice.costs().get(choice.chosen()), choice.reason(),
-                        new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs()), null));
+                        new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs(), LeftOut.NOBODY), null));
     }
 
     private static Candidate candidate(String id, int blocks) {

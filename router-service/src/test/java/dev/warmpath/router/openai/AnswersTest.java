@@ -385,6 +385,19 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
+    void route_says_who_could_not_be_chosen_and_why() {
+        join("w0");
+        join("drained");
+        fleet.drainWorker("drained", true);
+
+        JsonNode explained = json(post("/v1/route", "{'model':'tiny','prompt':[10,11,12]}"));
+
+        assertThat(explained.path("worker").asString()).isEqualTo("w0");
+        assertThat(explained.path("left_out").toString())
+                .isEqualTo("[{\"worker\":\"drained\",\"reason\":\"draining\"}]");
+    }
+
+    @Test
     void models_are_listed_and_found_by_name() {
         join("w0");
 

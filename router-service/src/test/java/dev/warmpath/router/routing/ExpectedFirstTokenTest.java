@@ -186,7 +186,7 @@ class ExpectedFirstTokenTest {
     private Routed choose(RouteQuery query, Candidate... candidates) {
         Choice choice = policy.choose(query, List.of(candidates));
         return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
-                RouteSnapshot.whole(query, choice), null);
+                RouteSnapshot.whole(query, choice, LeftOut.NOBODY), null);
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {

@@ -12,7 +12,10 @@ import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.fleet.UnreadyWorker;
+import dev.warmpath.router.fleet.WorkerView;
 import dev.warmpath.router.health.HealthState;
+import dev.warmpath.router.routing.LeftOut.Reason;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.NoWorkerReason;
 import dev.warmpath.router.routing.RouteDecision.Routed;
@@ -438,12 +441,48 @@ class RequestRouterTest extends TwoWorkers {
         int[] tokens = randomTokens(100);
 
         assertThat(place(tokens, Set.of("a")).worker()).isSameAs(b);
-        assertThat(router.route(prompt(tokens), Set.of("a", "b")))
-                .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.ALL_EXCLUDED)));
+        assertThat(unplaced(tokens, Set.of("a", "b")).reason()).isEqualTo(NoWorkerReason.ALL_EXCLUDED);
         fleet.remove(a, "test");
         fleet.remove(b, "test");
-        assertThat(router.route(prompt(tokens), Set.of()))
-                .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.NONE_READY)));
+        assertThat(unplaced(tokens, Set.of())).isEqualTo(new NoWorker(NoWorkerReason.NONE_READY, LeftOut.NOBODY));
+    }
+
+    private NoWorker unplaced(int[] tokens, Set<String> excluded) {
+        return ((Unplaced) router.route(prompt(tokens), excluded)).decision();
+    }
+
+    @Test
+    void who_could_not_be_chosen_is_told_with_the_reason() {
+        joining(registration("c", 1));
+        fleet.drainWorker("b", true);
+        ready("d");
+        fleet.heartbeat(new Heartbeat("d", 1, 1, 0, 900, 0, 0, 0, 0, false, /* stepAgeMillis */ 60_000,
+                /* hanging */ true, 0, List.of()));
+        int[] tokens = randomTokens(100);
+
+        assertThat(explain(tokens).snapshot().leftOut()).isEqualTo(new LeftOut(3, List.of(
+                new LeftOut.Worker("b", Reason.DRAINING), new LeftOut.Worker("c", Reason.JOINING),
+                new LeftOut.Worker("d", Reason.HANGING))));
+        assertThat(place(tokens).decision().snapshot().leftOut()).isEqualTo(explain(tokens).snapshot().leftOut());
+        ready("e");
+        assertThat(place(tokens, Set.of("a", "gone")).decision().snapshot().leftOut().workers())
+                .contains(new LeftOut.Worker("a", Reason.EXCLUDED), new LeftOut.Worker("gone", Reason.EXCLUDED),
+                        new LeftOut.Worker("b", Reason.DRAINING));
+        fleet.drainWorker("a", true);
+        fleet.drainWorker("e", true);
+        assertThat(unplaced(tokens, Set.of()).leftOut().count()).isEqualTo(5);
+    }
+
+    /** The one that has failed it joins again, and is told once. */
+    @Test
+    void of_a_hundred_that_could_not_be_chosen_sixteen_are_kept_those_first_that_have_failed_the_request() {
+        List<UnreadyWorker> joining = IntStream.range(0, 100)
+                .mapToObj(i -> new UnreadyWorker("w" + i, WorkerView.State.JOINING)).toList();
+
+        LeftOut leftOut = LeftOut.of(Set.of("w99"), joining, 16);
+        assertThat(leftOut.count()).isEqualTo(100);
+        assertThat(leftOut.workers()).hasSize(16).startsWith(new LeftOut.Worker("w99", Reason.EXCLUDED))
+                .endsWith(new LeftOut.Worker("w14", Reason.JOINING));
     }
 
     @Test

@@ -18,7 +18,7 @@ class RouteSnapshotTest {
     void of_a_thousand_candidates_the_fifteen_cheapest_and_the_chosen_one_are_kept() {
         List<CandidateCost> all = IntStream.range(0, 1_000).mapToObj(i -> of(i, 999 - i, Duration.ZERO)).toList();
 
-        RouteSnapshot snapshot = RouteSnapshot.bounded(QUERY, new Choice(99, RouteReason.TRIAL, all));
+        RouteSnapshot snapshot = RouteSnapshot.bounded(QUERY, new Choice(99, RouteReason.TRIAL, all), LeftOut.NOBODY);
         assertThat(snapshot.candidateCount()).isEqualTo(1_000);
         assertThat(snapshot.candidates()).extracting(CandidateCost::cost).containsExactly(
                 900L, 14L, 13L, 12L, 11L, 10L, 9L, 8L, 7L, 6L, 5L, 4L, 3L, 2L, 1L, 0L);
@@ -29,8 +29,10 @@ class RouteSnapshotTest {
         List<CandidateCost> some = IntStream.range(0, 16).mapToObj(i -> of(i, i, Duration.ZERO)).toList();
         List<CandidateCost> many = IntStream.range(0, 1_000).mapToObj(i -> of(i, i, Duration.ZERO)).toList();
 
-        assertThat(RouteSnapshot.bounded(QUERY, new Choice(3, RouteReason.LOAD, some)).candidates()).isEqualTo(some);
-        assertThat(RouteSnapshot.whole(QUERY, new Choice(3, RouteReason.LOAD, many)).candidates()).isEqualTo(many);
+        assertThat(RouteSnapshot.bounded(QUERY, new Choice(3, RouteReason.LOAD, some), LeftOut.NOBODY).candidates())
+                .isEqualTo(some);
+        assertThat(RouteSnapshot.whole(QUERY, new Choice(3, RouteReason.LOAD, many), LeftOut.NOBODY).candidates())
+                .isEqualTo(many);
     }
 
     @Test
@@ -38,7 +40,7 @@ class RouteSnapshotTest {
         List<CandidateCost> all = IntStream.range(0, 100)
                 .mapToObj(i -> of(i, i, Duration.ofSeconds(i == 99 ? 31 : 0))).toList();
 
-        assertThat(RouteSnapshot.bounded(QUERY, new Choice(0, RouteReason.LOAD, all)).indexGrade())
+        assertThat(RouteSnapshot.bounded(QUERY, new Choice(0, RouteReason.LOAD, all), LeftOut.NOBODY).indexGrade())
                 .isEqualTo(IndexGrade.LOAD);
     }
 
