@@ -41,10 +41,10 @@ public enum RouterMeter {
     /** These two only with a policy that is asked beside the one that decides. */
     SHADOW_DECISIONS(Kind.COUNTER, "warmpath.shadow.decisions",
             "Decisions on which the shadow policy was asked, too, by whether it chose the same worker", "decisions",
-            "policy", "choice"),
+            "live", "policy", "choice"),
     SHADOW_UNCACHED_TOKENS(Kind.COUNTER, "warmpath.shadow.uncached.tokens",
             "Prompt tokens to be computed by those decisions as the index expects, of either policy's choice", "tokens",
-            "policy", "by"),
+            "live", "policy", "by"),
     DECISIONS_DISCARDED(Kind.COUNTER, "warmpath.discarded.decisions",
             "Requests missing in the file of decisions, because it could not be written in time", "decisions"),
     DISPATCH_FAILURES(Kind.COUNTER, "warmpath.dispatch.failures", "Workers' failures of requests, by what was wrong",

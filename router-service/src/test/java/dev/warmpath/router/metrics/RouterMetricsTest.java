@@ -39,13 +39,25 @@ class RouterMetricsTest {
     /** 20 tokens more in the first decision, none in the second. */
     @Test
     void a_shadows_decisions_and_tokens_stand_beside_the_live_ones() {
-        metrics.shadowed("dynamo-cost", false, /* liveTokens */ 10, /* shadowTokens */ 30);
-        metrics.shadowed("dynamo-cost", true, 5, 5);
+        metrics.shadowed("lmetric", "dynamo-cost", false, /* liveTokens */ 10, /* shadowTokens */ 30);
+        metrics.shadowed("lmetric", "dynamo-cost", true, 5, 5);
 
         assertThat(count("warmpath.shadow.decisions", "choice", "same")).isEqualTo(1);
         assertThat(count("warmpath.shadow.decisions", "choice", "other")).isEqualTo(1);
         assertThat(count("warmpath.shadow.uncached.tokens", "by", "live")).isEqualTo(15);
         assertThat(count("warmpath.shadow.uncached.tokens", "by", "shadow")).isEqualTo(35);
+    }
+
+    @Test
+    void of_two_policies_that_share_the_requests_each_is_held_against_the_shadow_by_itself() {
+        metrics.shadowed("lmetric", "dynamo-cost", true, 10, 10);
+        metrics.shadowed("random", "dynamo-cost", false, 100, 10);
+
+        assertThat(count("warmpath.shadow.decisions", "live", "random")).isEqualTo(1);
+        assertThat(registry.get("warmpath.shadow.uncached.tokens").tags("live", "random", "by", "live").counter()
+                .count()).isEqualTo(100);
+        assertThat(registry.get("warmpath.shadow.uncached.tokens").tags("live", "lmetric", "by", "live").counter()
+                .count()).isEqualTo(10);
     }
 
     @Test
