@@ -238,8 +238,8 @@ public final class Dispatcher {
             boolean lastHere = triedWorkerIds.size() >= properties.maxAttempts()
                     || placed.decision().snapshot().candidateCount() == 1;
             return lastHere && !hasElsewhere ? properties.firstTokenTimeout() : FirstTokenDeadline.of(
-                    placed.worker().health().expectedFirstTokenNanos(placed.decision().workTokens()),
-                    properties.leastFirstTokenTimeout(), properties.firstTokenTimeout());
+                    placed.decision().predictedFirstTokenNanos(), properties.leastFirstTokenTimeout(),
+                    properties.firstTokenTimeout());
         }
 
         private Flux<DispatchEvent> afterFailure(DispatchException failed) {

@@ -21,6 +21,9 @@ public final class ModelMeters {
     private final Counter predictedCachedTokens;
     private final Counter cachedTokens;
     private final DistributionSummary cachedTokensError;
+    private final Timer predictedFirstToken;
+    private final Timer attemptFirstToken;
+    private final Timer firstTokenError;
 
     ModelMeters(String model, RouterMetrics metrics) {
         this.model = model;
@@ -33,6 +36,9 @@ public final class ModelMeters {
         this.predictedCachedTokens = metrics.counter(RouterMeter.PREDICTED_CACHED_TOKENS, "model", model);
         this.cachedTokens = metrics.counter(RouterMeter.ACTUAL_CACHED_TOKENS, "model", model);
         this.cachedTokensError = metrics.summary(RouterMeter.CACHED_TOKENS_ERROR, "model", model);
+        this.predictedFirstToken = metrics.timer(RouterMeter.PREDICTED_FIRST_TOKEN, "model", model);
+        this.attemptFirstToken = metrics.timer(RouterMeter.ATTEMPT_FIRST_TOKEN, "model", model);
+        this.firstTokenError = metrics.timer(RouterMeter.FIRST_TOKEN_ERROR, "model", model);
     }
 
     /** As the tag says it. */
@@ -70,5 +76,12 @@ public final class ModelMeters {
         predictedCachedTokens.increment(predicted);
         cachedTokens.increment(actual);
         cachedTokensError.record(Math.abs(predicted - actual));
+    }
+
+    /** Prediction and truth of one attempt that has had a first token, both since the decision. */
+    public void firstTokenOfAttempt(long predictedNanos, long actualNanos) {
+        predictedFirstToken.record(predictedNanos, TimeUnit.NANOSECONDS);
+        attemptFirstToken.record(actualNanos, TimeUnit.NANOSECONDS);
+        firstTokenError.record(Math.abs(predictedNanos - actualNanos), TimeUnit.NANOSECONDS);
     }
 }

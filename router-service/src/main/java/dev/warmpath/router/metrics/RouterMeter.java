@@ -79,7 +79,14 @@ public enum RouterMeter {
             "Prompt tokens that the worker found in its cache, and did not have to compute", "tokens", "model"),
     CACHED_TOKENS_ERROR(Kind.TOKENS, "warmpath.cached.token.error",
             "Distance of predicted from found cached tokens, per request", "tokens", "model"),
-    /** The same once more by the policy that decided, without requests on trial, whose worker none has chosen. */
+    /** These three leave out attempts at workers whose pace was not known. */
+    PREDICTED_FIRST_TOKEN(Kind.TIMER, "warmpath.predicted.first.token",
+            "From a decision to the first token, as it was predicted of the chosen worker", "seconds", "model"),
+    ATTEMPT_FIRST_TOKEN(Kind.TIMER, "warmpath.attempt.first.token",
+            "From a decision to the first token, as it came from the chosen worker", "seconds", "model"),
+    FIRST_TOKEN_ERROR(Kind.LATENCY, "warmpath.first.token.error",
+            "Distance of predicted from actual time to the first token, per attempt", "seconds", "model"),
+    /** What clients saw, by the policy that decided; without requests on trial, whose worker none has chosen. */
     POLICY_FIRST_TOKEN(Kind.LATENCY, "warmpath.policy.time.to.first.token",
             "Arrival of a request to the first text of its answer, by the policy that placed it", "seconds", "policy"),
     POLICY_PROMPT_TOKENS(Kind.COUNTER, "warmpath.policy.prompt.tokens",

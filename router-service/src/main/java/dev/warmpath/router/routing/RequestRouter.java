@@ -188,7 +188,7 @@ public final class RequestRouter {
         RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
-        return routed(policy, choice, RouteSnapshot.whole(query, choice, leftOut),
+        return routed(policy, choice, workers.get(choice.chosen()), RouteSnapshot.whole(query, choice, leftOut),
                 shadow(query, candidates, choice, /* stands */ false));
     }
 
@@ -216,9 +216,9 @@ public final class RequestRouter {
         if (tried != null) {
             choice = choice.tryOut(workers.indexOf(tried));
         }
-        Routed routed = routed(policy, choice, RouteSnapshot.bounded(query, choice, leftOut), shadow);
-        pressure.placed(routed.cachedTokens(), prompt.length());
         FleetWorker worker = workers.get(choice.chosen());
+        Routed routed = routed(policy, choice, worker, RouteSnapshot.bounded(query, choice, leftOut), shadow);
+        pressure.placed(routed.cachedTokens(), prompt.length());
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
         WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.length(), routed.cachedTokens(), hasSlot,
@@ -251,9 +251,11 @@ public final class RequestRouter {
         }
     }
 
-    private static Routed routed(
-            RoutingPolicy policy, Choice choice, RouteSnapshot snapshot, @Nullable ShadowChoice shadow) {
-        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(), snapshot, shadow);
+    private static Routed routed(RoutingPolicy policy, Choice choice, FleetWorker worker, RouteSnapshot snapshot,
+            @Nullable ShadowChoice shadow) {
+        long workTokens = choice.candidate().workTokens(snapshot.query());
+        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
+                worker.health().expectedFirstTokenNanos(workTokens), snapshot, shadow);
     }
 
     /**

@@ -8,11 +8,13 @@ public sealed interface RouteDecision {
     /**
      * @param policy   that decided
      * @param chosen   the worker, and what it costs
+     * @param predictedFirstTokenNanos how long the first token should take there: what it waits for, at the worker's
+     *                 pace of late; negative while that is not known
      * @param snapshot what the choice was made from
      * @param shadow   what another policy would have done; null if none was asked
      */
-    record Routed(PolicyName policy, CandidateCost chosen, RouteReason reason, RouteSnapshot snapshot,
-            @Nullable ShadowChoice shadow) implements RouteDecision {
+    record Routed(PolicyName policy, CandidateCost chosen, RouteReason reason, long predictedFirstTokenNanos,
+            RouteSnapshot snapshot, @Nullable ShadowChoice shadow) implements RouteDecision {
 
         public String workerId() {
             return chosen.candidate().workerId();

@@ -144,7 +144,7 @@ class CompletionMeterTest {
         var query = new RouteQuery(3, 16);
         CandidateCost cost = new ExpectedFirstToken()
                 .choose(query, List.of(CandidateBuilder.named("a").build())).costs().getFirst();
-        var decision = new RouteDecision.Routed(PolicyName.EXPECTED_FIRST_TOKEN, cost, reason,
+        var decision = new RouteDecision.Routed(PolicyName.EXPECTED_FIRST_TOKEN, cost, reason, /* unknown */ -1,
                 new RouteSnapshot(query, 1, IndexGrade.EXACT, List.of(cost), LeftOut.NOBODY), null);
         var meter = meter(false);
         meter.isServed();

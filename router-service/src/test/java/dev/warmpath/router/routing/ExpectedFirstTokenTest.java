@@ -185,7 +185,7 @@ class ExpectedFirstTokenTest {
 
     private Routed choose(RouteQuery query, Candidate... candidates) {
         Choice choice = policy.choose(query, List.of(candidates));
-        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
+        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(), /* unknown */ -1,
                 RouteSnapshot.whole(query, choice, LeftOut.NOBODY), null);
     }
 

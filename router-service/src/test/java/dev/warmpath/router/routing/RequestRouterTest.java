@@ -325,6 +325,20 @@ class RequestRouterTest extends TwoWorkers {
         assertThat(terms("a").candidate()).isEqualTo(CandidateBuilder.named("a").chosen(1).build());
     }
 
+    /** A token took a millisecond at a: 72 of its own, 202 for the request before it, 128 for any first token. */
+    @Test
+    void the_first_token_is_predicted_by_the_pace_of_the_chosen_worker_once_that_is_known() {
+        assertThat(place(randomTokens(72), Set.of("b")).decision().predictedFirstTokenNanos()).isNegative();
+        for (int i = 0; i < 8; i++) {
+            a.health().firstToken(/* workTokens */ 872, /* elapsedNanos */ 1_000_000_000L);
+        }
+
+        Candidate busy = terms("a").candidate();
+        assertThat(busy.pendingTokens() + busy.queuedTokens() + busy.requestTokens()).isEqualTo(72 + 128 + 2);
+        assertThat(place(randomTokens(72), Set.of("b")).decision().predictedFirstTokenNanos())
+                .isEqualTo((72 + 202 + 128) * 1_000_000L);
+    }
+
     @Test
     void an_ejected_worker_gets_one_request_in_a_hundred_until_three_of_them_went_well() {
         eject(a);
