@@ -17,6 +17,7 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param attempt               1 for the first worker that was asked
  * @param policy                that decided
  * @param reason                as in {@code x-warmpath-decision}
+ * @param fleetCachedTokens     what some candidate was taken to hold, the most
  * @param predictedCachedTokens what the chosen worker was taken to hold
  * @param predictedFirstTokenMs  from the decision on; null if the chosen worker's pace was not known
  * @param indexGrade            the worst of the candidates'
@@ -38,6 +39,7 @@ record DecisionView(
         String reason,
         int promptTokens,
         int blockSize,
+        int fleetCachedTokens,
         int predictedCachedTokens,
         @Nullable Double predictedFirstTokenMs,
         String indexGrade,
@@ -82,9 +84,10 @@ record DecisionView(
         Outcome outcome = decision.outcome();
         return new DecisionView(decision.at().toString(), subject.requestId(), subject.attempt(), subject.model(),
                 subject.revision(), routed.workerId(), routed.policy().text(), routed.reason().text(),
-                snapshot.query().promptTokens(), snapshot.query().blockSize(), routed.cachedTokens(),
-                predicted < 0 ? null : Double.valueOf(millis(predicted)), snapshot.indexGrade().text(),
-                snapshot.candidateCount(), snapshot.candidates().stream().map(CandidateView::of).toList(),
+                snapshot.query().promptTokens(), snapshot.query().blockSize(), routed.fleetCachedTokens(),
+                routed.cachedTokens(), predicted < 0 ? null : Double.valueOf(millis(predicted)),
+                snapshot.indexGrade().text(), snapshot.candidateCount(),
+                snapshot.candidates().stream().map(CandidateView::of).toList(),
                 snapshot.leftOut().count(), LeftOutView.of(snapshot.leftOut()), ShadowView.of(routed),
                 outcome == null ? null : OutcomeView.of(outcome));
     }

@@ -18,6 +18,7 @@ public final class ModelMeters {
     private final Timer duration;
     private final Counter promptTokens;
     private final Counter completionTokens;
+    private final Counter fleetCachedTokens;
     private final Counter predictedCachedTokens;
     private final Counter cachedTokens;
     private final DistributionSummary cachedTokensError;
@@ -33,6 +34,7 @@ public final class ModelMeters {
         this.duration = metrics.timer(RouterMeter.REQUEST_DURATION, "model", model);
         this.promptTokens = metrics.counter(RouterMeter.PROMPT_TOKENS, "model", model);
         this.completionTokens = metrics.counter(RouterMeter.COMPLETION_TOKENS, "model", model);
+        this.fleetCachedTokens = metrics.counter(RouterMeter.FLEET_CACHED_TOKENS, "model", model);
         this.predictedCachedTokens = metrics.counter(RouterMeter.PREDICTED_CACHED_TOKENS, "model", model);
         this.cachedTokens = metrics.counter(RouterMeter.ACTUAL_CACHED_TOKENS, "model", model);
         this.cachedTokensError = metrics.summary(RouterMeter.CACHED_TOKENS_ERROR, "model", model);
@@ -71,8 +73,15 @@ public final class ModelMeters {
         this.completionTokens.increment(completionTokens);
     }
 
-    /** Prediction and truth of one completion; not where the worker did not tell, so that the two can be compared. */
-    public void cached(int predicted, int actual) {
+    /**
+     * What could be reused, what was to be, and what was, of one completion; not where the worker did not tell, so that
+     * they can be compared.
+     *
+     * @param somewhere expected at the worker with the most
+     * @param predicted expected at the chosen one
+     */
+    public void cached(int somewhere, int predicted, int actual) {
+        fleetCachedTokens.increment(somewhere);
         predictedCachedTokens.increment(predicted);
         cachedTokens.increment(actual);
         cachedTokensError.record(Math.abs(predicted - actual));

@@ -72,9 +72,12 @@ public enum RouterMeter {
             "model"),
     COMPLETION_TOKENS(Kind.COUNTER, "warmpath.completion.tokens", "Tokens generated for completions that finished",
             "tokens", "model"),
-    /** The three of cached tokens leave out answers of workers that did not tell. */
+    /** The four of cached tokens leave out answers of workers that did not tell. */
+    FLEET_CACHED_TOKENS(Kind.COUNTER, "warmpath.fleet.cached.tokens",
+            "Prompt tokens that the index expected at the worker with the most of them, chosen or not", "tokens",
+            "model"),
     PREDICTED_CACHED_TOKENS(Kind.COUNTER, "warmpath.predicted.cached.tokens",
-            "Prompt tokens that the index expected in the cache", "tokens", "model"),
+            "Prompt tokens that the index expected in the cache of the chosen worker", "tokens", "model"),
     ACTUAL_CACHED_TOKENS(Kind.COUNTER, "warmpath.cached.tokens",
             "Prompt tokens that the worker found in its cache, and did not have to compute", "tokens", "model"),
     CACHED_TOKENS_ERROR(Kind.TOKENS, "warmpath.cached.token.error",

@@ -30,6 +30,11 @@ public sealed interface RouteDecision {
             return matchedBlocks() * snapshot.query().blockSize();
         }
 
+        /** What the worker that holds most of the prompt would find, be it this one or not. */
+        public int fleetCachedTokens() {
+            return snapshot.mostMatchedBlocks() * snapshot.query().blockSize();
+        }
+
         /** What the first token waits for, see {@link Candidate#workTokens}. */
         public long workTokens() {
             return chosen.candidate().workTokens(snapshot.query());

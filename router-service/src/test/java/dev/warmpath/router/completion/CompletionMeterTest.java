@@ -145,7 +145,7 @@ class CompletionMeterTest {
         CandidateCost cost = new ExpectedFirstToken()
                 .choose(query, List.of(CandidateBuilder.named("a").build())).costs().getFirst();
         var decision = new RouteDecision.Routed(PolicyName.EXPECTED_FIRST_TOKEN, cost, reason, /* unknown */ -1,
-                new RouteSnapshot(query, 1, IndexGrade.EXACT, List.of(cost), LeftOut.NOBODY), null);
+                new RouteSnapshot(query, 1, IndexGrade.EXACT, 0, List.of(cost), LeftOut.NOBODY), null);
         var meter = meter(false);
         meter.isServed();
         meter.measure(Flux.just(new CompletionEvent.Routed("abc", decision), WHOLE)).subscribe();

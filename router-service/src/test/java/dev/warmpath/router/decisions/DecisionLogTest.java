@@ -124,7 +124,8 @@ class DecisionLogTest {
         assertThat(line.path("decisions").path(1)).isEqualTo(JSON.readTree("""
                 {"at":"2026-11-23T12:00:00Z","request":"r1","attempt":2,"model":"tiny","revision":"abc","worker":"b",
                  "policy":"expected-first-token","reason":"prefix","prompt_tokens":100,"block_size":16,
-                 "predicted_cached_tokens":48,"predicted_first_token_ms":25.0,"index_grade":"exact","candidate_count":2,
+                 "fleet_cached_tokens":48,"predicted_cached_tokens":48,"predicted_first_token_ms":25.0,
+                 "index_grade":"exact","candidate_count":2,
                  "candidates":[
                   {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","behind_batches":0,
                    "behind_ms":0,"health":"healthy","cost":100,
@@ -295,7 +296,7 @@ class DecisionLogTest {
         return log.decide(request, new Subject(request.asked().requestId(), attempt, "tiny", "abc"),
                 new Routed(PolicyName.EXPECTED_FIRST_TOKEN, choice.costs().get(choice.chosen()), choice.reason(),
                         PREDICTED_NANOS,
-                        new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs(), LeftOut.NOBODY), null));
+                        new RouteSnapshot(query, 2, IndexGrade.EXACT, 3, choice.costs(), LeftOut.NOBODY), null));
     }
 
     private static Candidate candidate(String id, int blocks) {

@@ -24,7 +24,7 @@ class RouterMetricsTest {
     void the_1001st_model_is_counted_as_other() {
         for (int i = 0; i < 1_003; i++) {
             metrics.model("model-" + i).finished(10, 2);
-            metrics.model("model-" + i).cached(8, 4);
+            metrics.model("model-" + i).cached(16, 8, 4);
         }
         metrics.model("model-0").finished(10, 2);
         metrics.requestEnded("chat", metrics.model("model-1002"), Outcome.ANSWERED);
@@ -58,6 +58,16 @@ class RouterMetricsTest {
                 .count()).isEqualTo(100);
         assertThat(registry.get("warmpath.shadow.uncached.tokens").tags("live", "lmetric", "by", "live").counter()
                 .count()).isEqualTo(10);
+    }
+
+    /** Of 320 tokens that somebody had, 300 were given up for a shorter queue, and of the other 20 there were 16. */
+    @Test
+    void what_the_choice_and_what_the_index_cost_are_the_differences_of_three_counters() {
+        metrics.model("tiny").cached(/* somewhere */ 320, /* predicted */ 20, /* actual */ 16);
+
+        assertThat(count("warmpath.fleet.cached.tokens", "model", "tiny")).isEqualTo(320);
+        assertThat(count("warmpath.predicted.cached.tokens", "model", "tiny")).isEqualTo(20);
+        assertThat(count("warmpath.cached.tokens", "model", "tiny")).isEqualTo(16);
     }
 
     @Test

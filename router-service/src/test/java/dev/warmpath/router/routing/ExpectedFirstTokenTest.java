@@ -57,6 +57,7 @@ class ExpectedFirstTokenTest {
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
         assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
+        assertThat(routed.fleetCachedTokens() - routed.cachedTokens()).as("given up").isEqualTo(112);
         assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_146L, 128L);
     }
 

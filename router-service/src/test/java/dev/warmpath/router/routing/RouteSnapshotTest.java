@@ -44,6 +44,18 @@ class RouteSnapshotTest {
                 .isEqualTo(IndexGrade.LOAD);
     }
 
+    /** 40 blocks at the dearest of a hundred, which is not kept. */
+    @Test
+    void what_somebody_holds_of_the_prompt_is_told_even_of_a_candidate_that_is_not_kept() {
+        List<CandidateCost> all = IntStream.range(0, 100).mapToObj(i -> {
+            Candidate candidate = CandidateBuilder.named("w" + i).matched(i == 99 ? 40 : 2).build();
+            return new CandidateCost(candidate, i, new Terms(List.of("cost"), i));
+        }).toList();
+
+        assertThat(RouteSnapshot.bounded(QUERY, new Choice(0, RouteReason.LOAD, all), LeftOut.NOBODY)
+                .mostMatchedBlocks()).isEqualTo(40);
+    }
+
     @Test
     void terms_are_found_by_their_names() {
         var terms = new Terms(List.of("uncached", "pending"), 40, 2);
