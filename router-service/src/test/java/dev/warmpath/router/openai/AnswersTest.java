@@ -446,6 +446,7 @@ class AnswersTest extends RunningRouter {
                 Map.entry("warmpath_worker_attempts_total{outcome=\"answered\",worker=\"metered\"}", 1.0),
                 Map.entry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0),
                 Map.entry("warmpath_completion_tokens_total{model=\"tiny\"}", (double) ids("ok").length),
+                Map.entry("warmpath_fleet_cached_tokens_total{model=\"tiny\"}", 8.0),
                 Map.entry("warmpath_predicted_cached_tokens_total{model=\"tiny\"}", 8.0),
                 Map.entry("warmpath_cached_tokens_total{model=\"tiny\"}", 4.0),
                 Map.entry("warmpath_cached_token_error_tokens_count{model=\"tiny\"}", 1.0),
@@ -493,6 +494,7 @@ class AnswersTest extends RunningRouter {
         assertThat(answer.path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(8);
         assertThat(added(before)).containsEntry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0)
                 .doesNotContainKeys("warmpath_cached_tokens_total{model=\"tiny\"}",
+                        "warmpath_fleet_cached_tokens_total{model=\"tiny\"}",
                         "warmpath_predicted_cached_tokens_total{model=\"tiny\"}",
                         "warmpath_cached_token_error_tokens_count{model=\"tiny\"}");
     }
