@@ -80,7 +80,8 @@ class DashboardsTest {
         assumeTrue(isThere, "no prometheus on the PATH");
         redis = new RedisProcess(RedisProcess.bundled(), LocalFleet.freePort()).start();
         String uri = "--warmpath.redis.uri=" + redis.uri();
-        fleet = LocalFleet.start(ROUTERS, WORKERS, LocalFleet.patient(uri, "-Xmn16m"),
+        fleet = LocalFleet.start(ROUTERS, WORKERS,
+                LocalFleet.patient(uri, "-Xmn16m", "--warmpath.routing.shadow=least-requests"),
                 List.of(uri, "--warmpath.kv.block-count=" + BLOCKS, "--warmpath.kv.swap-space=4MB", "-Xmn16m"));
         routers = IntStream.rangeClosed(1, ROUTERS).mapToObj(fleet::routerManagement).toList();
         workers = IntStream.rangeClosed(1, WORKERS).mapToObj(fleet::workerManagement).toList();

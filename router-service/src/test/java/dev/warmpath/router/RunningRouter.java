@@ -17,7 +17,6 @@ import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.RegistrationOutcome;
-import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.ApplyOutcome;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.tokenization.ModelFiles;
@@ -82,7 +81,7 @@ public abstract class RunningRouter {
 
     @LocalServerPort int port;
     @LocalManagementPort int managementPort;
-    @Autowired Fleet fleet;
+    @Autowired protected Fleet fleet;
     @Autowired RequestRouter requestRouter;
     @Autowired AdmissionControl admission;
     private final List<FakeWorker> workers = new ArrayList<>();
@@ -90,9 +89,7 @@ public abstract class RunningRouter {
     @AfterEach
     void nothing_is_left_in_flight() {
         eventually(() -> admission.inFlight() == 0 && requestRouter.inFlight() == 0);
-        for (ServedModel model : fleet.models()) {
-            fleet.workers(model).forEach(worker -> fleet.remove(worker, "the test is over"));
-        }
+        fleet.everyone().forEach(worker -> fleet.remove(worker, "the test is over"));
         workers.forEach(FakeWorker::close);
     }
 

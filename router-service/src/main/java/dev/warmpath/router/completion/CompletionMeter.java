@@ -31,6 +31,7 @@ final class CompletionMeter {
     private volatile long inLineNanos;
     private @Nullable PolicyMeters policy;
     private String revision = "";
+    private int fleetCachedTokens;
     private int predictedCachedTokens;
     private boolean hasText;
     private long lastTextNanos;
@@ -89,6 +90,7 @@ final class CompletionMeter {
         switch (event) {
             case CompletionEvent.Routed routed -> {
                 revision = routed.revision();
+                fleetCachedTokens = routed.decision().fleetCachedTokens();
                 predictedCachedTokens = routed.decision().cachedTokens();
                 RouteDecision.Routed decision = routed.decision();
                 policy = decision.reason() == RouteReason.TRIAL ? null : metrics.policy(decision.policy().text());
@@ -101,7 +103,7 @@ final class CompletionMeter {
                 Usage usage = finished.usage();
                 model.finished(usage.promptTokens(), usage.completionTokens());
                 if (finished.toldByWorker()) {
-                    model.cached(predictedCachedTokens, usage.cachedTokens());
+                    model.cached(fleetCachedTokens, predictedCachedTokens, usage.cachedTokens());
                     if (policy != null) {
                         policy.cached(usage.promptTokens(), usage.cachedTokens());
                     }

@@ -1,7 +1,9 @@
 package dev.warmpath.router.decisions;
 
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.routing.CandidateCost;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import tools.jackson.databind.annotation.JsonNaming;
 
@@ -12,6 +14,8 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param promisedBlocks leading blocks of the prompt that it announces; more than it is believed, if it promised before
  *                       what it did not find
  * @param grade          how far the matched blocks can be relied on
+ * @param behindBatches  batches that the index lacks of it
+ * @param behindMs       for how long
  * @param health         healthy, or ejected, on_trial or unreachable: then it is left out while a healthy one is there
  * @param cost           the smallest wins, or one that is as good
  * @param terms          what it is made of, by the policy's names; of the default policy each a number of uncached
@@ -23,6 +27,8 @@ public record CandidateView(
         int matchedBlocks,
         int promisedBlocks,
         String grade,
+        long behindBatches,
+        long behindMs,
         String health,
         long cost,
         Map<String, Long> terms,
@@ -32,8 +38,9 @@ public record CandidateView(
 
     public static CandidateView of(CandidateCost one) {
         var seen = one.candidate();
-        return new CandidateView(seen.workerId(), seen.matchedBlocks(), seen.promisedBlocks(), seen.grade().text(),
-                seen.health().text(), one.cost(), one.terms().asMap(), seen.requests(), seen.usedBlocks(),
-                seen.blockCount());
+        IndexAge age = seen.indexAge();
+        return new CandidateView(seen.workerId(), seen.matchedBlocks(), seen.promisedBlocks(), age.grade().text(),
+                age.batches(), TimeUnit.NANOSECONDS.toMillis(age.nanos()), seen.health().text(), one.cost(),
+                one.terms().asMap(), seen.requests(), seen.usedBlocks(), seen.blockCount());
     }
 }

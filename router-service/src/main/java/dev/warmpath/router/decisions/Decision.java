@@ -107,6 +107,11 @@ public final class Decision {
         return Objects.requireNonNull(outcome).end();
     }
 
+    /** Since the decision; null if none has come, as it stands when the attempt has ended. */
+    @Nullable Long firstTokenNanos() {
+        return Objects.requireNonNull(outcome).firstTokenNanos();
+    }
+
     /** Null while the attempt goes on. */
     @Nullable Outcome outcome() {
         return outcome;

@@ -68,6 +68,11 @@ public final class DecisionLog implements AutoCloseable {
 
     private void ended(Decision decision) {
         metrics.attemptEnded(decision.routed().workerId(), decision.end());
+        Long firstTokenNanos = decision.firstTokenNanos();
+        long predictedNanos = decision.routed().predictedFirstTokenNanos();
+        if (firstTokenNanos != null && predictedNanos >= 0) {
+            metrics.model(decision.subject().model()).firstTokenOfAttempt(predictedNanos, firstTokenNanos);
+        }
     }
 
     private void closed(RequestRecord request) {

@@ -17,9 +17,12 @@ import tools.jackson.databind.annotation.JsonNaming;
  * @param attempt               1 for the first worker that was asked
  * @param policy                that decided
  * @param reason                as in {@code x-warmpath-decision}
+ * @param fleetCachedTokens     what some candidate was taken to hold, the most
  * @param predictedCachedTokens what the chosen worker was taken to hold
+ * @param predictedFirstTokenMs  from the decision on; null if the chosen worker's pace was not known
  * @param indexGrade            the worst of the candidates'
  * @param candidateCount        how many there were; of more than 16, those that cost least are listed
+ * @param leftOutCount          workers of the model that could not be chosen; of more than 16 some are listed
  * @param shadow                what another policy would have done; null if none is asked
  * @param outcome               null while the answer goes on
  */
@@ -36,10 +39,14 @@ record DecisionView(
         String reason,
         int promptTokens,
         int blockSize,
+        int fleetCachedTokens,
         int predictedCachedTokens,
+        @Nullable Double predictedFirstTokenMs,
         String indexGrade,
         int candidateCount,
         List<CandidateView> candidates,
+        int leftOutCount,
+        List<LeftOutView> leftOut,
         @Nullable ShadowView shadow,
         @Nullable OutcomeView outcome) {
 
@@ -63,21 +70,25 @@ record DecisionView(
                     millis(outcome.totalNanos()), outcome.cachedTokens(), outcome.completionTokens());
         }
 
-        private static double millis(long nanos) {
-            return TimeUnit.NANOSECONDS.toMicros(nanos) / 1e3;
-        }
+    }
+
+    private static double millis(long nanos) {
+        return TimeUnit.NANOSECONDS.toMicros(nanos) / 1e3;
     }
 
     static DecisionView of(Decision decision) {
         var subject = decision.subject();
         var routed = decision.routed();
+        long predicted = routed.predictedFirstTokenNanos();
         RouteSnapshot snapshot = routed.snapshot();
         Outcome outcome = decision.outcome();
         return new DecisionView(decision.at().toString(), subject.requestId(), subject.attempt(), subject.model(),
                 subject.revision(), routed.workerId(), routed.policy().text(), routed.reason().text(),
-                snapshot.query().promptTokens(), snapshot.query().blockSize(), routed.cachedTokens(),
+                snapshot.query().promptTokens(), snapshot.query().blockSize(), routed.fleetCachedTokens(),
+                routed.cachedTokens(), predicted < 0 ? null : Double.valueOf(millis(predicted)),
                 snapshot.indexGrade().text(), snapshot.candidateCount(),
-                snapshot.candidates().stream().map(CandidateView::of).toList(), ShadowView.of(routed),
+                snapshot.candidates().stream().map(CandidateView::of).toList(),
+                snapshot.leftOut().count(), LeftOutView.of(snapshot.leftOut()), ShadowView.of(routed),
                 outcome == null ? null : OutcomeView.of(outcome));
     }
 }

@@ -15,6 +15,7 @@ import dev.warmpath.router.handshake.StrangerException;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.routing.InFlightRequest;
+import dev.warmpath.router.routing.RouteDecision;
 import dev.warmpath.router.routing.RouteResult;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RouteResult.Unplaced;
@@ -29,7 +30,6 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -208,7 +208,7 @@ public final class Dispatcher {
         private Flux<DispatchEvent> at(Placed placed) {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
-            countShadow(placed.decision().shadow());
+            countShadow(placed.decision());
             AttemptTrace trace = tries.trace.attempt(tries.watches.size() + 1, placed.worker().id(),
                     placed.decision().reason().text(), placed.decision().cachedTokens());
             var attempt = new Attempt(placed, request, reader, deadline(placed), trace.headers());
@@ -219,9 +219,11 @@ public final class Dispatcher {
                     .onErrorResume(DispatchException.class, this::afterFailure);
         }
 
-        private void countShadow(@Nullable ShadowChoice shadow) {
+        private void countShadow(RouteDecision.Routed decision) {
+            ShadowChoice shadow = decision.shadow();
             if (shadow != null) {
-                metrics.shadowed(shadow.policy().text(), shadow.isSame(), shadow.liveTokens(), shadow.shadowTokens());
+                metrics.shadowed(decision.policy().text(), shadow.policy().text(), shadow.isSame(),
+                        shadow.liveTokens(), shadow.shadowTokens());
             }
         }
 
@@ -236,8 +238,8 @@ public final class Dispatcher {
             boolean lastHere = triedWorkerIds.size() >= properties.maxAttempts()
                     || placed.decision().snapshot().candidateCount() == 1;
             return lastHere && !hasElsewhere ? properties.firstTokenTimeout() : FirstTokenDeadline.of(
-                    placed.worker().health().expectedFirstTokenNanos(placed.decision().workTokens()),
-                    properties.leastFirstTokenTimeout(), properties.firstTokenTimeout());
+                    placed.decision().predictedFirstTokenNanos(), properties.leastFirstTokenTimeout(),
+                    properties.firstTokenTimeout());
         }
 
         private Flux<DispatchEvent> afterFailure(DispatchException failed) {

@@ -15,7 +15,8 @@ final class FirstTokenDeadline {
 
     /**
      * @param expectedNanos typical time for the work, see
-     *                      {@link dev.warmpath.router.fleet.WorkerHealth#expectedFirstTokenNanos}; negative while unknown
+     *                      {@link dev.warmpath.router.health.WorkerHealth#expectedFirstTokenNanos}; negative while
+     *                      unknown
      * @param least         the answer is no shorter, unless {@code longest} is
      * @param longest       the answer is no longer, and this while nothing is known
      */

@@ -166,6 +166,11 @@ public final class Fleet {
         return roster().ready(model.revision());
     }
 
+    /** Its other workers, and why they get nothing. One whose lease has ended is gone, and not among them. */
+    public List<UnreadyWorker> unready(ServedModel model) {
+        return roster().unready(model.revision());
+    }
+
     /** How many requests the ready workers compute at the same time. */
     public long sequences() {
         return roster().sequences();
@@ -681,13 +686,8 @@ public final class Fleet {
 
     private static State state(FleetWorker worker, @Nullable Revision revision) {
         boolean served = revision != null && revision.model() != null;
-        if (worker.isDraining()) {
-            return State.DRAINING;
-        }
-        if (worker.isHanging()) {
-            return State.HANGING;
-        }
-        return served && worker.isIndexed() ? State.READY : State.JOINING;
+        State own = worker.state();
+        return own == State.READY && !served ? State.JOINING : own;
     }
 
     private WorkerView view(FleetWorker worker, long leaseNow) {

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.StepCost;
+import dev.warmpath.router.fleet.WorkerView.State;
 import dev.warmpath.router.health.WorkerHealth;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.SyncState;
@@ -129,20 +130,27 @@ public final class FleetWorker {
     }
 
     /**
-     * How long the copy has been behind what the worker says in its heartbeats, or at odds with it; 0 while it is in
-     * step. Found by comparing: whoever keeps the copy need not be alive to say so.
+     * How far the copy is behind what the worker says in its heartbeats. Found by comparing: whoever keeps the copy
+     * need not be alive to say so.
      */
-    public long outOfStepNanos(long nowNanos) {
+    public IndexAge indexAge(long nowNanos) {
         Heard last = heard;
-        if (last == null || lacks(last.latest()) == 0) {
-            return 0;
+        if (last == null) {
+            return IndexAge.IN_STEP;
         }
-        return Math.max(0, nowNanos - (lacks(last.measure()) == 0 ? last.latestNanos() : last.measureNanos()));
+        long batches = lacks(last.latest());
+        return batches == 0 ? IndexAge.IN_STEP : new IndexAge(batches,
+                Math.max(0, nowNanos - (lacks(last.measure()) == 0 ? last.latestNanos() : last.measureNanos())));
+    }
+
+    /** How long the copy has been behind the worker, or at odds with it; 0 while it is in step. */
+    public long outOfStepNanos(long nowNanos) {
+        return indexAge(nowNanos).nanos();
     }
 
     /** How far to rely on the copy. */
     public IndexGrade indexGrade(long nowNanos) {
-        return IndexGrade.of(outOfStepNanos(nowNanos));
+        return indexAge(nowNanos).grade();
     }
 
     /** Batches that the copy lacks, as far as heartbeats tell, 1 if it is at odds with them; 0 while it is in step. */
@@ -227,6 +235,17 @@ public final class FleetWorker {
     public boolean isHanging() {
         Heard last = heard;
         return last != null && last.latest().hanging();
+    }
+
+    /** Whether it takes requests, as far as it is up to the worker: its model may still be missing here. */
+    State state() {
+        if (isDraining()) {
+            return State.DRAINING;
+        }
+        if (isHanging()) {
+            return State.HANGING;
+        }
+        return indexed ? State.READY : State.JOINING;
     }
 
     /** True once it has been removed from the fleet; it never comes back. */

@@ -18,9 +18,13 @@ public final class ModelMeters {
     private final Timer duration;
     private final Counter promptTokens;
     private final Counter completionTokens;
+    private final Counter fleetCachedTokens;
     private final Counter predictedCachedTokens;
     private final Counter cachedTokens;
     private final DistributionSummary cachedTokensError;
+    private final Timer predictedFirstToken;
+    private final Timer attemptFirstToken;
+    private final Timer firstTokenError;
 
     ModelMeters(String model, RouterMetrics metrics) {
         this.model = model;
@@ -30,9 +34,13 @@ public final class ModelMeters {
         this.duration = metrics.timer(RouterMeter.REQUEST_DURATION, "model", model);
         this.promptTokens = metrics.counter(RouterMeter.PROMPT_TOKENS, "model", model);
         this.completionTokens = metrics.counter(RouterMeter.COMPLETION_TOKENS, "model", model);
+        this.fleetCachedTokens = metrics.counter(RouterMeter.FLEET_CACHED_TOKENS, "model", model);
         this.predictedCachedTokens = metrics.counter(RouterMeter.PREDICTED_CACHED_TOKENS, "model", model);
         this.cachedTokens = metrics.counter(RouterMeter.ACTUAL_CACHED_TOKENS, "model", model);
         this.cachedTokensError = metrics.summary(RouterMeter.CACHED_TOKENS_ERROR, "model", model);
+        this.predictedFirstToken = metrics.timer(RouterMeter.PREDICTED_FIRST_TOKEN, "model", model);
+        this.attemptFirstToken = metrics.timer(RouterMeter.ATTEMPT_FIRST_TOKEN, "model", model);
+        this.firstTokenError = metrics.timer(RouterMeter.FIRST_TOKEN_ERROR, "model", model);
     }
 
     /** As the tag says it. */
@@ -65,10 +73,24 @@ public final class ModelMeters {
         this.completionTokens.increment(completionTokens);
     }
 
-    /** Prediction and truth of one completion; not where the worker did not tell, so that the two can be compared. */
-    public void cached(int predicted, int actual) {
+    /**
+     * What could be reused, what was to be, and what was, of one completion; not where the worker did not tell, so that
+     * they can be compared.
+     *
+     * @param somewhere expected at the worker with the most
+     * @param predicted expected at the chosen one
+     */
+    public void cached(int somewhere, int predicted, int actual) {
+        fleetCachedTokens.increment(somewhere);
         predictedCachedTokens.increment(predicted);
         cachedTokens.increment(actual);
         cachedTokensError.record(Math.abs(predicted - actual));
+    }
+
+    /** Prediction and truth of one attempt that has had a first token, both since the decision. */
+    public void firstTokenOfAttempt(long predictedNanos, long actualNanos) {
+        predictedFirstToken.record(predictedNanos, TimeUnit.NANOSECONDS);
+        attemptFirstToken.record(actualNanos, TimeUnit.NANOSECONDS);
+        firstTokenError.record(Math.abs(predictedNanos - actualNanos), TimeUnit.NANOSECONDS);
     }
 }

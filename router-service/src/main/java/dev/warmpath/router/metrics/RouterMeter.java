@@ -41,10 +41,10 @@ public enum RouterMeter {
     /** These two only with a policy that is asked beside the one that decides. */
     SHADOW_DECISIONS(Kind.COUNTER, "warmpath.shadow.decisions",
             "Decisions on which the shadow policy was asked, too, by whether it chose the same worker", "decisions",
-            "policy", "choice"),
+            "live", "policy", "choice"),
     SHADOW_UNCACHED_TOKENS(Kind.COUNTER, "warmpath.shadow.uncached.tokens",
             "Prompt tokens to be computed by those decisions as the index expects, of either policy's choice", "tokens",
-            "policy", "by"),
+            "live", "policy", "by"),
     DECISIONS_DISCARDED(Kind.COUNTER, "warmpath.discarded.decisions",
             "Requests missing in the file of decisions, because it could not be written in time", "decisions"),
     DISPATCH_FAILURES(Kind.COUNTER, "warmpath.dispatch.failures", "Workers' failures of requests, by what was wrong",
@@ -72,14 +72,24 @@ public enum RouterMeter {
             "model"),
     COMPLETION_TOKENS(Kind.COUNTER, "warmpath.completion.tokens", "Tokens generated for completions that finished",
             "tokens", "model"),
-    /** The three of cached tokens leave out answers of workers that did not tell. */
+    /** The four of cached tokens leave out answers of workers that did not tell. */
+    FLEET_CACHED_TOKENS(Kind.COUNTER, "warmpath.fleet.cached.tokens",
+            "Prompt tokens that the index expected at the worker with the most of them, chosen or not", "tokens",
+            "model"),
     PREDICTED_CACHED_TOKENS(Kind.COUNTER, "warmpath.predicted.cached.tokens",
-            "Prompt tokens that the index expected in the cache", "tokens", "model"),
+            "Prompt tokens that the index expected in the cache of the chosen worker", "tokens", "model"),
     ACTUAL_CACHED_TOKENS(Kind.COUNTER, "warmpath.cached.tokens",
             "Prompt tokens that the worker found in its cache, and did not have to compute", "tokens", "model"),
     CACHED_TOKENS_ERROR(Kind.TOKENS, "warmpath.cached.token.error",
             "Distance of predicted from found cached tokens, per request", "tokens", "model"),
-    /** The same once more by the policy that decided, without requests on trial, whose worker none has chosen. */
+    /** These three leave out attempts at workers whose pace was not known. */
+    PREDICTED_FIRST_TOKEN(Kind.TIMER, "warmpath.predicted.first.token",
+            "From a decision to the first token, as it was predicted of the chosen worker", "seconds", "model"),
+    ATTEMPT_FIRST_TOKEN(Kind.TIMER, "warmpath.attempt.first.token",
+            "From a decision to the first token, as it came from the chosen worker", "seconds", "model"),
+    FIRST_TOKEN_ERROR(Kind.LATENCY, "warmpath.first.token.error",
+            "Distance of predicted from actual time to the first token, per attempt", "seconds", "model"),
+    /** What clients saw, by the policy that decided; without requests on trial, whose worker none has chosen. */
     POLICY_FIRST_TOKEN(Kind.LATENCY, "warmpath.policy.time.to.first.token",
             "Arrival of a request to the first text of its answer, by the policy that placed it", "seconds", "policy"),
     POLICY_PROMPT_TOKENS(Kind.COUNTER, "warmpath.policy.prompt.tokens",

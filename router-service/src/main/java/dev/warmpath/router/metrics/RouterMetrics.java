@@ -143,14 +143,16 @@ public final class RouterMetrics {
     /**
      * A shadow policy was asked, too.
      *
-     * @param policy       one of routing's closed set
+     * @param live         the policy that decided, one of routing's closed set
+     * @param shadow       the other one, likewise
      * @param liveTokens   uncached tokens where the request goes
      * @param shadowTokens where it would have gone
      */
-    public void shadowed(String policy, boolean choseTheSame, long liveTokens, long shadowTokens) {
-        count(RouterMeter.SHADOW_DECISIONS, 1, "policy", policy, "choice", choseTheSame ? "same" : "other");
-        count(RouterMeter.SHADOW_UNCACHED_TOKENS, liveTokens, "policy", policy, "by", "live");
-        count(RouterMeter.SHADOW_UNCACHED_TOKENS, shadowTokens, "policy", policy, "by", "shadow");
+    public void shadowed(String live, String shadow, boolean choseTheSame, long liveTokens, long shadowTokens) {
+        count(RouterMeter.SHADOW_DECISIONS, 1,
+                "live", live, "policy", shadow, "choice", choseTheSame ? "same" : "other");
+        count(RouterMeter.SHADOW_UNCACHED_TOKENS, liveTokens, "live", live, "policy", shadow, "by", "live");
+        count(RouterMeter.SHADOW_UNCACHED_TOKENS, shadowTokens, "live", live, "policy", shadow, "by", "shadow");
     }
 
     public void decisionsDiscarded(int decisions) {

@@ -4,10 +4,12 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.router.completion.RouteExplanation;
 import dev.warmpath.router.decisions.CandidateView;
+import dev.warmpath.router.decisions.LeftOutView;
 import dev.warmpath.router.decisions.ShadowView;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,9 +25,12 @@ import org.jspecify.annotations.Nullable;
  * @param blockSize             tokens per block
  * @param matchedBlocks         leading blocks that the chosen worker has in its cache
  * @param predictedCachedTokens the same in tokens: what {@code usage} should tell afterwards
+ * @param predictedFirstTokenMs how long the first token should take there, once the request is sent; null while the
+ *                              chosen worker's pace is not known
  * @param indexGrade            exact, history or load: how far the index can be relied on for the worst of the
  *                              candidates; null without any
  * @param candidates            all that could be chosen
+ * @param leftOut               all others of the revision, and why they could not be
  * @param shadow                what another policy would do; null if none is asked
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
@@ -41,8 +46,10 @@ record RouteAnswer(
         @JsonProperty("block_size") int blockSize,
         @JsonProperty("matched_blocks") int matchedBlocks,
         @JsonProperty("predicted_cached_tokens") int predictedCachedTokens,
+        @JsonProperty("predicted_first_token_ms") @Nullable Double predictedFirstTokenMs,
         @JsonProperty("index_grade") @Nullable String indexGrade,
         List<CandidateView> candidates,
+        @JsonProperty("left_out") List<LeftOutView> leftOut,
         @Nullable ShadowView shadow) {
 
     static RouteAnswer of(RouteExplanation explanation) {
@@ -51,11 +58,16 @@ record RouteAnswer(
             case Routed routed -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), routed.workerId(),
                     routed.policy().text(), routed.reason().text(), prompt.length(), prompt.chain().blockCount(),
                     prompt.hash(), prompt.blockSize(), routed.matchedBlocks(), routed.cachedTokens(),
-                    routed.snapshot().indexGrade().text(),
-                    routed.snapshot().candidates().stream().map(CandidateView::of).toList(), ShadowView.of(routed));
-            case NoWorker _ -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), null, null,
+                    millis(routed.predictedFirstTokenNanos()), routed.snapshot().indexGrade().text(),
+                    routed.snapshot().candidates().stream().map(CandidateView::of).toList(),
+                    LeftOutView.of(routed.snapshot().leftOut()), ShadowView.of(routed));
+            case NoWorker none -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), null, null,
                     "no_worker", prompt.length(), prompt.chain().blockCount(), prompt.hash(), prompt.blockSize(), 0, 0,
-                    null, List.of(), null);
+                    null, null, List.of(), LeftOutView.of(none.leftOut()), null);
         };
+    }
+
+    private static @Nullable Double millis(long predictedNanos) {
+        return predictedNanos < 0 ? null : Double.valueOf(TimeUnit.NANOSECONDS.toMicros(predictedNanos) / 1e3);
     }
 }

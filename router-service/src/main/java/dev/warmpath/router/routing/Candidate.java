@@ -1,6 +1,7 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.fleet.StepCost;
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 
@@ -18,11 +19,12 @@ import dev.warmpath.router.health.HealthState;
  * @param sharedBlocks  leading blocks of this prompt that are among the used ones: they need no second place
  * @param blockCount    blocks of its pool
  * @param lastChosen    number of this router's decision that chose it last; 0 = never
- * @param grade         how far the matched blocks can be relied on
+ * @param indexAge      how far the index is behind it: the matched blocks are as old
  * @param health        whether requests go there
  * @param failureShare  share of this router's last requests there that failed, 0 to 1
  * @param promisedBlocks likewise that it announces, believed or not; 0 while the index is behind it
- * @param cachedBlocks  blocks of its pool that it announces, of whatever prompt
+ * @param cachedBlocks  blocks that it announces, of whatever prompt, in its pool or its host tier
+ * @param mostCachedBlocks most that it could announce
  * @param contextTokens of its requests, shared ones as often as they are shared
  * @param stepCost      what its steps take
  * @param sharedUses    leading blocks of this prompt that each of this router's requests there uses, summed up
@@ -38,25 +40,31 @@ public record Candidate(
         int sharedBlocks,
         int blockCount,
         long lastChosen,
-        IndexGrade grade,
+        IndexAge indexAge,
         HealthState health,
         double failureShare,
         int promisedBlocks,
         int cachedBlocks,
+        int mostCachedBlocks,
         long contextTokens,
         StepCost stepCost,
         long sharedUses) {
 
-    /** Of a pool with no more than this in it, nothing is pushed out by what is computed next. */
+    /** Of a cache with no more than this in it, nothing is pushed out by what is computed next. */
     private static final double ROOMY_SHARE = 0.6;
     /** No step that is computed for nothing takes as long as a prompt of so many tokens. */
     private static final double MOST_STEP_TOKENS = 4_096;
     /** Sums of costs stay far from overflowing, whatever a worker tells of itself. */
     private static final double MOST_TOKENS = 1e12;
 
-    /** How surely a block that is computed here pushes another one out, 0 to 1: as the pool fills. */
+    /** How far the matched blocks can be relied on. */
+    public IndexGrade grade() {
+        return indexAge.grade();
+    }
+
+    /** How surely a block that is computed here pushes another one out, 0 to 1: as its last tier fills. */
     public double fullness() {
-        return Math.clamp(((double) cachedBlocks / blockCount - ROOMY_SHARE) / (1 - ROOMY_SHARE), 0, 1);
+        return Math.clamp(((double) cachedBlocks / mostCachedBlocks - ROOMY_SHARE) / (1 - ROOMY_SHARE), 0, 1);
     }
 
     /** Tokens of the prompt that it would have to compute. */

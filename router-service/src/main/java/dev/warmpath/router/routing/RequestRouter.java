@@ -3,6 +3,7 @@ package dev.warmpath.router.routing;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.health.WorkerHealth;
@@ -112,10 +113,11 @@ public final class RequestRouter {
     /** What {@link #route} would decide now, were it not the turn of a worker on trial. Changes nothing. */
     public RouteDecision explain(TokenizedPrompt prompt) {
         List<FleetWorker> ready = fleet.workers(prompt.model());
+        LeftOut leftOut = LeftOut.of(Set.of(), fleet.unready(prompt.model()), Integer.MAX_VALUE);
         if (ready.isEmpty()) {
-            return new NoWorker(NoWorkerReason.NONE_READY);
+            return new NoWorker(NoWorkerReason.NONE_READY, leftOut);
         }
-        return explain(prompt, ready, index.match(prompt.chain(), prompt.reusableBlocks()));
+        return explain(prompt, ready, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut);
     }
 
     /**
@@ -169,32 +171,34 @@ public final class RequestRouter {
     public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
         List<FleetWorker> ready = fleet.workers(prompt.model());
         List<FleetWorker> workers = ready.stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
+        LeftOut leftOut = LeftOut.of(excludedWorkerIds, fleet.unready(prompt.model()), RouteSnapshot.MAX_KEPT);
         if (workers.isEmpty()) {
             return new RouteResult.Unplaced(new NoWorker(
-                    ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED));
+                    ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED, leftOut));
         }
-        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()),
+        return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut,
                 excludedWorkerIds.isEmpty());
     }
 
     private synchronized Routed explain(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match) {
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, LeftOut leftOut) {
         long now = nanoTime.getAsLong();
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         FleetPressure pressure = pressures.getOrDefault(prompt.model().revision(), new FleetPressure());
         RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
-        return routed(policy, choice, RouteSnapshot.whole(query, choice),
+        return routed(policy, choice, workers.get(choice.chosen()), RouteSnapshot.whole(query, choice, leftOut),
                 shadow(query, candidates, choice, /* stands */ false));
     }
 
     private synchronized RouteResult place(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, boolean isFirstTry) {
+            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, LeftOut leftOut,
+            boolean isFirstTry) {
         long now = nanoTime.getAsLong();
         decisions++;
         for (FleetWorker worker : workers) {
-            ledger(worker).settle(indexWord(worker, now));
+            ledger(worker).settle(indexWord(worker, worker.indexAge(now), now));
         }
         List<Candidate> candidates = candidates(prompt, workers, match, now);
         // whoever was failed once already is not tried upon, and the rest of the workers are no measure of the fleet
@@ -212,9 +216,9 @@ public final class RequestRouter {
         if (tried != null) {
             choice = choice.tryOut(workers.indexOf(tried));
         }
-        Routed routed = routed(policy, choice, RouteSnapshot.bounded(query, choice), shadow);
-        pressure.placed(routed.cachedTokens(), prompt.length());
         FleetWorker worker = workers.get(choice.chosen());
+        Routed routed = routed(policy, choice, worker, RouteSnapshot.bounded(query, choice, leftOut), shadow);
+        pressure.placed(routed.cachedTokens(), prompt.length());
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
         WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.length(), routed.cachedTokens(), hasSlot,
@@ -247,9 +251,11 @@ public final class RequestRouter {
         }
     }
 
-    private static Routed routed(
-            RoutingPolicy policy, Choice choice, RouteSnapshot snapshot, @Nullable ShadowChoice shadow) {
-        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(), snapshot, shadow);
+    private static Routed routed(RoutingPolicy policy, Choice choice, FleetWorker worker, RouteSnapshot snapshot,
+            @Nullable ShadowChoice shadow) {
+        long workTokens = choice.candidate().workTokens(snapshot.query());
+        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
+                worker.health().expectedFirstTokenNanos(workTokens), snapshot, shadow);
     }
 
     /**
@@ -292,14 +298,15 @@ public final class RequestRouter {
         return candidates;
     }
 
-    private WorkerLedger.IndexWord indexWord(FleetWorker worker, long now) {
-        return new WorkerLedger.IndexWord(isInStep(worker), worker.indexGrade(now), now,
+    private WorkerLedger.IndexWord indexWord(FleetWorker worker, IndexAge age, long now) {
+        return new WorkerLedger.IndexWord(age.isInStep(), age.grade(), now,
                 key -> index.holds(worker.keys(), key));
     }
 
     private Candidate candidate(
             TokenizedPrompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks, long now) {
-        WorkerLedger.IndexWord word = indexWord(worker, now);
+        IndexAge age = worker.indexAge(now);
+        WorkerLedger.IndexWord word = indexWord(worker, age, now);
         IndexGrade grade = word.grade();
         WorkerLedger.Load own = ledger.booked();
         WorkerLedger.Load others = ledger.loadOfOthers(worker.heartbeat());
@@ -318,11 +325,12 @@ public final class RequestRouter {
                 shared.blocks(),
                 worker.blockCount(),
                 ledger.lastChosen(),
-                grade,
+                age,
                 health.state(now),
                 health.failureShare(now),
                 grade == IndexGrade.EXACT ? indexedBlocks : 0,
                 worker.events().position().setSize(),
+                worker.keys().blockCount(),
                 own.contextTokens() + others.contextTokens(),
                 worker.stepCost(),
                 shared.uses());
@@ -333,10 +341,6 @@ public final class RequestRouter {
             case EXACT, HISTORY -> Math.max(indexedBlocks, ownBlocks);
             case LOAD -> 0;
         };
-    }
-
-    private static boolean isInStep(FleetWorker worker) {
-        return worker.behindBatches() == 0;
     }
 
     synchronized void firstToken(FleetWorker worker, WorkerLedger.Entry entry) {
@@ -352,7 +356,8 @@ public final class RequestRouter {
         if (ledger != null) {
             ledger.hear(worker.heartbeat());
             long now = nanoTime.getAsLong();
-            ledger.close(entry, isInStep(worker), worker.indexGrade(now), now);
+            IndexAge age = worker.indexAge(now);
+            ledger.close(entry, age.isInStep(), age.grade(), now);
         }
     }
 

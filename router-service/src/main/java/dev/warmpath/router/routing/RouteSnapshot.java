@@ -13,24 +13,31 @@ import java.util.PriorityQueue;
  * @param query          what was placed
  * @param candidateCount how many could have been chosen
  * @param indexGrade     the worst of theirs: had the index known more of that one, it might have been chosen
+ * @param mostMatchedBlocks of all that could have been chosen, what the best one holds of the prompt
  * @param candidates     those that are kept, in the order that the policy saw them
+ * @param leftOut        who else serves the model, and could not have been chosen
  */
 public record RouteSnapshot(
-        RouteQuery query, int candidateCount, IndexGrade indexGrade, List<CandidateCost> candidates) {
+        RouteQuery query, int candidateCount, IndexGrade indexGrade, int mostMatchedBlocks,
+        List<CandidateCost> candidates, LeftOut leftOut) {
 
     /** Enough to see what a choice was between; some 200 bytes each. */
     static final int MAX_KEPT = 16;
 
     /** All of them, for whoever asks for an explanation. */
-    static RouteSnapshot whole(RouteQuery query, Choice choice) {
-        return new RouteSnapshot(query, choice.costs().size(), worstGrade(choice.costs()), choice.costs());
+    static RouteSnapshot whole(RouteQuery query, Choice choice, LeftOut leftOut) {
+        return of(query, choice, choice.costs(), leftOut);
     }
 
     /** At most {@value #MAX_KEPT} of them. */
-    static RouteSnapshot bounded(RouteQuery query, Choice choice) {
+    static RouteSnapshot bounded(RouteQuery query, Choice choice, LeftOut leftOut) {
         List<CandidateCost> all = choice.costs();
-        return all.size() <= MAX_KEPT ? whole(query, choice)
-                : new RouteSnapshot(query, all.size(), worstGrade(all), cheapest(all, choice.chosen()));
+        return of(query, choice, all.size() <= MAX_KEPT ? all : cheapest(all, choice.chosen()), leftOut);
+    }
+
+    private static RouteSnapshot of(RouteQuery query, Choice choice, List<CandidateCost> kept, LeftOut leftOut) {
+        List<CandidateCost> all = choice.costs();
+        return new RouteSnapshot(query, all.size(), worstGrade(all), mostMatchedBlocks(all), kept, leftOut);
     }
 
     private static List<CandidateCost> cheapest(List<CandidateCost> all, int chosen) {
@@ -59,5 +66,13 @@ public record RouteSnapshot(
             worst = grade.compareTo(worst) > 0 ? grade : worst;
         }
         return worst;
+    }
+
+    private static int mostMatchedBlocks(List<CandidateCost> candidates) {
+        int most = 0;
+        for (CandidateCost each : candidates) {
+            most = Math.max(most, each.candidate().matchedBlocks());
+        }
+        return most;
     }
 }

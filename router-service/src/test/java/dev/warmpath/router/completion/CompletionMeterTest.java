@@ -10,6 +10,7 @@ import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.routing.CandidateBuilder;
 import dev.warmpath.router.routing.CandidateCost;
 import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.LeftOut;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.router.routing.RouteDecision;
 import dev.warmpath.router.routing.RouteQuery;
@@ -143,8 +144,8 @@ class CompletionMeterTest {
         var query = new RouteQuery(3, 16);
         CandidateCost cost = new ExpectedFirstToken()
                 .choose(query, List.of(CandidateBuilder.named("a").build())).costs().getFirst();
-        var decision = new RouteDecision.Routed(PolicyName.EXPECTED_FIRST_TOKEN, cost, reason,
-                new RouteSnapshot(query, 1, IndexGrade.EXACT, List.of(cost)), null);
+        var decision = new RouteDecision.Routed(PolicyName.EXPECTED_FIRST_TOKEN, cost, reason, /* unknown */ -1,
+                new RouteSnapshot(query, 1, IndexGrade.EXACT, 0, List.of(cost), LeftOut.NOBODY), null);
         var meter = meter(false);
         meter.isServed();
         meter.measure(Flux.just(new CompletionEvent.Routed("abc", decision), WHOLE)).subscribe();

@@ -9,11 +9,13 @@ import dev.warmpath.router.routing.Candidate;
 import dev.warmpath.router.routing.CandidateBuilder;
 import dev.warmpath.router.routing.Choice;
 import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.router.routing.LeftOut;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import dev.warmpath.router.routing.RouteQuery;
 import dev.warmpath.router.routing.RouteSnapshot;
 import dev.warmpath.router.metrics.RouterMetrics;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -23,6 +25,7 @@ import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -34,6 +37,7 @@ import tools.jackson.databind.node.ObjectNode;
 class DecisionLogTest {
 
     private static final Instant NOON = Instant.parse("2026-11-23T12:00:00Z");
+    private static final long PREDICTED_NANOS = 25_000_000;
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -70,6 +74,28 @@ class DecisionLogTest {
                 .isEqualTo(new DecisionView.OutcomeView("answered", 30.0, 100.5, 16, 5));
     }
 
+    /** 25 ms were predicted of each; the first took 30 ms, the second 22, the third never got so far. */
+    @Test
+    void predicted_and_actual_times_to_the_first_token_are_counted_of_attempts_that_had_one() {
+        DecisionLog log = log(3, null);
+        for (int millis : new int[] {30, 22}) {
+            Decision decision = begin(log, "r");
+            nanos += millis * 1_000_000L;
+            decision.firstToken();
+            decision.answered();
+        }
+        begin(log, "r").failed("worker_lost");
+
+        assertThat(millisOf("warmpath.predicted.first.token")).isEqualTo("2 in 50");
+        assertThat(millisOf("warmpath.attempt.first.token")).isEqualTo("2 in 52");
+        assertThat(millisOf("warmpath.first.token.error")).isEqualTo("2 in 8");
+    }
+
+    private String millisOf(String timer) {
+        Timer found = meters.get(timer).tag("model", "tiny").timer();
+        return found.count() + " in " + Math.round(found.totalTime(TimeUnit.MILLISECONDS));
+    }
+
     @Test
     void a_line_of_the_file_has_what_was_asked_each_choice_with_every_term_and_what_came_of_it() throws IOException {
         Path file = directory.resolve("decisions.jsonl");
@@ -98,17 +124,20 @@ class DecisionLogTest {
         assertThat(line.path("decisions").path(1)).isEqualTo(JSON.readTree("""
                 {"at":"2026-11-23T12:00:00Z","request":"r1","attempt":2,"model":"tiny","revision":"abc","worker":"b",
                  "policy":"expected-first-token","reason":"prefix","prompt_tokens":100,"block_size":16,
-                 "predicted_cached_tokens":48,"index_grade":"exact","candidate_count":2,
+                 "fleet_cached_tokens":48,"predicted_cached_tokens":48,"predicted_first_token_ms":25.0,
+                 "index_grade":"exact","candidate_count":2,
                  "candidates":[
-                  {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","health":"healthy","cost":100,
+                  {"worker":"a","matched_blocks":0,"promised_blocks":0,"grade":"exact","behind_batches":0,
+                   "behind_ms":0,"health":"healthy","cost":100,
                    "terms":{"uncached":100,"copy":0,"delay":0,"eviction":0,"pending":0,"queued":0,"streams":0,"slots":0,
                    "memory":0,"failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000},
-                  {"worker":"b","matched_blocks":3,"promised_blocks":3,"grade":"exact","health":"healthy","cost":52,
+                  {"worker":"b","matched_blocks":3,"promised_blocks":3,"grade":"exact","behind_batches":0,
+                   "behind_ms":0,"health":"healthy","cost":52,
                    "terms":{"uncached":52,"copy":0,"delay":0,"eviction":0,"pending":0,"queued":0,"streams":0,"slots":0,
                    "memory":0,"failures":0},
                    "requests":0,"used_blocks":0,"block_count":1000}],
-                 "shadow":null,
+                 "left_out_count":0,"left_out":[],"shadow":null,
                  "outcome":{"end":"answered","first_token_ms":20.0,"total_ms":20.0,"cached_tokens":48,
                   "completion_tokens":5}}"""));
         assertThat(line.path("decisions").path(0).path("outcome")).isEqualTo(JSON.readTree("""
@@ -266,7 +295,8 @@ class DecisionLogTest {
         Choice choice = new ExpectedFirstToken().choose(query, List.of(candidate("a", 0), candidate("b", 3)));
         return log.decide(request, new Subject(request.asked().requestId(), attempt, "tiny", "abc"),
                 new Routed(PolicyName.EXPECTED_FIRST_TOKEN, choice.costs().get(choice.chosen()), choice.reason(),
-                        new RouteSnapshot(query, 2, IndexGrade.EXACT, choice.costs()), null));
+                        PREDICTED_NANOS,
+                        new RouteSnapshot(query, 2, IndexGrade.EXACT, 3, choice.costs(), LeftOut.NOBODY), null));
     }
 
     private static Candidate candidate(String id, int blocks) {

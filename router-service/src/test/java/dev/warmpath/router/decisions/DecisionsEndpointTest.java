@@ -32,6 +32,8 @@ class DecisionsEndpointTest extends RunningRouter {
         assertThat(last.path("revision").asString()).isEqualTo(REVISION);
         assertThat(last.path("worker").asString()).isEqualTo("well");
         assertThat(last.path("reason").asString()).isEqualTo("only_one");
+        assertThat(last.path("left_out_count").asInt()).isEqualTo(1);
+        assertThat(last.path("left_out").toString()).isEqualTo("[{\"worker\":\"broken\",\"reason\":\"excluded\"}]");
         assertThat(last.path("predicted_cached_tokens").asInt()).isZero();
         assertThat(last.path("outcome").path("end").asString()).isEqualTo("answered");
         assertThat(last.path("outcome").path("cached_tokens").asInt()).isEqualTo(4);

@@ -24,7 +24,7 @@ class RouterMetricsTest {
     void the_1001st_model_is_counted_as_other() {
         for (int i = 0; i < 1_003; i++) {
             metrics.model("model-" + i).finished(10, 2);
-            metrics.model("model-" + i).cached(8, 4);
+            metrics.model("model-" + i).cached(16, 8, 4);
         }
         metrics.model("model-0").finished(10, 2);
         metrics.requestEnded("chat", metrics.model("model-1002"), Outcome.ANSWERED);
@@ -39,13 +39,35 @@ class RouterMetricsTest {
     /** 20 tokens more in the first decision, none in the second. */
     @Test
     void a_shadows_decisions_and_tokens_stand_beside_the_live_ones() {
-        metrics.shadowed("dynamo-cost", false, /* liveTokens */ 10, /* shadowTokens */ 30);
-        metrics.shadowed("dynamo-cost", true, 5, 5);
+        metrics.shadowed("lmetric", "dynamo-cost", false, /* liveTokens */ 10, /* shadowTokens */ 30);
+        metrics.shadowed("lmetric", "dynamo-cost", true, 5, 5);
 
         assertThat(count("warmpath.shadow.decisions", "choice", "same")).isEqualTo(1);
         assertThat(count("warmpath.shadow.decisions", "choice", "other")).isEqualTo(1);
         assertThat(count("warmpath.shadow.uncached.tokens", "by", "live")).isEqualTo(15);
         assertThat(count("warmpath.shadow.uncached.tokens", "by", "shadow")).isEqualTo(35);
+    }
+
+    @Test
+    void of_two_policies_that_share_the_requests_each_is_held_against_the_shadow_by_itself() {
+        metrics.shadowed("lmetric", "dynamo-cost", true, 10, 10);
+        metrics.shadowed("random", "dynamo-cost", false, 100, 10);
+
+        assertThat(count("warmpath.shadow.decisions", "live", "random")).isEqualTo(1);
+        assertThat(registry.get("warmpath.shadow.uncached.tokens").tags("live", "random", "by", "live").counter()
+                .count()).isEqualTo(100);
+        assertThat(registry.get("warmpath.shadow.uncached.tokens").tags("live", "lmetric", "by", "live").counter()
+                .count()).isEqualTo(10);
+    }
+
+    /** Of 320 tokens that somebody had, 300 were given up for a shorter queue, and of the other 20 there were 16. */
+    @Test
+    void what_the_choice_and_what_the_index_cost_are_the_differences_of_three_counters() {
+        metrics.model("tiny").cached(/* somewhere */ 320, /* predicted */ 20, /* actual */ 16);
+
+        assertThat(count("warmpath.fleet.cached.tokens", "model", "tiny")).isEqualTo(320);
+        assertThat(count("warmpath.predicted.cached.tokens", "model", "tiny")).isEqualTo(20);
+        assertThat(count("warmpath.cached.tokens", "model", "tiny")).isEqualTo(16);
     }
 
     @Test

@@ -376,9 +376,25 @@ class AnswersTest extends RunningRouter {
         JsonNode explained = json(post("/v1/route", "{'model':'tiny','prompt':[10,11,12,13,14,15,16,17,18,19,20,21]}"));
 
         assertThat(explained.path("index_grade").asString()).isEqualTo("load");
-        assertThat(explained.path("candidates").path(0).path("grade").asString()).isEqualTo("load");
+        JsonNode candidate = explained.path("candidates").path(0);
+        assertThat(candidate.path("grade").asString()).isEqualTo("load");
+        assertThat(candidate.path("behind_batches").asInt()).isEqualTo(7);
+        assertThat(candidate.path("behind_ms").asInt()).isGreaterThanOrEqualTo(31_000);
         assertThat(explained.path("matched_blocks").asInt()).isZero();
         assertThat(json(post("/v1/route", "{'model':'tiny','prompt':[10]}")).path("prompt_hash").isNull()).isTrue();
+    }
+
+    @Test
+    void route_says_who_could_not_be_chosen_and_why() {
+        join("w0");
+        join("drained");
+        fleet.drainWorker("drained", true);
+
+        JsonNode explained = json(post("/v1/route", "{'model':'tiny','prompt':[10,11,12]}"));
+
+        assertThat(explained.path("worker").asString()).isEqualTo("w0");
+        assertThat(explained.path("left_out").toString())
+                .isEqualTo("[{\"worker\":\"drained\",\"reason\":\"draining\"}]");
     }
 
     @Test
@@ -430,6 +446,7 @@ class AnswersTest extends RunningRouter {
                 Map.entry("warmpath_worker_attempts_total{outcome=\"answered\",worker=\"metered\"}", 1.0),
                 Map.entry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0),
                 Map.entry("warmpath_completion_tokens_total{model=\"tiny\"}", (double) ids("ok").length),
+                Map.entry("warmpath_fleet_cached_tokens_total{model=\"tiny\"}", 8.0),
                 Map.entry("warmpath_predicted_cached_tokens_total{model=\"tiny\"}", 8.0),
                 Map.entry("warmpath_cached_tokens_total{model=\"tiny\"}", 4.0),
                 Map.entry("warmpath_cached_token_error_tokens_count{model=\"tiny\"}", 1.0),
@@ -477,6 +494,7 @@ class AnswersTest extends RunningRouter {
         assertThat(answer.path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(8);
         assertThat(added(before)).containsEntry("warmpath_prompt_tokens_total{model=\"tiny\"}", 12.0)
                 .doesNotContainKeys("warmpath_cached_tokens_total{model=\"tiny\"}",
+                        "warmpath_fleet_cached_tokens_total{model=\"tiny\"}",
                         "warmpath_predicted_cached_tokens_total{model=\"tiny\"}",
                         "warmpath_cached_token_error_tokens_count{model=\"tiny\"}");
     }

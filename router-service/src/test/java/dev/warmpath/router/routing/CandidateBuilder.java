@@ -1,8 +1,9 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.fleet.StepCost;
-import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.health.HealthState;
+import java.time.Duration;
 
 /**
  * A worker as a policy sees it: 1,000 blocks, 8 sequences, the usual cost of steps; idle, empty, healthy and in step unless
@@ -20,13 +21,14 @@ public final class CandidateBuilder {
     private int sharedBlocks;
     private int blockCount = 1_000;
     private long lastChosen;
-    private IndexGrade grade = IndexGrade.EXACT;
+    private IndexAge indexAge = IndexAge.IN_STEP;
     private HealthState health = HealthState.HEALTHY;
     private double failureShare;
     private int cachedBlocks;
     private long contextTokens;
     private long sharedUses;
     private StepCost stepCost = StepCost.USUAL;
+    private int hostBlocks;
 
     private CandidateBuilder(String id) {
         this.id = id;
@@ -84,8 +86,8 @@ public final class CandidateBuilder {
         return this;
     }
 
-    public CandidateBuilder grade(IndexGrade of) {
-        grade = of;
+    public CandidateBuilder behind(long batches, Duration age) {
+        indexAge = new IndexAge(batches, age.toNanos());
         return this;
     }
 
@@ -126,9 +128,16 @@ public final class CandidateBuilder {
         return this;
     }
 
+    /** Beside its pool. */
+    public CandidateBuilder hostTier(int blocks) {
+        hostBlocks = blocks;
+        return this;
+    }
+
     public Candidate build() {
         return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, maxSequences,
-                usedBlocks, sharedBlocks, blockCount, lastChosen, grade, health, failureShare,
-                /* promisedBlocks */ matchedBlocks, cachedBlocks, contextTokens, stepCost, sharedUses);
+                usedBlocks, sharedBlocks, blockCount, lastChosen, indexAge, health, failureShare,
+                /* promisedBlocks */ matchedBlocks, cachedBlocks, blockCount + hostBlocks,
+                contextTokens, stepCost, sharedUses);
     }
 }

@@ -2,6 +2,7 @@ package dev.warmpath.router.routing;
 
 import static dev.warmpath.router.routing.CandidateBuilder.named;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.health.HealthState;
@@ -55,6 +56,7 @@ class ExpectedFirstTokenTest {
         Routed routed = choose(128, warm, idle("cold", 0, 1));
         assertThat(routed.workerId()).isEqualTo("cold");
         assertThat(routed.reason()).isEqualTo(RouteReason.LOAD);
+        assertThat(routed.fleetCachedTokens() - routed.cachedTokens()).as("given up").isEqualTo(112);
         assertThat(routed.snapshot().candidates()).extracting(CandidateCost::cost).containsExactly(1_130L, 128L);
     }
 
@@ -100,6 +102,14 @@ class ExpectedFirstTokenTest {
                 .get("eviction")).isEqualTo(450);
     }
 
+    /** A block that leaves the pool goes to the host tier, and can still be found. */
+    @Test
+    void a_full_pool_in_front_of_a_roomy_host_tier_pushes_nothing_out() {
+        assertThat(named("no tier").cached(1_000).build().fullness()).isEqualTo(1);
+        assertThat(named("roomy").cached(1_000).hostTier(1_000).build().fullness()).isZero();
+        assertThat(named("fuller").cached(1_600).hostTier(1_000).build().fullness()).isCloseTo(0.5, within(1e-9));
+    }
+
     private static RouteQuery pressed(int promptTokens, double busyShare, double reuse) {
         return new RouteQuery(promptTokens, BLOCK_SIZE, 0, 0, 0, busyShare, reuse);
     }
@@ -132,16 +142,17 @@ class ExpectedFirstTokenTest {
         Candidate ten = named("ten").matched(1_125).requests(10).context(250_000).sequences(64).blocks(100_000).build();
         Candidate forty = named("forty").matched(1_125).requests(40).context(1_000_000).sequences(64).blocks(100_000)
                 .build();
+        Candidate cold = named("cold").blocks(100_000).build();
 
-        Routed stays = choose(20_000, ten, idle("cold", 0, 1));
+        Routed stays = choose(20_000, ten, cold);
         assertThat(stays.workerId()).isEqualTo("ten");
         assertThat(stays.snapshot().candidates().getFirst().terms().get("streams")).isEqualTo(5_432);
-        Routed leaves = choose(20_000, forty, idle("cold", 0, 1));
+        Routed leaves = choose(20_000, forty, cold);
         assertThat(leaves.workerId()).isEqualTo("cold");
         assertThat(leaves.reason()).isEqualTo(RouteReason.LOAD);
         Candidate chats = named("chats").matched(64).requests(30).context(30_000).sequences(64).build();
         assertThat(choose(1_100, chats, idle("cold", 0, 1)).snapshot().candidates().getFirst().terms().get("streams"))
-                .as("30 chats of 1,000 tokens").isEqualTo(76);
+                .as("30 chats of 1,000 tokens").isEqualTo(74);
     }
 
     /**
@@ -247,8 +258,8 @@ class ExpectedFirstTokenTest {
 
     private Routed choose(RouteQuery query, Candidate... candidates) {
         Choice choice = policy.choose(query, List.of(candidates));
-        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(),
-                RouteSnapshot.whole(query, choice), null);
+        return new Routed(policy.name(), choice.costs().get(choice.chosen()), choice.reason(), /* unknown */ -1,
+                RouteSnapshot.whole(query, choice, LeftOut.NOBODY), null);
     }
 
     private static Candidate idle(String id, int matchedBlocks, long lastChosen) {

@@ -46,8 +46,8 @@ class PolicySettingsTest extends RunningRouter {
         assertThat(management("/actuator/prometheus").body()).contains(
                 "warmpath_policy_prompt_tokens_total{policy=\"dynamo-cost\"} 12.0",
                 "warmpath_policy_time_to_first_token_seconds_count{policy=\"dynamo-cost\"} 1",
-                "warmpath_shadow_decisions_total{choice=\"other\",policy=\"round-robin\"} 1.0",
-                "warmpath_shadow_uncached_tokens_total{by=\"live\",policy=\"round-robin\"} 4.0",
-                "warmpath_shadow_uncached_tokens_total{by=\"shadow\",policy=\"round-robin\"} 12.0");
+                "warmpath_shadow_decisions_total{choice=\"other\",live=\"dynamo-cost\",policy=\"round-robin\"} 1.0",
+                "{by=\"live\",live=\"dynamo-cost\",policy=\"round-robin\"} 4.0",
+                "{by=\"shadow\",live=\"dynamo-cost\",policy=\"round-robin\"} 12.0");
     }
 }

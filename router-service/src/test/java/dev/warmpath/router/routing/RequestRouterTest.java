@@ -1,14 +1,21 @@
 package dev.warmpath.router.routing;
 
+import static dev.warmpath.router.fleet.TestWorkers.registration;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
+import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.FleetWorker;
+import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
+import dev.warmpath.router.fleet.UnreadyWorker;
+import dev.warmpath.router.fleet.WorkerView;
 import dev.warmpath.router.health.HealthState;
+import dev.warmpath.router.routing.LeftOut.Reason;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.NoWorkerReason;
 import dev.warmpath.router.routing.RouteDecision.Routed;
@@ -211,6 +218,8 @@ class RequestRouterTest extends TwoWorkers {
         finish(place(after, Set.of("b")));
 
         now += 2_000_000_000L;
+        assertThat(terms("a").candidate().indexAge()).isEqualTo(new IndexAge(1, 2_000_000_000L));
+        assertThat(terms("b").candidate().indexAge()).isEqualTo(IndexAge.IN_STEP);
         assertThat(explain(before).snapshot().indexGrade()).isEqualTo(IndexGrade.EXACT);
         now++;
         assertThat(explain(before).snapshot().indexGrade()).isEqualTo(IndexGrade.HISTORY);
@@ -314,6 +323,20 @@ class RequestRouterTest extends TwoWorkers {
         placed.inFlight().close();
         placed.inFlight().firstToken();
         assertThat(terms("a").candidate()).isEqualTo(CandidateBuilder.named("a").chosen(1).build());
+    }
+
+    /** A token took a millisecond at a: 72 of its own, 186 for the request before it, 128 for any first token. */
+    @Test
+    void the_first_token_is_predicted_by_the_pace_of_the_chosen_worker_once_that_is_known() {
+        assertThat(place(randomTokens(72), Set.of("b")).decision().predictedFirstTokenNanos()).isNegative();
+        for (int i = 0; i < 8; i++) {
+            a.health().firstToken(/* workTokens */ 872, /* elapsedNanos */ 1_000_000_000L);
+        }
+
+        Candidate busy = terms("a").candidate();
+        assertThat(busy.pendingTokens() + Math.round(busy.fixedTokens())).as("and its step").isEqualTo(72 + 114);
+        assertThat(place(randomTokens(72), Set.of("b")).decision().predictedFirstTokenNanos())
+                .isEqualTo((72 + 186 + 128) * 1_000_000L);
     }
 
     @Test
@@ -432,12 +455,48 @@ class RequestRouterTest extends TwoWorkers {
         int[] tokens = randomTokens(100);
 
         assertThat(place(tokens, Set.of("a")).worker()).isSameAs(b);
-        assertThat(router.route(prompt(tokens), Set.of("a", "b")))
-                .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.ALL_EXCLUDED)));
+        assertThat(unplaced(tokens, Set.of("a", "b")).reason()).isEqualTo(NoWorkerReason.ALL_EXCLUDED);
         fleet.remove(a, "test");
         fleet.remove(b, "test");
-        assertThat(router.route(prompt(tokens), Set.of()))
-                .isEqualTo(new Unplaced(new NoWorker(NoWorkerReason.NONE_READY)));
+        assertThat(unplaced(tokens, Set.of())).isEqualTo(new NoWorker(NoWorkerReason.NONE_READY, LeftOut.NOBODY));
+    }
+
+    private NoWorker unplaced(int[] tokens, Set<String> excluded) {
+        return ((Unplaced) router.route(prompt(tokens), excluded)).decision();
+    }
+
+    @Test
+    void who_could_not_be_chosen_is_told_with_the_reason() {
+        joining(registration("c", 1));
+        fleet.drainWorker("b", true);
+        ready("d");
+        fleet.heartbeat(new Heartbeat("d", 1, 1, 0, 900, 0, 0, 0, 0, false, /* stepAgeMillis */ 60_000,
+                /* hanging */ true, 0, List.of()));
+        int[] tokens = randomTokens(100);
+
+        assertThat(explain(tokens).snapshot().leftOut()).isEqualTo(new LeftOut(3, List.of(
+                new LeftOut.Worker("b", Reason.DRAINING), new LeftOut.Worker("c", Reason.JOINING),
+                new LeftOut.Worker("d", Reason.HANGING))));
+        assertThat(place(tokens).decision().snapshot().leftOut()).isEqualTo(explain(tokens).snapshot().leftOut());
+        ready("e");
+        assertThat(place(tokens, Set.of("a", "gone")).decision().snapshot().leftOut().workers())
+                .contains(new LeftOut.Worker("a", Reason.EXCLUDED), new LeftOut.Worker("gone", Reason.EXCLUDED),
+                        new LeftOut.Worker("b", Reason.DRAINING));
+        fleet.drainWorker("a", true);
+        fleet.drainWorker("e", true);
+        assertThat(unplaced(tokens, Set.of()).leftOut().count()).isEqualTo(5);
+    }
+
+    /** The one that has failed it joins again, and is told once. */
+    @Test
+    void of_a_hundred_that_could_not_be_chosen_sixteen_are_kept_those_first_that_have_failed_the_request() {
+        List<UnreadyWorker> joining = IntStream.range(0, 100)
+                .mapToObj(i -> new UnreadyWorker("w" + i, WorkerView.State.JOINING)).toList();
+
+        LeftOut leftOut = LeftOut.of(Set.of("w99"), joining, 16);
+        assertThat(leftOut.count()).isEqualTo(100);
+        assertThat(leftOut.workers()).hasSize(16).startsWith(new LeftOut.Worker("w99", Reason.EXCLUDED))
+                .endsWith(new LeftOut.Worker("w14", Reason.JOINING));
     }
 
     @Test
@@ -558,6 +617,20 @@ class RequestRouterTest extends TwoWorkers {
         assertThat(candidate.pendingTokens()).isZero();
         assertThat(candidate.requests()).isZero();
         assertThat(candidate.usedBlocks()).isZero();
+    }
+
+    /** 1,000 blocks on the device and as many on the host; 1,200 of them hold a prefix. */
+    @Test
+    void a_worker_with_a_host_tier_is_as_full_as_both_tiers_are() {
+        Registration plain = registration("c", 1);
+        FleetWorker c = ready(new Registration(plain.protocolVersion(), "c", 1, plain.baseUrl(), plain.model(),
+                plain.blockCount(), plain.maxSequences(), true, /* hostBlockCount */ 1_000, 0));
+        compute(c, randomTokens(16 * 1_200));
+
+        assertThat(terms("c").candidate().cachedBlocks()).isEqualTo(1_200);
+        assertThat(terms("c").candidate().fullness()).isZero();
+        compute(c, randomTokens(16 * 400));
+        assertThat(terms("c").candidate().fullness()).isCloseTo(0.5, within(1e-9));
     }
 
     private void assertLoad(String workerId, long pendingTokens, int pendingRequests, int requests) {
