@@ -32,8 +32,10 @@ final class PolicyWorld {
         private final String id;
         private int matchedBlocks;
         private long pendingTokens;
+        private int pendingRequests;
         private int requests;
         private int usedBlocks;
+        private int sharedBlocks;
         private long lastChosen;
         private HealthState health = HealthState.HEALTHY;
 
@@ -55,6 +57,14 @@ final class PolicyWorld {
             return this;
         }
 
+        /** All of its requests wait for their first token. */
+        Worker pending(long tokens, int count) {
+            pendingTokens = tokens;
+            pendingRequests = count;
+            requests = count;
+            return this;
+        }
+
         Worker requests(int count) {
             requests = count;
             return this;
@@ -62,6 +72,12 @@ final class PolicyWorld {
 
         Worker used(int blocks) {
             usedBlocks = blocks;
+            return this;
+        }
+
+        /** Leading blocks of the prompt that are among the used ones. */
+        Worker shared(int blocks) {
+            sharedBlocks = blocks;
             return this;
         }
 
@@ -76,8 +92,8 @@ final class PolicyWorld {
         }
 
         private Candidate candidate() {
-            return new Candidate(id, matchedBlocks, pendingTokens, /* pendingRequests */ 0, requests,
-                    /* maxSequences */ 8, usedBlocks, /* sharedBlocks */ 0, /* blockCount */ 1_000, lastChosen, IndexGrade.EXACT, health,
+            return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, /* maxSequences */ 8,
+                    usedBlocks, sharedBlocks, /* blockCount */ 1_000, lastChosen, IndexGrade.EXACT, health,
                     /* failureShare */ 0, matchedBlocks, 0);
         }
     }
