@@ -49,6 +49,14 @@ public final class CandidateBuilder {
         return this;
     }
 
+    /** All of its requests wait for their first token. */
+    public CandidateBuilder pending(long tokens, int count) {
+        pendingTokens = tokens;
+        pendingRequests = count;
+        requests = count;
+        return this;
+    }
+
     public CandidateBuilder pendingRequests(int count) {
         pendingRequests = count;
         return this;

@@ -11,8 +11,9 @@ import java.util.List;
 /**
  * The one with the fewest requests, running and waiting.
  *
- * <p>Source: {@code least-request} of AIBrix (pkg/plugins/gateway/algorithms), Envoy's {@code LEAST_REQUEST} with a
- * full scan. No settings.
+ * <p>Source: {@code least-request} of AIBrix (vllm-project/aibrix, pkg/plugins/gateway/algorithms/least_request.go at
+ * e3e10f9, 2026-08-23), by the gateway's own count, too, but of equal ones any; Envoy's {@code LEAST_REQUEST} with a
+ * full scan, by its documents. No settings.
  */
 public final class LeastRequests implements RoutingPolicy {
 

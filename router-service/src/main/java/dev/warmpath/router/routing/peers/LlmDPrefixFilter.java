@@ -18,9 +18,13 @@ import java.util.List;
  * work   = pending tokens + uncached tokens of this request
  * </pre>
  *
- * <p>Source: llm-d/llm-d-router, the plug-ins {@code prefix-cache-affinity-filter}, {@code token-load-scorer} and
- * {@code max-score-picker}, as its guide "optimized-baseline" puts them together: threshold 0.80, penalty 18,000 ms at
- * 15,928 prompt tokens a second, exploration 0. That its score ends at 4,194,304 tokens in flight is left out.
+ * <p>Source: llm-d/llm-d-router at ebab687 (2026-08-22), under {@code pkg/epp/framework/plugins/scheduling}:
+ * {@code filter/prefixcacheaffinity/plugin.go} (threshold 0.80, penalty 18,000 ms at 15,928 prompt tokens a second,
+ * exploration 0), {@code scorer/tokenload/token_load.go} and {@code picker/maxscore/picker.go}. So put together by
+ * llm-d/llm-d, {@code guides/optimized-baseline/router/optimized-baseline.values.yaml} at 0a3b0c9, over an index that
+ * guesses; with an exact one, as here, by its guide of precise prefixes since #2071 (July 2026), which was not read.
+ * Their tokens in flight are uncached ones up to the first token, as the pending ones here; of a request that does not
+ * stream, up to its end. That the score ends at 4,194,304 tokens in flight is left out.
  */
 public final class LlmDPrefixFilter implements RoutingPolicy {
 

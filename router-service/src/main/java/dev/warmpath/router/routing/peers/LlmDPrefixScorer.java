@@ -18,9 +18,13 @@ import java.util.List;
  * </pre>
  * The cost is what is missing of the full score of 4, in millionths.
  *
- * <p>Source: llm-d/llm-d-router, the plug-ins {@code precise-prefix-cache-scorer}, {@code kv-cache-utilization-scorer},
- * {@code queue-scorer} and {@code max-score-picker}; weights 2 / 1 / 1 of its sample for precise prefixes. Its queue is
- * what the engine reports as waiting; here it is what a worker has beyond the sequences that it computes at once.
+ * <p>Source: llm-d/llm-d-router at ebab687 (2026-08-22): weights 2 / 1 / 1 of the sample
+ * {@code deploy/config/epp-precise-prefix-cache-config.yaml}; under {@code pkg/epp/framework/plugins/scheduling}
+ * {@code scorer/prefix/plugin.go} over {@code precise-prefix-cache-producer} (together the plug-in once named
+ * {@code precise-prefix-cache-scorer}), {@code scorer/kvcacheutilization/kvcache_utilization.go},
+ * {@code scorer/queuedepth/queue.go} and {@code picker/maxscore/picker.go}. Its queue is what the engine reports as
+ * waiting; here it is what a worker has beyond the sequences that it computes at once. Blocks of slower tiers, which it
+ * counts in part, are not known here.
  */
 public final class LlmDPrefixScorer implements RoutingPolicy {
 

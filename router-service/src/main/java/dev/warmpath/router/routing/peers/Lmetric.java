@@ -16,9 +16,14 @@ import java.util.List;
  * </pre>
  * Its terms are the two factors.
  *
- * <p>Source: the LMetric rule as SGLang, Dynamo ({@code lmetric} of its router, prefill after credit times decoding
- * blocks and 1) and llm-d ({@code lmetric-scorer}: uncached tokens of the request alone times requests and 1) have it.
- * No settings.
+ * <p>Source: Zhang and others, "LMetric: Simple is Better - Multiplication May Be All You Need for LLM Request
+ * Scheduling", arXiv 2603.15202, by its abstract: new prefill tokens times batch size. Others have it as proposals:
+ * sgl-project/sglang, {@code sgl-model-gateway/src/policies/lmetric.rs} at acaa759, and llm-d/llm-d-router,
+ * {@code lmetric-scorer} of #2351 at 2eab97c (2026-08-12, not merged by ebab687), both with the uncached part of the
+ * request alone times requests and 1; ai-dynamo/dynamo in #11028 (June 2026, open; its description was read, not its
+ * code) with Dynamo's prefill, pending prompts included, times decoding blocks and 1. Here the first factor is
+ * Dynamo's, the second the others'. Of equal products SGLang's takes the fewest requests, too, llm-d's any. No
+ * settings.
  */
 public final class Lmetric implements RoutingPolicy {
 

@@ -15,8 +15,8 @@ import java.util.List;
  * do not all run to one worker.
  *
  * <p>Source: Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", 2001; {@code power_of_two} of SMG
- * (model_gateway/src/policies/power_of_two.rs at f8daa88), which compares KV use where workers report it, and requests
- * where not. No settings.
+ * (smg-project/smg, model_gateway/src/policies/power_of_two.rs at 91b3e0c, 1.13.0), which compares requests by setting
+ * and the expected wait by default. No settings.
  */
 public final class PowerOfTwo implements RoutingPolicy {
 

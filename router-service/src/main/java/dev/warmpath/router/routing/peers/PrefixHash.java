@@ -21,8 +21,10 @@ import java.util.SplittableRandom;
  * comes or goes.
  *
  * <p>Source: Mirrokni, Thorup, Zadimoghaddam, "Consistent Hashing with Bounded Loads", 2018; KubeAI's prefix hash, load
- * factor 125 %; {@code prefix_hash} of SMG (model_gateway/src/policies/prefix_hash.rs at f8daa88), 256 tokens, 1.25,
- * which goes on to the least loaded worker in place of the next.
+ * factor 125 % (substratusai/kubeai, internal/loadbalancer/balance_chwbl.go at 2f32ef4, 2025-07-07: the bound, the
+ * next, and the first where all are above the bound are as here); {@code prefix_hash} of SMG (smg-project/smg,
+ * model_gateway/src/policies/prefix_hash.rs at 91b3e0c, 1.13.0), 256 tokens, 1.25, which leaves a worker only if it has
+ * 10 requests more than the mean, too, and goes on to the least loaded worker in place of the next.
  */
 public final class PrefixHash implements RoutingPolicy {
 

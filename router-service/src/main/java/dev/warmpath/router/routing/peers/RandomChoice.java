@@ -12,8 +12,8 @@ import java.util.List;
 /**
  * Any of them, each as likely as the others. Nothing is known of anybody, so the costs are 0.
  *
- * <p>Source: {@code random} of SMG (model_gateway/src/policies/random.rs at f8daa88) and of Dynamo's router modes. No
- * settings.
+ * <p>Source: {@code random} of SMG (smg-project/smg, model_gateway/src/policies/random.rs at 91b3e0c, 1.13.0) and of
+ * Dynamo's router modes. No settings.
  */
 public final class RandomChoice implements RoutingPolicy {
 

@@ -13,8 +13,9 @@ import java.util.List;
  * Everybody in turn: the one that was chosen longest ago, by whichever policy. The books of this router are the list,
  * so a fleet that changes needs no new one, and nobody's turn is lost to a worker that could not be chosen.
  *
- * <p>Source: Envoy's {@code ROUND_ROBIN} and what Kubernetes' services come to; SMG, Dynamo and production-stack have
- * it by the same name. No settings.
+ * <p>Source: Envoy's {@code ROUND_ROBIN} and what Kubernetes' services come to; SMG, Dynamo and production-stack
+ * (vllm-project/production-stack, src/vllm_router/routers/routing_logic.py at a6c01db, 2026-08-05) have it by the same
+ * name. Theirs is a counter over a list. No settings.
  */
 public final class RoundRobin implements RoutingPolicy {
 

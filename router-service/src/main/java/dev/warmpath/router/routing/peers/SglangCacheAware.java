@@ -20,10 +20,13 @@ import java.util.List;
  * </pre>
  * The cost is what was compared: uncached tokens, or requests.
  *
- * <p>Source: {@code cache_aware} of SGLang's router (later sgl-model-gateway), sgl-project/sglang, and of SMG up to its
- * gate per request; defaults of its command line 0.3 / 64 / 1.5, of the library 0.5 / 32 / 1.1. Its match is by a tree
- * of what it sent where, here by the index. Old releases sent what matches little to the smallest tree, which heaped
- * requests on new workers; later ones to the fewest requests, as here.
+ * <p>Source: {@code cache_aware} of SGLang's router (sgl-project/sglang, sgl-model-gateway/src/policies/cache_aware.rs
+ * at b93974f, December 2025), and of SMG, which came of it, up to its gate per request (#2161, 2026-08-16). Defaults of
+ * the command line 0.3 / 64 / 1.5, of the library 0.5 / 32 / 1.1 (smg-project/smg, which has that history, src/main.rs
+ * and src/policies/mod.rs at 4bf973b, 2025-12-19). Its match is by a tree of what it sent where, in characters, here by
+ * the index; of equal matches it takes the one that the tree names. It counts workers that are not healthy among the
+ * most and the fewest, too. Up to sgl-project/sglang#14650 (2025-12-09) what matches little went to the smallest tree,
+ * which heaped requests on new workers; since then to the fewest requests, as here.
  */
 public final class SglangCacheAware implements RoutingPolicy {
 

@@ -19,9 +19,12 @@ import org.jspecify.annotations.Nullable;
  * <p>Keeps the last {@value #MAX_CONVERSATIONS} conversations, some 100 bytes each; the one that was silent longest
  * gives way. Each router has its own list.
  *
- * <p>Source: {@code sticky_least_loaded} of vllm-project/router, which forgets after two hours, and {@code session} of
- * production-stack (src/vllm_router/routers/routing_logic.py at a6c01db), which hashes a session's id. Their sessions
- * come in a header; here a conversation is known by its beginning.
+ * <p>Source: {@code sticky_least_loaded} of vllm-project/router (src/policies/sticky_least_loaded.rs of vllm-router
+ * 0.1.17, November 2026), which forgets after two hours of silence and sends a new session to the fewest sessions that
+ * it remembers, of equal ones by hash; and {@code session} of vllm-project/production-stack
+ * (src/vllm_router/routers/routing_logic.py at a6c01db, 2026-08-05), which hashes a session's id. Their sessions have
+ * an id in a header or the body; here a conversation is known by its beginning. Requests are counted in place of
+ * sessions, since few conversations say when they end.
  */
 public final class StickySession implements RoutingPolicy {
 

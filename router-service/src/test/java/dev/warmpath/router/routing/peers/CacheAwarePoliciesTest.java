@@ -66,24 +66,32 @@ class CacheAwarePoliciesTest {
 
     // ---- SMG's
 
-    /** One block of a thousand tokens is followed, since the index is exact; the deepest wins, then fewer requests. */
+    /**
+     * One block of a thousand tokens is followed, since the index is exact; the deepest wins, then the least wait: two
+     * running requests are 2,048 tokens.
+     */
     @Test
-    void smg_follows_the_deepest_match_however_short() {
-        smg.with(named("short").matched(1), named("deep").matched(2).requests(3),
+    void smg_follows_any_match_and_of_the_deepest_the_least_expected_wait() {
+        smg.with(named("short").matched(1), named("deep").matched(2).pending(2_049, 1),
                 named("deep too").matched(2).requests(2));
 
         assertThat(smg.chosen(1_000)).isEqualTo("deep too");
         assertThat(smg.reason(1_000)).isEqualTo(RouteReason.PREFIX);
         assertThat(smg.costs(1_000)).containsExactly(984L, 968L, 968L);
+        assertThat(smg.with(named("short").matched(1), named("deep").matched(2).pending(2_047, 1),
+                named("deep too").matched(2).requests(2)).chosen(1_000)).isEqualTo("deep");
     }
 
-    /** Mean 4: the margin is 2 x 2 = 4. With 9 the mean is 4.33, the margin 4.16. */
+    /** Mean 4: the margin is 2 x 2 = 4, and 8 are not more. With 9 and 10 the mean is 4.33 and 4.67, the margin 5. */
     @Test
-    void smg_leaves_a_worker_with_more_than_the_mean_and_two_deviations() {
+    void smg_leaves_a_worker_with_more_than_the_mean_and_two_deviations_rounded_up() {
         assertThat(smg.with(named("warm").matched(6).requests(8), named("b").requests(2), named("c").requests(2))
                 .chosen())
                 .isEqualTo("warm");
-        smg.with(named("warm").matched(6).requests(9), named("b").requests(2).chosen(2), named("c").requests(2)
+        assertThat(smg.with(named("warm").matched(6).requests(9), named("b").requests(2), named("c").requests(2))
+                .chosen())
+                .isEqualTo("warm");
+        smg.with(named("warm").matched(6).requests(10), named("b").requests(2).chosen(2), named("c").requests(2)
                 .chosen(1));
         assertThat(smg.chosen()).isEqualTo("c");
         assertThat(smg.reason(100)).isEqualTo(RouteReason.TURN);
@@ -115,6 +123,28 @@ class CacheAwarePoliciesTest {
                 .isEqualTo("warm");
     }
 
+    /** Mean 3.5, margin 4: 10 are too many, though they would be done sooner, and 4 are not. */
+    @Test
+    void smg_stays_with_a_second_holder_when_the_first_has_too_many_requests() {
+        smg.with(named("hot").matched(6).pending(10, 10), named("warm").matched(6).requests(4), named("b"), named("c"));
+
+        assertThat(smg.chosen()).isEqualTo("warm");
+        assertThat(smg.reason(100)).isEqualTo(RouteReason.PREFIX);
+    }
+
+    /** Mean 8.6, margin 6: 20 are too many for whoever is to take over, and no matter where nobody holds anything. */
+    @Test
+    void smg_leaves_the_match_for_nobody_who_has_too_many_requests_himself() {
+        smg.with(named("warm").matched(6).requests(20), named("hot").pending(20, 20), named("b").requests(1),
+                named("c").requests(1).chosen(1), named("d").requests(1).chosen(2));
+        assertThat(smg.chosen()).isEqualTo("b");
+        assertThat(smg.costs(100)).containsExactly(20_480 + (1L << 48), 20 + (1L << 48), 1_024L, 1_024L, 1_024L);
+
+        smg.with(named("cold").requests(20), named("hot").pending(20, 20), named("b").requests(1),
+                named("c").requests(1), named("d").requests(1));
+        assertThat(smg.chosen()).isEqualTo("hot");
+    }
+
     /** 300 x 500 / 500 = 300 tokens of pressure, and 300 x 250 / 750 = 100 beside 150 pending ones. */
     @Test
     void smg_sends_what_nobody_holds_to_the_least_expected_wait() {
@@ -124,7 +154,14 @@ class CacheAwarePoliciesTest {
         assertThat(smg.chosen()).isEqualTo("pending");
         assertThat(smg.with(named("full").used(500), named("pending").used(250).pending(250))
                 .chosen()).isEqualTo("full");
-        assertThat(smg.with(named("out").used(1_000), named("pending").pending(299_999)).chosen()).isEqualTo("pending");
+    }
+
+    /** A pool that is full counts as if 0.999 of it were: 300 x 999. */
+    @Test
+    void smg_counts_a_running_request_as_1024_tokens_and_a_full_pool_as_299_700() {
+        smg.with(named("running").requests(3), named("out").used(1_000), named("pending").pending(500, 3));
+
+        assertThat(smg.costs(100)).containsExactly(3_072L, 299_700L, 500L);
     }
 
     @Test

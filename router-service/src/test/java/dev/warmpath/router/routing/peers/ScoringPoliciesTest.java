@@ -92,12 +92,12 @@ class ScoringPoliciesTest {
 
     // ---- Dynamo's
 
-    /** 160 - 96 + 20 blocks of 16 in use are 384; 160 + 50 pending are 210. */
+    /** 160 - 96 + 20 blocks of 16 in use and 10 more are 544; 160 + 50 pending + 10 blocks are 370. */
     @Test
     void dynamo_adds_what_is_to_be_computed_and_what_is_in_use() {
         dynamo.with(named("warm").matched(6).used(20), named("cold").pending(50));
 
-        assertThat(dynamo.costs(160)).containsExactly(384L, 210L);
+        assertThat(dynamo.costs(160)).containsExactly(544L, 370L);
         assertThat(dynamo.chosen(160)).isEqualTo("cold");
         assertThat(dynamo.reason(160)).isEqualTo(RouteReason.LOAD);
     }
@@ -106,6 +106,15 @@ class ScoringPoliciesTest {
     void dynamo_follows_six_blocks_past_five_that_are_in_use_and_not_past_seven() {
         assertThat(dynamo.with(named("warm").matched(6).used(5), named("cold")).chosen(160)).isEqualTo("warm");
         assertThat(dynamo.with(named("warm").matched(6).used(7), named("cold")).chosen(160)).isEqualTo("cold");
+    }
+
+    /** 64 to compute, 11 blocks in use and the 4 of 10 that are not among them; all 10, where none is shared. */
+    @Test
+    void dynamo_counts_blocks_once_that_running_requests_share_with_the_prompt() {
+        dynamo.with(named("running").matched(6).used(11).shared(6), named("cached").matched(6).used(11), named("cold"));
+
+        assertThat(dynamo.costs(160)).containsExactly(304L, 400L, 320L);
+        assertThat(dynamo.chosen(160)).isEqualTo("running");
     }
 
     /** Weight 8: 8 x 16 tokens saved outweigh 7 blocks of 16. */
