@@ -8,6 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
@@ -18,14 +21,15 @@ import org.junit.jupiter.api.Test;
 
 /**
  * One router and two before three workers that compute, with Redis. Both fleets are up all the time; in each round one
- * after the other is sent the same requests, so that a noisy machine disturbs both alike. Hit rates are asserted, times
- * are printed. System property {@code replicas.rounds}: 2 unless set. {@code benchmarks/results/router-replicas.md} has
- * a table.
+ * after the other is sent the same requests. Hit rates are asserted, times are printed. System properties
+ * {@code replicas.rounds}: 2 unless set; {@code replicas.together}: both fleets at once, each with half of the load, so
+ * that other work on the machine disturbs both alike. {@code benchmarks/results/router-replicas.md} has tables.
  */
 @Tag("full")
 class RouterReplicasFullTest {
 
     private static final int ROUNDS = Integer.getInteger("replicas.rounds", 2);
+    private static final boolean IS_TOGETHER = Boolean.getBoolean("replicas.together");
     /** As a share of what one router's fleet answers when it always has more to do. */
     private static final double LOAD = 0.7;
     private static final int CONVERSATIONS = 200;
@@ -49,17 +53,22 @@ class RouterReplicasFullTest {
             return turns.stream().mapToLong(Turn::firstNanos).average().orElseThrow() / 1e6;
         }
 
-        double quantileMillis(double share) {
+        private double quantileMillis(double share) {
             long[] sorted = turns.stream().mapToLong(Turn::firstNanos).sorted().toArray();
             return sorted[(int) (share * sorted.length)] / 1e6;
         }
 
         /** Computed tokens of the worker with most, over those of the average one. */
-        double maxOverMean() {
+        private double maxOverMean() {
             Map<String, Integer> each = turns.stream()
                     .collect(Collectors.groupingBy(Turn::worker, Collectors.summingInt(Turn::computedTokens)));
             return (double) each.values().stream().max(Integer::compare).orElseThrow() * WORKERS
                     / sum(Turn::computedTokens);
+        }
+
+        String cells() {
+            return String.format(Locale.ROOT, "| %d | %.3f | %.1f ms | %.1f | %.1f | %.2f | %.2f |", turns.size(),
+                    hitRate(), meanMillis(), quantileMillis(0.5), quantileMillis(0.95), maxOverMean(), workerSeconds);
         }
     }
 
@@ -68,6 +77,7 @@ class RouterReplicasFullTest {
 
         private final RedisProcess redis = new RedisProcess(RedisProcess.bundled(), LocalFleet.freePort()).start();
         private final LocalFleet fleet;
+        private final List<Round> rounds = new ArrayList<>();
 
         SetUp(int routers) {
             String uri = "--warmpath.redis.uri=" + redis.uri();
@@ -84,11 +94,15 @@ class RouterReplicasFullTest {
             return load(--seed).saturate(WARM_UP_CLIENTS, CONVERSATIONS);
         }
 
-        Round round(long seed, double requestsPerSecond) {
+        Void play(int number, double requestsPerSecond) {
             long before = workerNanos();
             long startNanos = System.nanoTime();
-            List<Turn> turns = load(seed).offer(CONVERSATIONS, requestsPerSecond);
-            return new Round(turns, (double) (workerNanos() - before) / (System.nanoTime() - startNanos));
+            List<Turn> turns = load(number).offer(CONVERSATIONS, requestsPerSecond);
+            double workerSeconds = (double) (workerNanos() - before) / (System.nanoTime() - startNanos);
+            var round = new Round(turns, workerSeconds);
+            rounds.add(round);
+            System.out.println("| %d | %d %s".formatted(number, fleet.gateways().size(), round.cells()));
+            return null;
         }
 
         private SharedPromptLoad load(long seed) {
@@ -100,6 +114,10 @@ class RouterReplicasFullTest {
                     .totalCpuDuration().orElse(Duration.ZERO).toNanos()).sum();
         }
 
+        double mean(ToDoubleFunction<Round> figure) {
+            return rounds.stream().mapToDouble(figure).average().orElseThrow();
+        }
+
         @Override
         public void close() {
             fleet.close();
@@ -108,53 +126,41 @@ class RouterReplicasFullTest {
     }
 
     @Test
-    void two_routers_find_cached_what_one_finds() {
-        List<Round> ones = new ArrayList<>();
-        List<Round> twos = new ArrayList<>();
+    void two_routers_find_cached_what_one_finds() throws Exception {
         try (var one = new SetUp(1); var two = new SetUp(2)) {
             two.warmUp();
-            double perSecond = LOAD * one.warmUp();
-            System.out.printf(Locale.ROOT, "%.1f requests a second%n%n", perSecond);
-            System.out.println("| round | routers | requests | found cached | first token, mean | p50 | p95 "
-                    + "| computed tokens, most over mean | workers' processors |");
-            System.out.println("|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
-            for (int round = 1; round <= ROUNDS; round++) {
-                // each goes first every other time
-                if (round % 2 == 0) {
-                    twos.add(print(round, 2, two.round(round, perSecond)));
-                }
-                ones.add(print(round, 1, one.round(round, perSecond)));
-                if (round % 2 == 1) {
-                    twos.add(print(round, 2, two.round(round, perSecond)));
+            double perSecond = one.warmUp() * (IS_TOGETHER ? LOAD / 2 : LOAD);
+            System.out.printf(Locale.ROOT, "%.1f requests a second%n%n%s%n%s%n", perSecond,
+                    "| round | routers | requests | found cached | first token, mean | p50 | p95 "
+                            + "| computed tokens, most over mean | workers' processors |",
+                    "|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+            try (var threads = Executors.newFixedThreadPool(IS_TOGETHER ? 2 : 1)) {
+                for (int round = 1; round <= ROUNDS; round++) {
+                    int number = round;
+                    // each goes first every other time
+                    List<SetUp> order = round % 2 == 1 ? List.of(one, two) : List.of(two, one);
+                    for (Future<Void> ended : threads.invokeAll(order.stream()
+                            .<Callable<Void>>map(each -> () -> each.play(number, perSecond)).toList())) {
+                        ended.get();
+                    }
                 }
             }
+            printMeans(one, two);
+
+            assertThat(Stream.of(one, two).flatMap(each -> each.rounds.stream()).flatMap(round -> round.turns.stream())
+                    .map(Turn::status)).containsOnly(200);
+            // in turns, wherever that is, it would be 0.63
+            assertThat(one.mean(Round::hitRate)).isGreaterThan(0.7);
+            assertThat(two.mean(Round::hitRate)).isGreaterThan(0.9 * one.mean(Round::hitRate));
         }
-        printMeans(ones, twos);
-
-        assertThat(Stream.concat(ones.stream(), twos.stream()).flatMap(round -> round.turns.stream()).map(Turn::status))
-                .containsOnly(200);
-        assertThat(mean(ones, Round::hitRate)).isGreaterThan(0.75);
-        assertThat(mean(twos, Round::hitRate)).isGreaterThan(0.9 * mean(ones, Round::hitRate));
     }
 
-    private static void printMeans(List<Round> ones, List<Round> twos) {
-        String ratios = IntStream.range(0, ROUNDS)
-                .mapToDouble(round -> twos.get(round).meanMillis() / ones.get(round).meanMillis()).sorted()
-                .mapToObj("%.2f"::formatted).collect(Collectors.joining(" "));
-        System.out.printf(Locale.ROOT, "%nmeans of all rounds: found cached %.3f and %.3f, first token %.1f and %.1f ms%n",
-                mean(ones, Round::hitRate), mean(twos, Round::hitRate),
-                mean(ones, Round::meanMillis), mean(twos, Round::meanMillis));
-        System.out.println("first token, two over one, in order of size: " + ratios);
-    }
-
-    private static double mean(List<Round> rounds, ToDoubleFunction<Round> figure) {
-        return rounds.stream().mapToDouble(figure).average().orElseThrow();
-    }
-
-    private static Round print(int number, int routers, Round round) {
-        System.out.printf(Locale.ROOT, "| %d | %d | %d | %.3f | %.1f ms | %.1f | %.1f | %.2f | %.2f |%n",
-                number, routers, round.turns.size(), round.hitRate(), round.meanMillis(), round.quantileMillis(0.5),
-                round.quantileMillis(0.95), round.maxOverMean(), round.workerSeconds);
-        return round;
+    private static void printMeans(SetUp one, SetUp two) {
+        System.out.printf(Locale.ROOT, "%nmeans of rounds: found cached %.3f and %.3f, first token %.1f and %.1f ms%n",
+                one.mean(Round::hitRate), two.mean(Round::hitRate),
+                one.mean(Round::meanMillis), two.mean(Round::meanMillis));
+        System.out.println("first token, two over one, in order of size: " + IntStream.range(0, ROUNDS)
+                .mapToDouble(round -> two.rounds.get(round).meanMillis() / one.rounds.get(round).meanMillis()).sorted()
+                .mapToObj("%.2f"::formatted).collect(Collectors.joining(" ")));
     }
 }
