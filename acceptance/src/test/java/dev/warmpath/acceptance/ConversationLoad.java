@@ -118,11 +118,12 @@ final class ConversationLoad {
         }
     }
 
-    private static int[] randomTokens(SplittableRandom random, int least, int most) {
+    /** As many as are drawn, too, both bounds included. */
+    static int[] randomTokens(SplittableRandom random, int least, int most) {
         return random.ints(random.nextInt(least, most + 1), 0, ORDINARY_TOKENS).toArray();
     }
 
-    private static int[] concat(int[]... parts) {
+    static int[] concat(int[]... parts) {
         return List.of(parts).stream().flatMapToInt(IntStream::of).toArray();
     }
 

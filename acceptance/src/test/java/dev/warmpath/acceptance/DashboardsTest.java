@@ -73,7 +73,7 @@ class DashboardsTest {
 
     @BeforeAll
     static void start() {
-        boolean isThere = PrometheusProcess.isThere("prometheus") && PrometheusProcess.isThere("promtool");
+        boolean isThere = Command.isInstalled("prometheus") && Command.isInstalled("promtool");
         if (!isThere) {
             System.err.println("LEFT OUT: dashboards, for there is no prometheus on the PATH");
         }

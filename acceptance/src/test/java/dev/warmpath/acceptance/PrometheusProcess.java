@@ -2,7 +2,6 @@ package dev.warmpath.acceptance;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -19,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -38,12 +36,6 @@ final class PrometheusProcess implements AutoCloseable {
 
     /** Values of a series at the steps of a range, in order; those that are no numbers are left out. */
     record Series(Map<String, String> labels, Map<Double, Double> values) {}
-
-    /** Whether the command is on the path. */
-    static boolean isThere(String command) {
-        return Stream.of(System.getenv("PATH").split(File.pathSeparator))
-                .anyMatch(folder -> Files.isExecutable(Path.of(folder, command)));
-    }
 
     /** Starts it, and returns when it has scraped each of the management ports once. */
     PrometheusProcess(List<URI> routers, List<URI> workers) {

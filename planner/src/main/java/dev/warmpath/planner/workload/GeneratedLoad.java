@@ -100,6 +100,24 @@ public enum GeneratedLoad {
         Session session(Drawing drawing, long startMicros) {
             return drawing.growing(startMicros, drawing.shared(8, 0, 18_000), drawing.geometric(25), 1_100, 300, 9);
         }
+    },
+    /** Twelve system prompts of 160 to 960 tokens, popular as 1/rank; four turns on average, 2 s to think. */
+    QUICK_CHATS {
+        @Override
+        Session session(Drawing drawing, long startMicros) {
+            int tenant = drawing.zipf(12, 1);
+            long[] begin = drawing.shared(9, tenant, drawing.fixed(tenant, 160, 960));
+            return drawing.growing(startMicros, begin, drawing.geometric(4), 170, 70, 2);
+        }
+    },
+    /** The same about one of 60 documents of 2,000 to 6,000 tokens. */
+    DOCUMENT_CHATS {
+        @Override
+        Session session(Drawing drawing, long startMicros) {
+            int document = drawing.zipf(60, 1);
+            long[] begin = drawing.shared(10, document, drawing.fixed(document, 2_000, 6_000));
+            return drawing.growing(startMicros, begin, drawing.geometric(4), 170, 70, 2);
+        }
     };
 
     /** Tokens of a piece. */

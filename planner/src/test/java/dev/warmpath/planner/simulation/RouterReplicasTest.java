@@ -1,0 +1,82 @@
+package dev.warmpath.planner.simulation;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.planner.workload.GeneratedLoad;
+import dev.warmpath.planner.workload.Session;
+import dev.warmpath.router.routing.ExpectedFirstToken;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Whether routers that know of each other's work by heartbeats alone place requests as well as one router that knows
+ * everything. A step of a worker runs in seven of ten moments. Documents are longer than a step, and all of them
+ * together about as large as all caches, so that a request at the wrong worker costs half a second of it.
+ *
+ * <p>Found, as the mean of four runs, time to first token in milliseconds; beside it without early heartbeats. The test
+ * has three runs:
+ * <pre>
+ *   routers     found  mean    p95         without: found  mean    p95
+ *   chats
+ *      1        85.7 %   46    100                  85.7 %   46    100
+ *      2        86.0 %   47    104                  86.0 %   47    107
+ *      4        85.9 %   48    107                  85.5 %   51    118
+ *      8        85.6 %   49    110                  85.1 %   56    140
+ *   chats about documents
+ *      1        89.8 %  103    509                  89.8 %  103    509
+ *      2        89.2 %  112    539                  89.9 %  108    543
+ *      4        89.8 %  104    532                  89.2 %  123    610
+ *      8        89.1 %  111    539                  88.7 %  132    640
+ * </pre>
+ * Where prompts are new more often, several routers are not like one: {@code benchmarks/results/routing-quality.md}.
+ */
+class RouterReplicasTest {
+
+    private static final int RUNS = 3;
+
+    @Test
+    void two_four_and_eight_routers_place_chats_like_one() {
+        assertLikeOne(GeneratedLoad.QUICK_CHATS, /* sessions */ 700, /* per second */ 16);
+    }
+
+    @Test
+    void two_four_and_eight_routers_place_chats_about_long_documents_like_one() {
+        assertLikeOne(GeneratedLoad.DOCUMENT_CHATS, /* sessions */ 400, /* per second */ 6);
+    }
+
+    private static void assertLikeOne(GeneratedLoad load, int sessions, double sessionsPerSecond) {
+        List<List<Session>> runs = IntStream.rangeClosed(1, RUNS)
+                .mapToObj(seed -> load.sessions(sessions, sessionsPerSecond, seed)).toList();
+        Figures one = Figures.of(1, runs);
+        for (int routers : new int[] {2, 4, 8}) {
+            Figures several = Figures.of(routers, runs);
+            String figures = routers + " routers: " + several + ", one: " + one;
+            assertThat(several.hitRate).as(figures).isBetween(one.hitRate - 0.01, one.hitRate + 0.01);
+            assertThat(several.meanMillis).as(figures).isLessThan(one.meanMillis * 1.15);
+            assertThat(several.p95Millis).as(figures).isLessThan(one.p95Millis * 1.20);
+        }
+    }
+
+    /** Means of all runs. */
+    private record Figures(double hitRate, double meanMillis, double p95Millis) {
+
+        static Figures of(int routers, List<List<Session>> runs) {
+            List<Report> reports = IntStream.range(0, RUNS).mapToObj(run -> SimulatedFleet.run(
+                    settings(routers, /* seed */ run + 1), ExpectedFirstToken::new, runs.get(run))).toList();
+            assertThat(reports).noneMatch(Report::isOverloaded);
+            return new Figures(mean(reports, Report::hitRate), mean(reports, Report::meanMillis),
+                    mean(reports, report -> report.quantileMillis(0.95)));
+        }
+
+        private static double mean(List<Report> reports, ToDoubleFunction<Report> figure) {
+            return reports.stream().mapToDouble(figure).average().orElseThrow();
+        }
+    }
+
+    private static SimulatedFleet.Settings settings(int routers, long seed) {
+        return new SimulatedFleet.Settings(/* workers */ 8, routers, GeneratedLoad.PIECE, /* blocks */ 2_000, 2_048, 16,
+                65_536, ServiceModel.LARGE_ON_FOUR_CARDS, /* event delay */ 5_000, seed);
+    }
+}
