@@ -8,7 +8,6 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RoutingPolicy;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -63,14 +62,10 @@ public final class SimulatedFleet {
     private int open;
     private int inFlight;
     private final int places;
-    private final int mostInFlight;
-    /** Turns that wait until fewer are in flight. */
-    private final ArrayDeque<Runnable> line = new ArrayDeque<>();
     private long promptBlocks;
     private long cachedBlocks;
 
-    private SimulatedFleet(Settings settings, Supplier<RoutingPolicy> policy, int requests, int mostInFlight) {
-        this.mostInFlight = mostInFlight;
+    private SimulatedFleet(Settings settings, Supplier<RoutingPolicy> policy, int requests) {
         hashing = HashSettings.ofBlockSize(settings.blockSize());
         balancer = new SplittableRandom(settings.seed());
         eventDelayMicros = settings.eventDelayMicros();
@@ -93,19 +88,8 @@ public final class SimulatedFleet {
      * @param sessions in order of their begin
      */
     public static Report run(Settings settings, Supplier<RoutingPolicy> policy, List<Session> sessions) {
-        return run(settings, policy, sessions, Integer.MAX_VALUE);
-    }
-
-    /**
-     * Likewise, with so many turns in flight at most: one that comes while there are so many waits for its turn, outside
-     * of the fleet. So clients of a fixed number send as fast as they are answered.
-     *
-     * @param mostInFlight at least 1
-     */
-    public static Report run(Settings settings, Supplier<RoutingPolicy> policy, List<Session> sessions,
-            int mostInFlight) {
         int requests = sessions.stream().mapToInt(session -> session.turns().size()).sum();
-        var fleet = new SimulatedFleet(settings, policy, requests, mostInFlight);
+        var fleet = new SimulatedFleet(settings, policy, requests);
         fleet.open = requests;
         for (int i = 0; i < fleet.workers.size(); i++) {
             SimulatedWorker worker = fleet.workers.get(i);
@@ -123,20 +107,9 @@ public final class SimulatedFleet {
         if (number < sessions.size()) {
             Session session = sessions.get(number);
             timeline.at(Math.max(timeline.micros(), session.startMicros()), () -> {
-                come(session, 0);
+                send(session, 0);
                 begin(sessions, number + 1);
             });
-        }
-    }
-
-    private void come(Session session, int number) {
-        line.add(() -> send(session, number));
-        sendNext();
-    }
-
-    private void sendNext() {
-        while (inFlight < mostInFlight && !line.isEmpty()) {
-            line.removeFirst().run();
         }
     }
 
@@ -163,9 +136,8 @@ public final class SimulatedFleet {
                 open--;
                 inFlight--;
                 if (number + 1 < session.turns().size()) {
-                    timeline.after(session.thinkMicros()[number], () -> come(session, number + 1));
+                    timeline.after(session.thinkMicros()[number], () -> send(session, number + 1));
                 }
-                sendNext();
             }
         });
     }

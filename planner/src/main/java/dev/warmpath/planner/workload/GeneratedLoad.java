@@ -118,6 +118,25 @@ public enum GeneratedLoad {
             long[] begin = drawing.shared(10, document, drawing.fixed(document, 2_000, 6_000));
             return drawing.growing(startMicros, begin, drawing.geometric(4), 170, 70, 2);
         }
+    },
+    /** A client that has five conversations of eight turns, without a pause, behind 1,056 tokens for all. */
+    BUSY_CLIENTS {
+        @Override
+        Session session(Drawing drawing, long startMicros) {
+            List<Turn> turns = new ArrayList<>();
+            for (int conversation = 0; conversation < 5; conversation++) {
+                turns.addAll(drawing.growing(0, drawing.shared(11, 0, 1_056), 8, 32, 64, 0).turns());
+            }
+            return drawing.session(startMicros, turns, 0);
+        }
+    },
+    /** Nine of ten requests have the same 2,048 tokens before a question, the tenth has a text of its own. */
+    ONE_FOR_MOST {
+        @Override
+        Session session(Drawing drawing, long startMicros) {
+            long[] begin = drawing.below(10) > 0 ? drawing.shared(12, 0, 2_048) : drawing.unique(2_048);
+            return drawing.alone(startMicros, begin, 60, 160);
+        }
     };
 
     /** Tokens of a piece. */

@@ -53,7 +53,7 @@ class RouterReplicasTest {
         for (int routers : new int[] {2, 4, 8}) {
             Figures several = Figures.of(routers, runs);
             String figures = routers + " routers: " + several + ", one: " + one;
-            assertThat(several.hitRate).as(figures).isBetween(one.hitRate - 0.01, one.hitRate + 0.01);
+            assertThat(several.hitRate).as(figures).isGreaterThan(one.hitRate - 0.01);
             assertThat(several.meanMillis).as(figures).isLessThan(one.meanMillis * 1.15);
             assertThat(several.p95Millis).as(figures).isLessThan(one.p95Millis * 1.20);
         }
