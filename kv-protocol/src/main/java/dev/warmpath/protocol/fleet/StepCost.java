@@ -31,7 +31,8 @@ public record StepCost(double stepMicros, double promptTokenMicros, double rowMi
         check("rowMicros", rowMicros);
         check("contextTokenNanos", contextTokenNanos);
         if (promptTokenMicros < LEAST_PROMPT_TOKEN) {
-            throw new IllegalArgumentException("promptTokenMicros " + promptTokenMicros + " is below " + LEAST_PROMPT_TOKEN);
+            throw new IllegalArgumentException(
+                    "promptTokenMicros " + promptTokenMicros + " is below " + LEAST_PROMPT_TOKEN);
         }
     }
 

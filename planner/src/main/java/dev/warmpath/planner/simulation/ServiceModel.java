@@ -20,8 +20,8 @@ public record ServiceModel(
 
     /**
      * {@code warmpath-tiny} on one thread of a processor of 2024 with AVX-512, as the worker measured it of itself with
-     * eight clients, whose contexts were about 1,150 tokens: a row alone costs next to nothing beside the reading of its
-     * context.
+     * eight clients, whose contexts were about 1,150 tokens: a row alone costs next to nothing beside the reading of
+     * its context.
      */
     public static final ServiceModel TINY_ON_A_PROCESSOR = new ServiceModel(194, 67, 0, 0, 102);
 

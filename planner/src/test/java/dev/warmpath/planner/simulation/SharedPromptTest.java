@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SharedPromptTest {
 
     /**
-     * Eight clients with five conversations of eight turns each, on workers that cost what a real one measured of itself:
-     * there a running answer makes each step of the others longer by six tenths of what is always in it. Of eight draws
+     * Eight clients with five conversations of eight turns each, on workers that cost what a real one measured of
+     * itself: there a running answer makes each step of the others longer by six tenths of what is always in it. Of eight draws
      * together, for which of the clients ends last is chance: 2.6 times.
      */
     @Test

@@ -38,7 +38,7 @@ import java.util.List;
  * tokens, like all here); a usual step is its fixed part and five such rows. A worker whose rows come to a usual step
  * more is half as fast at everything, and a request that lands there brings a prompt like this one again and again, for
  * its next turn goes where its blocks are: half of the prompt counts. So on a card, whose steps are mostly their fixed
- * part, a chat's stream comes to two or three tokens, and one that has read 30,000 to a thousand; on processors, which
+ * part, a chat's stream comes to two or three tokens, and one that has read 30,000 to nine hundred; on processors, which
  * have next to none, to a tenth of the prompt. Without this term everybody stays behind one popular prefix, with one
  * worker.
  *
@@ -49,12 +49,13 @@ import java.util.List;
  * whole prompt wins, then the one with the fewest requests, then the one that was chosen longest ago; so unrelated
  * prompts, one after the other, take turns, and a short prompt's repeat finds its blocks.
  *
- * <p>The numbers are {@link RoutingWeights}' defaults. docs/policies.md and benchmarks/results/routing-quality.md have what it makes of loads, beside other policies.
+ * <p>The numbers are {@link RoutingWeights}' defaults. docs/policies.md and benchmarks/results/routing-quality.md have
+ * what it makes of loads, beside other policies.
  */
 public final class ExpectedFirstToken implements RoutingPolicy {
 
-    private static final List<String> TERMS =
-            List.of("uncached", "copy", "delay", "eviction", "pending", "queued", "streams", "slots", "memory", "failures");
+    private static final List<String> TERMS = List.of("uncached", "copy", "delay", "eviction", "pending", "queued",
+            "streams", "slots", "memory", "failures");
     private static final double LARGEST_BUSY_SHARE = 0.98;
     /** In a usual step; 2 to 20 serve about as well where a step has no fixed part, and elsewhere they hardly count. */
     private static final int FEW_STREAMS = 5;

@@ -299,8 +299,8 @@ final class WorkerLedger {
     /**
      * What the worker has less what it has of this router, as it saw it: a request that is still under way there hides
      * nothing, and one that has ended since does not look like another router's. Blocks have several holders and are
-     * not told apart, nor are contexts; what is beyond that booked here is taken for others'. Likewise all that a worker has which
-     * tells no routers apart, or so many that this one may be one too many.
+     * not told apart, nor are contexts; what is beyond that booked here is taken for others'. Likewise all that a worker
+     * has which tells no routers apart, or so many that this one may be one too many.
      */
     private Load ofOthers(Heartbeat heartbeat) {
         Load all = reported(heartbeat);

@@ -352,7 +352,8 @@ class AnswersTest extends RunningRouter {
         assertThat(explained.path("candidates").path(0).path("terms").path("uncached").asInt()).isEqualTo(12);
         assertThat(explained.path("candidates").path(1).path("terms").path("uncached").asInt()).isEqualTo(4);
         for (JsonNode candidate : explained.path("candidates")) {
-            assertThat(Stream.of("uncached", "copy", "delay", "eviction", "pending", "queued", "streams", "slots", "memory", "failures")
+            assertThat(Stream.of("uncached", "copy", "delay", "eviction", "pending", "queued", "streams", "slots",
+                            "memory", "failures")
                     .mapToLong(term -> candidate.path("terms").required(term).asLong()).sum())
                     .isEqualTo(candidate.path("cost").asLong());
         }

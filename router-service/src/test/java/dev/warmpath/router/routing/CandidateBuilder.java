@@ -6,8 +6,8 @@ import dev.warmpath.router.health.HealthState;
 import java.time.Duration;
 
 /**
- * A worker as a policy sees it: 1,000 blocks, 8 sequences, the usual cost of steps; idle, empty, healthy and in step unless
- * said otherwise.
+ * A worker as a policy sees it: 1,000 blocks, 8 sequences, the usual cost of steps; idle, empty, healthy and in step
+ * unless said otherwise.
  */
 public final class CandidateBuilder {
 

@@ -156,8 +156,8 @@ class ExpectedFirstTokenTest {
     }
 
     /**
-     * On processors: a stream adds 2.8 tokens to steps that have 4 without it, so each comes to 84 of the prompt's 1,100.
-     * Of a copy of 1,056 tokens that five others use, a request pays 2/6.
+     * On processors: a stream adds 2.8 tokens to steps that have 4 without it, so each comes to 84 of the prompt's
+     * 1,100. Of a copy of 1,056 tokens that five others use, a request pays 2/6.
      */
     @Test
     void five_who_use_one_prompt_at_one_of_two_workers_are_enough_to_copy_it_and_one_is_not() {

@@ -221,6 +221,7 @@ public final class RouterLink implements AutoCloseable {
         KvEventPublisher.State state = events.state();
         return new Heartbeat(registration.workerId(), registration.epoch(), now.running(), now.waiting(),
                 now.freeBlocks(), now.pendingPromptTokens(), state.lastSequence(), state.setSize(), state.setDigest(),
-                draining, now.stepAgeMillis(), now.hanging(), now.pendingRequests(), now.routers(), now.contextTokens(), now.stepCost());
+                draining, now.stepAgeMillis(), now.hanging(), now.pendingRequests(), now.routers(),
+                now.contextTokens(), now.stepCost());
     }
 }

@@ -129,7 +129,8 @@ class ObservationsTest {
             rig.submit(greedy(200, 100, 1));
             rig.loop.step();
 
-            assertThat(rig.loop.snapshot().load()).isEqualTo(new EngineSnapshot.Load(1, 1, 1, 100, 1, List.of(), 201, 3));
+            assertThat(rig.loop.snapshot().load()).isEqualTo(
+                    new EngineSnapshot.Load(1, 1, 1, 100, 1, List.of(), /* contextTokens */ 201, 3));
             rig.runToEnd();
             assertMillis(rig.loop.snapshot().observed(), BLOCKS_WAIT_TIME, 1, 30);
             assertMillis(rig.loop.snapshot().observed(), QUEUE_TIME, 2, 30);
