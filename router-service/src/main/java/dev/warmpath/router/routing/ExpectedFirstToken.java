@@ -46,8 +46,8 @@ import java.util.List;
  *
  * <p>Who holds one block less, and is otherwise within a block's tokens, is as good: a prompt's first block is often a
  * header that all prompts share, and following it would heap all of them on one worker. Among equals one that holds the
- * whole prompt wins, then the one with the fewest requests, then the one that was chosen longest ago; so unrelated
- * prompts, one after the other, take turns, and a short prompt's repeat finds its blocks.
+ * whole prompt wins, so that a short prompt's repeat finds its blocks; then the one that was chosen longest ago: turns
+ * keep what comes to a worker evenly apart, which fewest requests do not.
  *
  * <p>The numbers are {@link RoutingWeights}' defaults. docs/policies.md and benchmarks/results/routing-quality.md have
  * what it makes of loads, beside other policies.
@@ -193,11 +193,7 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         if (holdsAll(one, query) != holdsAll(other, query)) {
             return holdsAll(one, query);
         }
-        Candidate first = one.candidate();
-        Candidate second = other.candidate();
-        return first.requests() != second.requests()
-                ? first.requests() < second.requests()
-                : first.lastChosen() < second.lastChosen();
+        return one.candidate().lastChosen() < other.candidate().lastChosen();
     }
 
     /** One token at least is always computed, hence up to a block. */
@@ -213,8 +209,6 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         if (mostMatched > 0 && best.candidate().matchedBlocks() == mostMatched) {
             return RouteReason.PREFIX;
         }
-        boolean tied = asGood.stream().anyMatch(each ->
-                each != best && each.candidate().requests() == best.candidate().requests());
-        return tied ? RouteReason.TURN : RouteReason.LOAD;
+        return asGood.size() > 1 ? RouteReason.TURN : RouteReason.LOAD;
     }
 }
