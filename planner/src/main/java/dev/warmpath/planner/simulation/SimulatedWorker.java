@@ -119,7 +119,8 @@ final class SimulatedWorker {
         if (isComputing) {
             long micros = Math.max(1, Math.round(service.micros(batch)));
             busyMicros += micros;
-            costs.add(batch.prefillTokens(0), batch.decodeTokens(0), batch.decodeContextTokens(0), micros * 1_000);
+            costs.add(/* steps */ 1, batch.prefillTokens(0), batch.decodeTokens(0), batch.decodeContextTokens(0),
+                    micros * 1_000);
             timeline.after(micros, () -> settle(batch));
         }
     }

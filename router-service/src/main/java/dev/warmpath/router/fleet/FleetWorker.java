@@ -31,6 +31,7 @@ public final class FleetWorker {
     private volatile @Nullable String logProblem;
     private volatile @Nullable String streamProblem;
     private volatile boolean indexed;
+    private volatile @Nullable StepCost stepCost;
     private volatile boolean saysItDrains;
     private volatile boolean drainedByOperator;
     private volatile boolean gone;
@@ -183,11 +184,9 @@ public final class FleetWorker {
         return last == null ? null : last.latest();
     }
 
-    /** What its steps take, as it has told last; {@link StepCost#USUAL} as long as it has not. */
-    public StepCost stepCost() {
-        Heartbeat last = heartbeat();
-        StepCost told = last == null ? null : last.stepCost();
-        return told == null ? StepCost.USUAL : told;
+    /** What its steps take, as it has told last in this life; null as long as it has told nothing usable. */
+    public @Nullable StepCost stepCost() {
+        return stepCost;
     }
 
     /** Why its events do not come, or null. */
@@ -273,6 +272,8 @@ public final class FleetWorker {
         boolean reached = before == null || lacks(before.measure()) == 0;
         heard = reached ? new Heard(latest, nowNanos, latest, nowNanos)
                 : new Heard(latest, nowNanos, before.measure(), before.measureNanos());
+        StepCost told = latest.stepCost();
+        stepCost = told != null && told.isUsable() ? told : stepCost;
         saysItDrains |= latest.draining();                         // a late heartbeat of before does not take it back
     }
 

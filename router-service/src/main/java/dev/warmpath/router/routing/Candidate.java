@@ -27,7 +27,6 @@ import dev.warmpath.router.health.HealthState;
  * @param mostCachedBlocks most that it could announce
  * @param contextTokens of its requests, shared ones as often as they are shared
  * @param stepCost      what its steps take
- * @param sharedUses    leading blocks of this prompt that each of this router's requests there uses, summed up
  */
 public record Candidate(
         String workerId,
@@ -47,15 +46,14 @@ public record Candidate(
         int cachedBlocks,
         int mostCachedBlocks,
         long contextTokens,
-        StepCost stepCost,
-        long sharedUses) {
+        StepCost stepCost) {
 
     /** Of a cache with no more than this in it, nothing is pushed out by what is computed next. */
     private static final double ROOMY_SHARE = 0.6;
-    /** No step that is computed for nothing takes as long as a prompt of so many tokens. */
+    /** No part of a step that is not the prompts' takes as long as so many tokens of them, whatever a worker says. */
     private static final double MOST_STEP_TOKENS = 4_096;
-    /** Sums of costs stay far from overflowing, whatever a worker tells of itself. */
-    private static final double MOST_TOKENS = 1e12;
+    /** A short answer's worth of steps: how long a full worker takes to free a slot. */
+    private static final long TOKENS_PER_MISSING_SLOT = 512;
 
     /** How far the matched blocks can be relied on. */
     public IndexGrade grade() {
@@ -77,9 +75,15 @@ public record Candidate(
         return Math.min(MOST_STEP_TOKENS, stepCost.fixedTokens());
     }
 
-    /** What its requests add to each step once they draw, in uncached prompt tokens; a trillion at most. */
-    public double rowTokens() {
-        return Math.min(MOST_TOKENS, stepCost.rowTokens(requests, contextTokens));
+    /**
+     * By how much of a usual step, which is its fixed part and a few rows like its own, its requests make each step longer
+     * once they draw. Not more than as many times as it has requests.
+     *
+     * @param few at least 1
+     */
+    public double rowsOverUsualStep(int few) {
+        double rows = stepCost.rowsMicros(requests, contextTokens);
+        return rows == 0 || requests == 0 ? 0 : rows / (stepCost.stepMicros() + few * rows / requests);
     }
 
     /** Sequence slots that it is short of for one request more. */
@@ -93,10 +97,13 @@ public record Candidate(
         return query.blockSize() * Math.max(0, usedBlocks + needed - blockCount);
     }
 
-    /** What the first token waits for, in uncached prompt tokens: those before the request, and its own. */
+    /**
+     * What the first token waits for, in uncached prompt tokens: those before the request and its own, and a step for each
+     * request that has none yet. It is measured against the time that this takes, so nothing of it is a matter of weights.
+     */
     public long workTokens(RouteQuery query) {
-        return uncachedTokens(query) + pendingTokens + Math.round(fixedTokens() * pendingRequests)
-                + Math.round(rowTokens()) + (long) RoutingWeights.DEFAULT.missingSlot() * missingSlots()
-                + memoryTokens(query);
+        double rows = Math.min(MOST_STEP_TOKENS, stepCost.rowTokens(requests, contextTokens));
+        return uncachedTokens(query) + pendingTokens + Math.round(fixedTokens() * pendingRequests + rows)
+                + TOKENS_PER_MISSING_SLOT * missingSlots() + memoryTokens(query);
     }
 }

@@ -12,7 +12,7 @@ import java.util.List;
  *      + uncached tokens of this request            its own wait,
  *          / (1 - share of busy workers)            and that of those who come after it
  *      - those of them that others use now          of a copy that many will use
- *          x (1 - copies / users)                   it pays its part
+ *          x (1 - copies / users) x (1 - fullness)  it pays its part
  *      + uncached tokens x reuse x fullness         what it pushes out here, and others will compute again
  *      + a step's fixed part per request without    each takes a step, whatever it finds cached
  *          a first token
@@ -30,9 +30,8 @@ import java.util.List;
  * cached, somebody will want them back: long sessions are better off where they are, for a copy elsewhere costs two
  * sessions their cache. Without this term they push each other out and never recover.
  *
- * <p>A prefix that many use at once is worth a copy, for it serves all who come after: of n requests that use it now
- * at h workers, and this one, (n + 1) / (h + 1) would share the next copy, and each pays its part. A session's own past
- * is used by nobody else, and not copied for this.
+ * <p>A prefix that many use at once is worth a copy, for it serves all who come after. A session's own past is used by
+ * nobody else, and not copied for this.
  *
  * <p>A running answer adds its row and the reading of its context to each step, as the worker has measured it (in
  * tokens, like all here); a usual step is its fixed part and five such rows. A worker whose rows come to a usual step
@@ -49,8 +48,9 @@ import java.util.List;
  * whole prompt wins, so that a short prompt's repeat finds its blocks; then the one that was chosen longest ago: turns
  * keep what comes to a worker evenly apart, which fewest requests do not.
  *
- * <p>The numbers are {@link RoutingWeights}' defaults. docs/policies.md and benchmarks/results/routing-quality.md have
- * what it makes of loads, beside other policies.
+ * <p>Weights are {@link RoutingWeights}, here with their defaults. The terms have the names uncached, delay, copy,
+ * eviction, pending, queued, streams, slots, memory and failures.
+ * docs/policies.md and benchmarks/results/routing-quality.md have what it makes of loads, beside other policies.
  */
 public final class ExpectedFirstToken implements RoutingPolicy {
 
@@ -77,10 +77,10 @@ public final class ExpectedFirstToken implements RoutingPolicy {
 
     @Override
     public Choice choose(RouteQuery query, List<Candidate> candidates) {
-        var inUse = PrefixInUse.of(candidates);
+        double[] sparedShares = sparedShares(query, candidates);
         List<CandidateCost> costs = new ArrayList<>(candidates.size());
         for (Candidate candidate : candidates) {
-            costs.add(cost(query, candidate, inUse));
+            costs.add(cost(query, candidate, sparedShares));
         }
         List<CandidateCost> open = CandidateCost.open(costs);
         CandidateCost cheapest = cheapest(open);
@@ -89,10 +89,10 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         return new Choice(costs.indexOf(best), reason(best, open, asGood), costs);
     }
 
-    private CandidateCost cost(RouteQuery query, Candidate candidate, PrefixInUse inUse) {
+    private CandidateCost cost(RouteQuery query, Candidate candidate, double[] sparedShares) {
         long uncached = candidate.uncachedTokens(query);
         double busy = busyShare(query);
-        var terms = new Terms(TERMS, uncached, -inUse.sparedTokens(query, candidate),
+        var terms = new Terms(TERMS, uncached, -sparedTokens(query, candidate, sparedShares),
                 Math.round(uncached * busy / (1 - busy)),
                 Math.round(weights.eviction() * uncached * query.reuse() * candidate.fullness()),
                 candidate.pendingTokens(), queuedTokens(candidate), streamTokens(query, candidate),
@@ -106,45 +106,35 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     }
 
     private long streamTokens(RouteQuery query, Candidate candidate) {
-        double rows = candidate.rowTokens();
-        if (rows == 0) {
-            return 0;
-        }
-        double usualStep = candidate.fixedTokens() + FEW_STREAMS * rows / candidate.requests();
-        return Math.round(weights.stream() * query.promptTokens() * rows / usualStep);
+        return Math.round(weights.stream() * query.promptTokens() * candidate.rowsOverUsualStep(FEW_STREAMS));
     }
 
     /**
-     * The part of a prompt that requests of this router use now.
-     *
-     * @param blocks    leading ones that some worker's requests use
-     * @param paidShare of what a copy of them takes, the part that this request pays
+     * Of a copy of what others use now, by depth, the part that these others will pay: of u users at h workers that hold
+     * a block, and this one, (u + 1) / (h + 1) share the next copy.
      */
-    private record PrefixInUse(int blocks, double paidShare) {
-
-        static PrefixInUse of(List<Candidate> candidates) {
-            int blocks = 0;
-            long uses = 0;
+    private static double[] sparedShares(RouteQuery query, List<Candidate> candidates) {
+        double[] shares = new double[query.uses().size()];
+        for (int i = 0; i < shares.length; i++) {
+            PrefixUse use = query.uses().get(i);
+            int copies = 1;
             for (Candidate each : candidates) {
-                blocks = Math.max(blocks, each.sharedBlocks());
-                uses += each.sharedUses();
+                copies += each.matchedBlocks() >= use.blocks() ? 1 : 0;
             }
-            if (blocks == 0) {
-                return new PrefixInUse(0, 1);
-            }
-            int holders = 0;
-            for (Candidate each : candidates) {
-                holders += each.matchedBlocks() >= blocks ? 1 : 0;
-            }
-            double users = (double) uses / blocks;
-            return new PrefixInUse(blocks, Math.min(1, (holders + 1) / (users + 1)));
+            shares[i] = Math.max(0, 1 - copies / (use.requests() + 1.0));
         }
+        return shares;
+    }
 
-        /** Of the tokens that it would have to compute, those that it computes for others. */
-        long sparedTokens(RouteQuery query, Candidate candidate) {
-            long copied = (long) Math.max(0, blocks - candidate.matchedBlocks()) * query.blockSize();
-            return Math.round(copied * (1 - paidShare));
+    /** In a full cache nothing of it is spared: the copy takes somebody's place there, and will not last. */
+    private static long sparedTokens(RouteQuery query, Candidate candidate, double[] shares) {
+        double blocks = 0;
+        for (int i = 0; i < shares.length; i++) {
+            int shallower = i + 1 < shares.length ? query.uses().get(i + 1).blocks() : 0;
+            int copied = query.uses().get(i).blocks() - Math.max(shallower, candidate.matchedBlocks());
+            blocks += shares[i] * Math.max(0, copied);
         }
+        return Math.round(blocks * query.blockSize() * (1 - candidate.fullness()));
     }
 
     private static double busyShare(RouteQuery query) {
@@ -190,8 +180,12 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     }
 
     private static boolean goesBefore(CandidateCost one, CandidateCost other, RouteQuery query) {
-        if (holdsAll(one, query) != holdsAll(other, query)) {
-            return holdsAll(one, query);
+        boolean holdsAll = holdsAll(one, query);
+        if (holdsAll != holdsAll(other, query)) {
+            return holdsAll;
+        }
+        if (holdsAll && Math.abs(one.cost() - other.cost()) > query.blockSize()) {
+            return one.cost() < other.cost();                      // company is worth a wait only where it is not elsewhere
         }
         return one.candidate().lastChosen() < other.candidate().lastChosen();
     }

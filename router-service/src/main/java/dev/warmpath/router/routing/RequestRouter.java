@@ -1,6 +1,7 @@
 package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexAge;
@@ -183,9 +184,11 @@ public final class RequestRouter {
     private synchronized Routed explain(
             TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, LeftOut leftOut) {
         long now = nanoTime.getAsLong();
-        List<Candidate> candidates = candidates(prompt, workers, match, now);
+        var depths = new PrefixDepths();
+        List<Candidate> candidates = candidates(prompt, workers, match, depths, now);
         FleetPressure pressure = pressures.getOrDefault(prompt.model().revision(), new FleetPressure());
-        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse());
+        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(candidates, now), pressure.reuse(),
+                depths.uses());
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
         return routed(policy, choice, workers.get(choice.chosen()), RouteSnapshot.whole(query, choice, leftOut),
@@ -200,14 +203,15 @@ public final class RequestRouter {
         for (FleetWorker worker : workers) {
             ledger(worker).settle(indexWord(worker, worker.indexAge(now), now));
         }
-        List<Candidate> candidates = candidates(prompt, workers, match, now);
+        var depths = new PrefixDepths();
+        List<Candidate> candidates = candidates(prompt, workers, match, depths, now);
         // whoever was failed once already is not tried upon, and the rest of the workers are no measure of the fleet
         FleetWorker tried = isFirstTry ? dueForTrial(workers, candidates, now) : null;
         FleetPressure pressure = pressures.computeIfAbsent(prompt.model().revision(), _ -> new FleetPressure());
         if (isFirstTry) {
             pressure.observe(candidates, now);
         }
-        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(), pressure.reuse());
+        RouteQuery query = prompt.query(nextDraw, pressure.busyShare(), pressure.reuse(), depths.uses());
         nextDraw = random.nextLong();
         RoutingPolicy policy = plan.decidesOn(query);
         Choice choice = policy.choose(query, candidates);
@@ -286,16 +290,32 @@ public final class RequestRouter {
         return due;
     }
 
-    /** In the order of the workers. Reads the books and changes nothing in them. */
-    private List<Candidate> candidates(
-            TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match, long now) {
+    /**
+     * In the order of the workers. Reads the books and changes nothing in them.
+     *
+     * @param depths takes whom the prompt shares its beginning with
+     */
+    private List<Candidate> candidates(TokenizedPrompt prompt, List<FleetWorker> workers, PrefixMatch match,
+            PrefixDepths depths, long now) {
+        StepCost usual = usualCost(workers);
         List<Candidate> candidates = new ArrayList<>(workers.size());
         for (FleetWorker worker : workers) {
             WorkerLedger known = ledgers.get(worker);
             candidates.add(candidate(prompt, worker, known == null ? emptyLedger(worker) : known,
-                    match.blocks(worker.keys()), now));
+                    match.blocks(worker.keys()), depths, usual, now));
         }
         return candidates;
+    }
+
+    /** Of a worker that has not told what its steps take: as one that runs the same model. */
+    private static StepCost usualCost(List<FleetWorker> workers) {
+        for (FleetWorker worker : workers) {
+            StepCost told = worker.stepCost();
+            if (told != null) {
+                return told;
+            }
+        }
+        return StepCost.USUAL;
     }
 
     private WorkerLedger.IndexWord indexWord(FleetWorker worker, IndexAge age, long now) {
@@ -303,8 +323,8 @@ public final class RequestRouter {
                 key -> index.holds(worker.keys(), key));
     }
 
-    private Candidate candidate(
-            TokenizedPrompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks, long now) {
+    private Candidate candidate(TokenizedPrompt prompt, FleetWorker worker, WorkerLedger ledger, int indexedBlocks,
+            PrefixDepths depths, StepCost usual, long now) {
         IndexAge age = worker.indexAge(now);
         WorkerLedger.IndexWord word = indexWord(worker, age, now);
         IndexGrade grade = word.grade();
@@ -312,7 +332,7 @@ public final class RequestRouter {
         WorkerLedger.Load others = ledger.loadOfOthers(worker.heartbeat());
         WorkerHealth health = worker.health();
         int ownBlocks = ledger.aboutToHold(prompt.chain(), prompt.reusableBlocks(), word);
-        WorkerLedger.Shared shared = ledger.shared(prompt.chain(), prompt.reusableBlocks());
+        StepCost told = worker.stepCost();
         int believedBlocks = (int) Math.round(indexedBlocks * health.credit());
         return new Candidate(
                 worker.id(),
@@ -322,7 +342,7 @@ public final class RequestRouter {
                 own.requests() + others.requests(),
                 worker.maxSequences(),
                 own.blocks() + others.blocks(),
-                shared.blocks(),
+                ledger.sharedBlocks(prompt.chain(), prompt.reusableBlocks(), depths),
                 worker.blockCount(),
                 ledger.lastChosen(),
                 age,
@@ -332,8 +352,7 @@ public final class RequestRouter {
                 worker.events().position().setSize(),
                 worker.keys().blockCount(),
                 own.contextTokens() + others.contextTokens(),
-                worker.stepCost(),
-                shared.uses());
+                told == null ? usual : told);
     }
 
     private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {

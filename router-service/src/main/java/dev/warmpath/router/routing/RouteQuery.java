@@ -1,5 +1,7 @@
 package dev.warmpath.router.routing;
 
+import java.util.List;
+
 /**
  * What is to be placed.
  *
@@ -11,9 +13,10 @@ package dev.warmpath.router.routing;
  * @param draw         a number drawn by chance for this decision, any of 64 bits, for policies that need one
  * @param busyShare    share of the model's workers that had prompts to compute lately, 0 to 1
  * @param reuse        share of its prompts' tokens that were found cached lately, 0 to 1
+ * @param uses         how many requests use its leading blocks now, deepest first, each depth once
  */
 public record RouteQuery(int promptTokens, int blockSize, long beginning, long conversation, long draw,
-        double busyShare, double reuse) {
+        double busyShare, double reuse, List<PrefixUse> uses) {
 
     public RouteQuery {
         if (promptTokens < 1 || blockSize < 1) {
@@ -23,6 +26,6 @@ public record RouteQuery(int promptTokens, int blockSize, long beginning, long c
 
     /** For policies that look at sizes only, in a fleet with nothing to do. */
     public RouteQuery(int promptTokens, int blockSize) {
-        this(promptTokens, blockSize, 0, 0, 0, 0, 0);
+        this(promptTokens, blockSize, 0, 0, 0, 0, 0, List.of());
     }
 }

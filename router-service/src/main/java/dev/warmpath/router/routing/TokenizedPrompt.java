@@ -6,6 +6,7 @@ import dev.warmpath.router.models.ServedModel;
 import java.util.Arrays;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
+import java.util.List;
 
 /**
  * A prompt on its way, as workers and index know it: made once by the tokenizer of a model's revision, and carried
@@ -69,7 +70,7 @@ public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain ch
      * @param busyShare of the model's workers
      * @param reuse     of its prompts
      */
-    RouteQuery query(long draw, double busyShare, double reuse) {
-        return new RouteQuery(length(), blockSize(), beginning(tokens, chain), conversation, draw, busyShare, reuse);
+    RouteQuery query(long draw, double busyShare, double reuse, List<PrefixUse> uses) {
+        return new RouteQuery(length(), blockSize(), beginning(tokens, chain), conversation, draw, busyShare, reuse, uses);
     }
 }

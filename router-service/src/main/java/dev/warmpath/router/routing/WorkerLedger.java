@@ -250,31 +250,32 @@ final class WorkerLedger {
     }
 
     /**
-     * What running requests hold of a chain.
+     * Leading blocks of the chain that running requests hold.
      *
-     * @param blocks leading blocks that one of them holds at least
-     * @param uses   the same of each of them, summed up
+     * @param depths counts each of these requests that holds any at how many it holds
      */
-    record Shared(int blocks, long uses) {}
-
-    Shared shared(BlockHashChain chain, int maxBlocks) {
-        return shared(chain::key, Math.min(maxBlocks, chain.blockCount()));
+    int sharedBlocks(BlockHashChain chain, int maxBlocks, PrefixDepths depths) {
+        int limit = Math.min(maxBlocks, chain.blockCount());
+        int most = 0;
+        for (Entry entry : running) {
+            int common = entry.commonBlocks(chain::key, limit);
+            depths.add(common);
+            most = Math.max(most, common);
+        }
+        return most;
     }
 
-    private Shared shared(IntToLongFunction key, int limit) {
+    private int sharedBlocks(Entry with) {
         int most = 0;
-        long uses = 0;
         for (Entry entry : running) {
-            int common = entry.commonBlocks(key, limit);
-            most = Math.max(most, common);
-            uses += common;
+            most = Math.max(most, entry.commonBlocks(i -> with.keys[i], with.keys.length));
         }
-        return new Shared(most, uses);
+        return most;
     }
 
     /** Blocks that only this request holds, which is not among the running ones now. */
     private int ownBlocks(Entry entry) {
-        return entry.blocks - shared(i -> entry.keys[i], entry.keys.length).blocks();
+        return entry.blocks - sharedBlocks(entry);
     }
 
     Load booked() {

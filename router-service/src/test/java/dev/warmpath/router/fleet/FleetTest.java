@@ -367,6 +367,8 @@ class FleetTest {
                 "running and waiting 4294967294 is above 1048576");
         assertRefused(new Heartbeat("w", 1, 0, 0, 1_001, 0, 0, 0, 0), "freeBlocks 1001 is above 1000");
         assertRefused(new Heartbeat("w", 1, 2, 1, 0, 6_145, 0, 0, 0), "pendingPromptTokens 6145 is above 6144");
+        assertRefused(new Heartbeat("w", 1, 2, 1, 0, 0, 0, 0, 0, false, 0, false, 0, null, 6_145, null),
+                "contextTokens 6145 is above 6144");
         assertRefused(new Heartbeat("w", 1, 0, 0, 0, Long.MAX_VALUE, 0, 0, 0),
                 "pendingPromptTokens 9223372036854775807 is above 0");
         assertThat(worker.heartbeat()).isEqualTo(largest);

@@ -26,7 +26,6 @@ public final class CandidateBuilder {
     private double failureShare;
     private int cachedBlocks;
     private long contextTokens;
-    private long sharedUses;
     private StepCost stepCost = StepCost.USUAL;
     private int hostBlocks;
 
@@ -118,13 +117,6 @@ public final class CandidateBuilder {
         return this;
     }
 
-    /** So many of its requests use as many of the prompt's leading blocks. */
-    public CandidateBuilder usedBy(int count, int blocks) {
-        sharedBlocks = blocks;
-        sharedUses = (long) count * blocks;
-        return this;
-    }
-
     /** Of all its requests. */
     public CandidateBuilder context(long tokens) {
         contextTokens = tokens;
@@ -146,6 +138,6 @@ public final class CandidateBuilder {
         return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, maxSequences,
                 usedBlocks, sharedBlocks, blockCount, lastChosen, indexAge, health, failureShare,
                 /* promisedBlocks */ matchedBlocks, cachedBlocks, blockCount + hostBlocks,
-                contextTokens, stepCost, sharedUses);
+                contextTokens, stepCost);
     }
 }

@@ -111,7 +111,7 @@ class ExpectedFirstTokenTest {
     }
 
     private static RouteQuery pressed(int promptTokens, double busyShare, double reuse) {
-        return new RouteQuery(promptTokens, BLOCK_SIZE, 0, 0, 0, busyShare, reuse);
+        return new RouteQuery(promptTokens, BLOCK_SIZE, 0, 0, 0, busyShare, reuse, List.of());
     }
 
     /** All 8 slots are taken: 512 for the one that must end first, and 7 for sharing steps. */
@@ -162,26 +162,47 @@ class ExpectedFirstTokenTest {
     @Test
     void five_who_use_one_prompt_at_one_of_two_workers_are_enough_to_copy_it_and_one_is_not() {
         StepCost processor = new StepCost(300, 70, 150, 40);
-        Candidate five = named("five").matched(66).requests(5).usedBy(5, 66).context(5_500).costing(processor).build();
-        Candidate one = named("one").matched(66).requests(1).usedBy(1, 66).context(1_100).costing(processor).build();
+        Candidate five = named("five").matched(66).requests(5).context(5_500).costing(processor).build();
+        Candidate one = named("one").matched(66).requests(1).context(1_100).costing(processor).build();
         Candidate cold = named("cold").chosen(1).costing(processor).build();
+        Candidate full = named("full").chosen(1).cached(1_000).costing(processor).build();
 
-        Routed leaves = choose(1_100, five, cold);
+        Routed leaves = choose(used(1_100, new PrefixUse(66, 5)), five, cold);
         assertThat(leaves.workerId()).isEqualTo("cold");
         assertThat(leaves.snapshot().candidates().getFirst().terms().get("streams")).isEqualTo(420);
-        assertThat(leaves.snapshot().candidates().getLast().terms().get("copy")).isEqualTo(-704);
-        assertThat(choose(1_100, one, cold).snapshot().candidates().getLast().terms().get("copy")).isZero();
-        assertThat(choose(1_100, one, cold).workerId()).isEqualTo("one");
+        assertThat(copies(leaves)).containsExactly(0L, -704L);
+        Routed stays = choose(used(1_100, new PrefixUse(66, 1)), one, cold);
+        assertThat(copies(stays)).containsExactly(0L, 0L);
+        assertThat(stays.workerId()).isEqualTo("one");
+        assertThat(copies(choose(used(1_100, new PrefixUse(66, 5)), five, full))).as("it would not last")
+                .containsExactly(0L, 0L);
     }
 
-    /** Its own past is used by nobody else, and what others use is cached at both: nothing of it is a gift. */
+    /** Forty others use 60 blocks, one of them its first 1,000: of those beyond the 60 it would have the only use. */
     @Test
     void a_sessions_own_past_is_not_copied_for_the_sake_of_others() {
-        Candidate home = named("home").matched(60).requests(6).usedBy(6, 20).build();
-        Candidate other = named("other").matched(20).requests(3).usedBy(3, 20).build();
+        Candidate home = named("home").matched(1_000).requests(41).sequences(64).blocks(10_000).build();
+        Candidate cold = named("cold").blocks(10_000).build();
 
-        assertThat(choose(1_000, home, other).snapshot().candidates()).extracting(each -> each.terms().get("copy"))
-                .containsExactly(0L, 0L);
+        RouteQuery query = used(16_100, new PrefixUse(1_000, 1), new PrefixUse(60, 41));
+        assertThat(copies(choose(query, home, cold))).containsExactly(0L, -Math.round(60 * 16 * (1 - 2 / 42.0)));
+    }
+
+    private static RouteQuery used(int promptTokens, PrefixUse... uses) {
+        return new RouteQuery(promptTokens, BLOCK_SIZE, 0, 0, 0, /* busyShare */ 0, /* reuse */ 0, List.of(uses));
+    }
+
+    private static List<Long> copies(Routed routed) {
+        return routed.snapshot().candidates().stream().map(each -> each.terms().get("copy")).toList();
+    }
+
+    /** A prompt of 32 tokens that both hold: the one has ten requests before it, which take a step each. */
+    @Test
+    void of_two_who_hold_a_short_prompt_the_one_without_a_queue_gets_it_whosoever_turn_it_is() {
+        Candidate queue = named("queue").matched(1).pending(160, 10).chosen(1).sequences(64).build();
+        Candidate idle = named("idle").matched(1).chosen(2).build();
+
+        assertThat(choose(32, queue, idle).workerId()).isEqualTo("idle");
     }
 
     /** The largest numbers that the protocol takes, at both ends. */

@@ -9,6 +9,7 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
+import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.IndexAge;
 import dev.warmpath.router.fleet.IndexGrade;
@@ -325,7 +326,44 @@ class RequestRouterTest extends TwoWorkers {
         assertThat(terms("a").candidate()).isEqualTo(CandidateBuilder.named("a").chosen(1).build());
     }
 
-    /** A token took a millisecond at a: 72 of its own, 186 for the request before it, 128 for any first token. */
+    @Test
+    void what_a_worker_tells_of_its_steps_counts_for_it_and_for_those_of_its_revision_that_tell_nothing() {
+        place(randomTokens(640), Set.of("b"));
+        var cost = new StepCost(194, 67, 0, 102);
+        var others = new RouterLoad(OTHER, 2, 0, 0);
+        fleet.heartbeat(new Heartbeat("a", 1, 3, 0, 900, 640, 0, 0, 0, false, 0, false, 1,
+                List.of(new RouterLoad(SELF, 1, 1, 640), others), /* contextTokens */ 640 + 5_000, cost));
+
+        assertThat(terms("a").candidate().stepCost()).isEqualTo(cost);
+        assertThat(terms("a").candidate().contextTokens()).isEqualTo(5_640);
+        assertThat(terms("b").candidate().stepCost()).as("it runs the same model").isEqualTo(cost);
+        fleet.heartbeat(new Heartbeat("a", 1, 3, 0, 900, 640, 0, 0, 0, false, 0, false, 1,
+                List.of(new RouterLoad(SELF, 1, 1, 640), others), 640 + 5_400, new StepCost(-1, 0, 0, 0)));
+        assertThat(terms("a").candidate().stepCost()).as("unusable, so the last one").isEqualTo(cost);
+        assertThat(terms("a").candidate().contextTokens()).isEqualTo(6_040);
+    }
+
+    @Test
+    void a_worker_of_which_nothing_is_known_costs_the_usual() {
+        assertThat(terms("a").candidate().stepCost()).isEqualTo(StepCost.USUAL);
+    }
+
+    /** Three share 20 blocks at a, one of them 40; nobody shares with a prompt of its own. */
+    @Test
+    void the_policy_sees_how_many_use_how_much_of_a_prompt_now() {
+        int[] deep = randomTokens(40 * 16 + 1);
+        int[] shallow = Arrays.copyOf(deep, 21 * 16);
+        shallow[20 * 16] = deep[20 * 16] + 1;
+        place(deep, Set.of("b"));
+        place(shallow, Set.of("b"));
+        place(shallow, Set.of("a"));
+
+        assertThat(place(deep).decision().snapshot().query().uses())
+                .containsExactly(new PrefixUse(40, 1), new PrefixUse(20, 3));
+        assertThat(place(randomTokens(100)).decision().snapshot().query().uses()).isEmpty();
+    }
+
+    /** A token took a millisecond at a: 72 of its own, 187 for the request before it, 128 for any first token. */
     @Test
     void the_first_token_is_predicted_by_the_pace_of_the_chosen_worker_once_that_is_known() {
         assertThat(place(randomTokens(72), Set.of("b")).decision().predictedFirstTokenNanos()).isNegative();
@@ -336,7 +374,7 @@ class RequestRouterTest extends TwoWorkers {
         Candidate busy = terms("a").candidate();
         assertThat(busy.pendingTokens() + Math.round(busy.fixedTokens())).as("and its step").isEqualTo(72 + 114);
         assertThat(place(randomTokens(72), Set.of("b")).decision().predictedFirstTokenNanos())
-                .isEqualTo((72 + 186 + 128) * 1_000_000L);
+                .isEqualTo((72 + 187 + 128) * 1_000_000L);
     }
 
     @Test

@@ -197,13 +197,17 @@ class ShadowAndShareTest extends TwoWorkers {
         int[] different = tokens.clone();
         different[255]++;
 
-        assertThat(prompt(longer).query(0, 0, 0).beginning()).isEqualTo(prompt(tokens).query(0, 0, 0).beginning());
-        assertThat(prompt(different).query(0, 0, 0).beginning()).isNotEqualTo(prompt(tokens).query(0, 0, 0).beginning());
-        assertThat(prompt(new int[] {1, 2}).query(0, 0, 0).beginning()).as("without a full block, of its tokens")
-                .isEqualTo(prompt(new int[] {1, 2}).query(0, 0, 0).beginning())
-                .isNotEqualTo(prompt(new int[] {1, 3}).query(0, 0, 0).beginning());
-        assertThat(prompt(tokens).query(0, 0, 0).conversation()).as("of tokens nothing else is known")
-                .isEqualTo(prompt(tokens).query(0, 0, 0).beginning());
+        assertThat(query(longer).beginning()).isEqualTo(query(tokens).beginning());
+        assertThat(query(different).beginning()).isNotEqualTo(query(tokens).beginning());
+        assertThat(query(1, 2).beginning()).as("without a full block, of its tokens")
+                .isEqualTo(query(1, 2).beginning())
+                .isNotEqualTo(query(1, 3).beginning());
+        assertThat(query(tokens).conversation()).as("of tokens nothing else is known")
+                .isEqualTo(query(tokens).beginning());
+    }
+
+    private RouteQuery query(int... tokens) {
+        return prompt(tokens).query(/* draw */ 0, /* busyShare */ 0, /* reuse */ 0, List.of());
     }
 
     // ---- routers of the small fleet

@@ -48,6 +48,9 @@ final class Observations {
     private long cachedPromptTokens;
     private long lastStepNanos = Long.MIN_VALUE;
     private final StepCosts costs = new StepCosts();
+    private int batchRows;
+    private long batchContextTokens;
+    private long batchNanos;
 
     Observations() {
         for (EngineHistogram each : EngineHistogram.values()) {
@@ -135,12 +138,22 @@ final class Observations {
     void stepDone(ScheduledBatch batch, int step, long nowNanos) {
         long nanos = nowNanos - Math.max(batch.scheduledNanos(), lastStepNanos);
         record(STEP_TIME, nanos);
-        costs.add(batch.prefillTokens(step), batch.decodeTokens(step), batch.decodeContextTokens(step), nanos);
+        learnCosts(batch, step, nanos);
         lastStepNanos = nowNanos;
         record(STEP_SEQUENCES, batch.rowCount(step));
         record(STEP_TOKENS, batch.totalTokens(step));
         record(STEP_PREFILL_TOKENS, batch.prefillTokens(step));
         record(STEP_DECODE_TOKENS, batch.decodeTokens(step));
+    }
+
+    /** Once for the whole batch: a processor computes all of its steps before it tells of the first. */
+    private void learnCosts(ScheduledBatch batch, int step, long nanos) {
+        batchRows = (step == 0 ? 0 : batchRows) + batch.decodeTokens(step);
+        batchContextTokens = (step == 0 ? 0 : batchContextTokens) + batch.decodeContextTokens(step);
+        batchNanos = (step == 0 ? 0 : batchNanos) + nanos;
+        if (step + 1 == batch.stepCount()) {
+            costs.add(batch.stepCount(), batch.prefillTokens(0), batchRows, batchContextTokens, batchNanos);
+        }
     }
 
     /** A copy for others. @param blocks what the cache has observed itself */

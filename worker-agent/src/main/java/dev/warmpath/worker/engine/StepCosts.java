@@ -4,25 +4,26 @@ import dev.warmpath.protocol.fleet.StepCost;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Learns from the steps what a step costs: least squares over the last thousand or so, none of the four parts below
- * zero. What a step takes is weighed by its own length, so that long prompts do not drown short steps, and a hiccup of
- * ten times the usual counts no more than one of twice.
+ * Learns from batches what a step costs: least squares over the last thousand or so, none of the four parts below zero.
+ * An error counts by what the batch was expected to take, or took if that is more: so long prompts do not drown short
+ * steps, a hiccup counts as being wrong by the whole and no more, however long it is, and one whose time was hidden
+ * behind other work, so that it looks like nothing, likewise.
  *
  * <p>Traffic may be all alike for hours, and then says nothing of what is missing in it: each part is held, weakly, to
- * what it was. Nothing here allocates but {@link #cost}; one thread uses it.
+ * what it was. Nothing here allocates but one batch in {@value #BATCHES_A_FIT}. One thread uses it.
  */
 public final class StepCosts {
 
     /** Fixed, prompt tokens, rows, tokens of rows' contexts. */
     private static final int PARTS = 4;
+    private static final int STEPS = 0;
     private static final int PROMPTS = 1;
     private static final int ROWS = 2;
-    /** A step counts half after some 700 more. */
+    private static final int CONTEXTS = 3;
+    /** A batch counts half after some 700 more. */
     private static final double FADING = 1 - 1.0 / 1_000;
-    /** What a token may cost at least to be told. */
-    private static final double LEAST_PROMPT_TOKEN_MICROS = 1e-3;
     /** Fewer tell too little to act on. */
-    private static final int LEAST_STEPS = 32;
+    private static final int BATCHES_A_FIT = 32;
     /** Of the most that was ever known of a part: enough to decide what the steps leave open, and no more. */
     private static final double HOLD = 1e-6;
 
@@ -31,28 +32,32 @@ public final class StepCosts {
     private final double[] part = new double[PARTS];
     private final double[] mostKnown = new double[PARTS];
     private double[] last = new double[PARTS];
-    private long steps;
-    private long promptSteps;
-    private long rowSteps;
+    private double meanMicros;
+    private long batches;
+    private boolean hasPrompts;
+    private boolean hasRows;
+    private @Nullable StepCost cost;
 
     /**
-     * A step is over.
+     * A batch is over.
      *
-     * @param promptTokens  that it computed
-     * @param rows          sequences that drew from their last token alone
+     * @param steps         that it took, at least 1
+     * @param promptTokens  that they computed
+     * @param rows          sequences that drew from their last token alone, in each step anew
      * @param contextTokens of those sequences together
      * @param nanos         how long it took; one that took no time is left out
      */
-    public void add(int promptTokens, int rows, long contextTokens, long nanos) {
+    public void add(int steps, int promptTokens, int rows, long contextTokens, long nanos) {
         if (nanos <= 0 || promptTokens + rows == 0) {
             return;
         }
-        part[0] = 1;
+        part[STEPS] = steps;
         part[PROMPTS] = promptTokens;
         part[ROWS] = rows;
-        part[3] = contextTokens;
+        part[CONTEXTS] = contextTokens;
         double micros = nanos / 1e3;
-        double weight = 1 / (micros * micros);
+        double scale = Math.max(micros, expectedMicros());
+        double weight = 1 / (scale * scale);
         for (int i = 0; i < PARTS; i++) {
             for (int j = 0; j <= i; j++) {
                 moments[i][j] = moments[i][j] * FADING + weight * part[i] * part[j];
@@ -61,22 +66,36 @@ public final class StepCosts {
             products[i] = products[i] * FADING + weight * part[i] * micros;
             mostKnown[i] = Math.max(mostKnown[i], moments[i][i]);
         }
-        steps++;
-        promptSteps += promptTokens > 0 ? 1 : 0;
-        rowSteps += rows > 0 ? 1 : 0;
+        batches++;
+        meanMicros += (micros - meanMicros) / Math.min(batches, BATCHES_A_FIT);
+        hasPrompts |= promptTokens > 0;
+        hasRows |= rows > 0;
+        if (batches % BATCHES_A_FIT == 0 && hasPrompts && hasRows) {
+            fit();
+        }
     }
 
-    /** As far as it is known; null until there were steps enough, with prompts and with rows. */
-    public @Nullable StepCost cost() {
-        if (steps < LEAST_STEPS || promptSteps == 0 || rowSteps == 0) {
-            return null;
+    /** By the last fit; of the first batches as long as they are on average. */
+    private double expectedMicros() {
+        if (cost == null) {
+            return meanMicros;
         }
+        double micros = 0;
+        for (int i = 0; i < PARTS; i++) {
+            micros += last[i] * part[i];
+        }
+        return micros;
+    }
+
+    private void fit() {
         last = leastSquares();
-        boolean isMeasured = last[PROMPTS] >= LEAST_PROMPT_TOKEN_MICROS;
-        for (double each : last) {
-            isMeasured &= each <= StepCost.MOST;
-        }
-        return isMeasured ? new StepCost(last[0], last[PROMPTS], last[ROWS], last[3] * 1e3) : null;
+        var fitted = new StepCost(last[STEPS], last[PROMPTS], last[ROWS], last[CONTEXTS] * 1e3);
+        cost = fitted.isUsable() ? fitted : cost;
+    }
+
+    /** As last found; null until there were batches enough, with prompts and with rows. */
+    public @Nullable StepCost cost() {
+        return cost;
     }
 
     /** The best of all choices of parts that are above zero; there are only fifteen. */

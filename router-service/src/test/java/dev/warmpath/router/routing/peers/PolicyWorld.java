@@ -81,6 +81,6 @@ final class PolicyWorld {
     }
 
     private RouteQuery query(int promptTokens) {
-        return new RouteQuery(promptTokens, BLOCK_SIZE, beginning, conversation, draw, 0, 0);
+        return new RouteQuery(promptTokens, BLOCK_SIZE, beginning, conversation, draw, 0, 0, List.of());
     }
 }
