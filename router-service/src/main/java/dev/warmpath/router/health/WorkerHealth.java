@@ -148,7 +148,11 @@ public final class WorkerHealth {
      */
     public synchronized long expectedFirstTokenNanos(long workTokens) {
         long pace = paces.median() >= 0 ? paces.median() : typicalPaceNanos;
-        return pace < 0 ? RecentSamples.UNKNOWN : pace * (LEAST_WORK_TOKENS + workTokens);
+        if (pace < 0) {
+            return RecentSamples.UNKNOWN;
+        }
+        long work = LEAST_WORK_TOKENS + workTokens;
+        return pace > Long.MAX_VALUE / work ? Long.MAX_VALUE : pace * work;
     }
 
     /** Why it gets no requests, or null. */

@@ -68,9 +68,10 @@ public record RouteSnapshot(
         return worst;
     }
 
+    /** Of those that could be chosen: what an ejected one holds is given up for nothing but its faults. */
     private static int mostMatchedBlocks(List<CandidateCost> candidates) {
         int most = 0;
-        for (CandidateCost each : candidates) {
+        for (CandidateCost each : CandidateCost.open(candidates)) {
             most = Math.max(most, each.candidate().matchedBlocks());
         }
         return most;
