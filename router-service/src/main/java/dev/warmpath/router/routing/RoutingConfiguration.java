@@ -39,7 +39,7 @@ class RoutingConfiguration {
 
     /** Each has a policy of its own, even of one name: what one remembers was not decided by the other. */
     static PolicyPlan plan(RoutingProperties properties) {
-        RoutingWeights weights = properties.weights();
+        RoutingWeights weights = properties.weights().toRoutingWeights();
         return new PolicyPlan(policy(properties.policy(), weights), properties.share(),
                 orNone(properties.sharePolicy(), weights), orNone(properties.shadow(), weights));
     }

@@ -3,9 +3,10 @@ package dev.warmpath.router.routing;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
+import jakarta.validation.constraints.Max;
+import jakarta.validation.constraints.Min;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
-import org.springframework.boot.context.properties.NestedConfigurationProperty;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
 
@@ -27,7 +28,7 @@ record RoutingProperties(
         @Nullable PolicyName shadow,
         @DefaultValue("0") @DecimalMin("0") @DecimalMax("1") double share,
         @Nullable PolicyName sharePolicy,
-        @DefaultValue @Valid @NestedConfigurationProperty RoutingWeights weights) {
+        @DefaultValue @Valid WeightProperties weights) {
 
     RoutingProperties {
         if (share > 0 && sharePolicy == null) {
@@ -37,6 +38,31 @@ record RoutingProperties(
         if (sharePolicy == policy) {
             throw new IllegalArgumentException("warmpath.routing.share-policy is " + policy.text()
                     + ", as warmpath.routing.policy is: there would be nothing to compare");
+        }
+    }
+
+    /**
+     * See {@link RoutingWeights}.
+     *
+     * @param queuedRequest in fixed parts of a step, a request before this one without a first token: it takes a step,
+     *                      whatever it finds cached, and may find less than expected. Four times as much parts chats
+     *                      from their prefixes
+     * @param missingSlot   a sequence slot that a full worker has to free first: a short answer's steps
+     * @param eviction      how much of what is pushed out of a full cache counts as work to come
+     * @param stream        of a prompt's tokens, the part that a usual step's worth of running answers delays: 0.5 and 1
+     *                      serve, 2 gives up what is cached
+     * @param failure       a worker that failed all of this router's last requests: a failed try, and the way to another
+     *                      one
+     */
+    record WeightProperties(
+            @DefaultValue("1") @DecimalMin("0") @DecimalMax("100") double queuedRequest,
+            @DefaultValue("512") @Min(0) @Max(65_536) int missingSlot,
+            @DefaultValue("1") @DecimalMin("0") @DecimalMax("100") double eviction,
+            @DefaultValue("0.5") @DecimalMin("0") @DecimalMax("100") double stream,
+            @DefaultValue("2048") @Min(0) @Max(1_000_000) int failure) {
+
+        RoutingWeights toRoutingWeights() {
+            return new RoutingWeights(queuedRequest, missingSlot, eviction, stream, failure);
         }
     }
 }

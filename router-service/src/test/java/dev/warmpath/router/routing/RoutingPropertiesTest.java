@@ -12,6 +12,9 @@ import org.springframework.boot.context.properties.source.MapConfigurationProper
 
 class RoutingPropertiesTest {
 
+    private static final RoutingProperties.WeightProperties WEIGHTS =
+            new RoutingProperties.WeightProperties(1, 512, 1, 0.5, 2_048);
+
     @Test
     void our_own_rule_decides_on_everything_unless_set_otherwise() {
         PolicyPlan plan = RoutingConfiguration.plan(bound(Map.of()));
@@ -37,7 +40,7 @@ class RoutingPropertiesTest {
     @Test
     void a_share_without_a_policy_for_it_stops_the_start() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, null, RoutingWeights.DEFAULT))
+                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, null, WEIGHTS))
                 .withMessage("warmpath.routing.share is 0.1, and warmpath.routing.share-policy does not say which"
                         + " policy is to decide on it");
     }
@@ -46,15 +49,15 @@ class RoutingPropertiesTest {
     void one_policy_is_not_compared_with_itself() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, PolicyName.LMETRIC,
-                        RoutingWeights.DEFAULT))
+                        WEIGHTS))
                 .withMessage("warmpath.routing.share-policy is lmetric, as warmpath.routing.policy is: there would be"
                         + " nothing to compare");
     }
 
     @Test
     void weights_that_are_not_set_are_the_defaults() {
-        assertThat(bound(Map.of()).weights()).isEqualTo(RoutingWeights.DEFAULT);
-        assertThat(bound(Map.of("weights.stream", "2", "weights.queued-request", "0.5")).weights())
+        assertThat(bound(Map.of()).weights().toRoutingWeights()).isEqualTo(RoutingWeights.DEFAULT);
+        assertThat(bound(Map.of("weights.stream", "2", "weights.queued-request", "0.5")).weights().toRoutingWeights())
                 .isEqualTo(new RoutingWeights(0.5, 512, 1, 2, 2_048));
     }
 
