@@ -15,20 +15,20 @@ import org.junit.jupiter.api.Test;
  * everything. A step of a worker runs in seven of ten moments. Documents are longer than a step, and all of them
  * together about as large as all caches, so that a request at the wrong worker costs half a second of it.
  *
- * <p>Found, as the mean of four runs, time to first token in milliseconds; beside it without early heartbeats. The test
- * has three runs:
+ * <p>Found, as the mean of four runs, time to first token in milliseconds; what it was without early heartbeats is in
+ * decision 9. The test has three runs:
  * <pre>
- *   routers     found  mean    p95         without: found  mean    p95
+ *   routers     found  mean    p95
  *   chats
- *      1        85.7 %   46    100                  85.7 %   46    100
- *      2        86.0 %   47    104                  86.0 %   47    107
- *      4        85.9 %   48    107                  85.5 %   51    118
- *      8        85.6 %   49    110                  85.1 %   56    140
+ *      1        85.8 %   45     99
+ *      2        85.9 %   47    102
+ *      4        85.7 %   48    107
+ *      8        85.5 %   49    112
  *   chats about documents
- *      1        89.8 %  103    509                  89.8 %  103    509
- *      2        89.2 %  112    539                  89.9 %  108    543
- *      4        89.8 %  104    532                  89.2 %  123    610
- *      8        89.1 %  111    539                  88.7 %  132    640
+ *      1        89.3 %  107    513
+ *      2        90.1 %  101    503
+ *      4        89.0 %  110    546
+ *      8        89.1 %  114    553
  * </pre>
  * Where prompts are new more often, several routers are not like one: {@code benchmarks/results/routing-quality.md}.
  */
