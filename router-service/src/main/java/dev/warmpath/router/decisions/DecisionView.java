@@ -4,7 +4,6 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import dev.warmpath.router.decisions.Decision.Outcome;
 import dev.warmpath.router.routing.RouteSnapshot;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import tools.jackson.databind.annotation.JsonNaming;
@@ -65,27 +64,20 @@ record DecisionView(
             @Nullable Integer completionTokens) {
 
         static OutcomeView of(Outcome outcome) {
-            Long firstTokenNanos = outcome.firstTokenNanos();
-            return new OutcomeView(outcome.end(), firstTokenNanos == null ? null : millis(firstTokenNanos),
-                    millis(outcome.totalNanos()), outcome.cachedTokens(), outcome.completionTokens());
+            return new OutcomeView(outcome.end(), Millis.orNull(outcome.firstTokenNanos()),
+                    Millis.of(outcome.totalNanos()), outcome.cachedTokens(), outcome.completionTokens());
         }
-
-    }
-
-    private static double millis(long nanos) {
-        return TimeUnit.NANOSECONDS.toMicros(nanos) / 1e3;
     }
 
     static DecisionView of(Decision decision) {
         var subject = decision.subject();
         var routed = decision.routed();
-        long predicted = routed.predictedFirstTokenNanos();
         RouteSnapshot snapshot = routed.snapshot();
         Outcome outcome = decision.outcome();
         return new DecisionView(decision.at().toString(), subject.requestId(), subject.attempt(), subject.model(),
                 subject.revision(), routed.workerId(), routed.policy().text(), routed.reason().text(),
                 snapshot.query().promptTokens(), snapshot.query().blockSize(), routed.fleetCachedTokens(),
-                routed.cachedTokens(), predicted < 0 ? null : Double.valueOf(millis(predicted)),
+                routed.cachedTokens(), Millis.orNull(routed.predictedFirstTokenNanos()),
                 snapshot.indexGrade().text(), snapshot.candidateCount(),
                 snapshot.candidates().stream().map(CandidateView::of).toList(),
                 snapshot.leftOut().count(), LeftOutView.of(snapshot.leftOut()), ShadowView.of(routed),

@@ -2,7 +2,6 @@ package dev.warmpath.router.decisions;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.PropertyNamingStrategies.SnakeCaseStrategy;
 import tools.jackson.databind.annotation.JsonNaming;
@@ -51,23 +50,16 @@ record RequestView(
                 request.model(),
                 new AskedView(asked.streamed(), asked.messages(), asked.maxTokens(), asked.temperature(), asked.topK(),
                         asked.topP(), asked.stopStrings(), asked.stopTokens(), asked.ignoreEos()),
-                request.promptTokens(), millis(request.queueNanos()),
+                request.promptTokens(), Millis.orNull(request.queueNanos()),
                 request.decisions().stream().map(DecisionView::of).toList(),
                 request.end() == null ? null : outcome(request, request.end()));
     }
 
     private static EndView outcome(RequestRecord request, RequestRecord.End end) {
         RequestRecord.Answer answer = request.answer();
-        return new EndView(end.end(), end.error(), millis(request.firstTextNanos()), millis(end.totalNanos()),
+        return new EndView(end.end(), end.error(), Millis.orNull(request.firstTextNanos()),
+                Millis.of(end.totalNanos()),
                 answer == null ? null : answer.finishReason(), answer == null ? null : answer.cachedTokens(),
                 answer == null ? null : answer.completionTokens());
-    }
-
-    private static @Nullable Double millis(@Nullable Long nanos) {
-        return nanos == null ? null : Double.valueOf(millis(nanos.longValue()));
-    }
-
-    private static double millis(long nanos) {
-        return TimeUnit.NANOSECONDS.toMicros(nanos) / 1e3;
     }
 }

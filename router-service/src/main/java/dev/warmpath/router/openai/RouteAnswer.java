@@ -5,11 +5,11 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.router.completion.RouteExplanation;
 import dev.warmpath.router.decisions.CandidateView;
 import dev.warmpath.router.decisions.LeftOutView;
+import dev.warmpath.router.decisions.Millis;
 import dev.warmpath.router.decisions.ShadowView;
 import dev.warmpath.router.routing.RouteDecision.NoWorker;
 import dev.warmpath.router.routing.RouteDecision.Routed;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,16 +58,12 @@ record RouteAnswer(
             case Routed routed -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), routed.workerId(),
                     routed.policy().text(), routed.reason().text(), prompt.length(), prompt.chain().blockCount(),
                     prompt.hash(), prompt.blockSize(), routed.matchedBlocks(), routed.cachedTokens(),
-                    millis(routed.predictedFirstTokenNanos()), routed.snapshot().indexGrade().text(),
+                    Millis.orNull(routed.predictedFirstTokenNanos()), routed.snapshot().indexGrade().text(),
                     routed.snapshot().candidates().stream().map(CandidateView::of).toList(),
                     LeftOutView.of(routed.snapshot().leftOut()), ShadowView.of(routed));
             case NoWorker none -> new RouteAnswer(prompt.model().name(), prompt.model().revision(), null, null,
                     "no_worker", prompt.length(), prompt.chain().blockCount(), prompt.hash(), prompt.blockSize(), 0, 0,
                     null, null, List.of(), LeftOutView.of(none.leftOut()), null);
         };
-    }
-
-    private static @Nullable Double millis(long predictedNanos) {
-        return predictedNanos < 0 ? null : Double.valueOf(TimeUnit.NANOSECONDS.toMicros(predictedNanos) / 1e3);
     }
 }
