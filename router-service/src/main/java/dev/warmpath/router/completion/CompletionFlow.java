@@ -24,13 +24,10 @@ import dev.warmpath.router.tracing.RequestTraces;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Operators;
 
 /**
  * The router's spine: the way of a request from words to words, in this order.
@@ -90,22 +87,48 @@ public final class CompletionFlow {
             RequestTrace trace = traces.begin(ServerSpans.observationOf(subscriber), asked);
             RequestRecord record = decisions.begin(asked, trace.sampledTraceId());
             var meter = new CompletionMeter(metrics, request, record, trace, permit.sinceNanos(), System::nanoTime);
-            return Flux.using(() -> dispatcher.begin(record, trace),
-                            tries -> untilCut(answer(new Journey(request, permit, tries, trace, meter))), Tries::close)
-                    .transform(meter::measure);
+            var journey = new Journey(request, permit, dispatcher.begin(record, trace), trace, meter, new Turn());
+            return meter.measure(UntilCut.of(Flux.defer(() -> answer(journey)), drain, journey::close));
         });
-    }
-
-    /** An error of the other publisher alone would not cancel the answer. */
-    private Flux<CompletionEvent> untilCut(Flux<CompletionEvent> answer) {
-        var source = new AtomicReference<>(Operators.emptySubscription());
-        return answer.doOnSubscribe(source::set)
-                .takeUntilOther(drain.cut().doOnError(_ -> source.get().cancel()));
     }
 
     /** One client's request on its way, whoever answers it. */
     private record Journey(CompletionRequest request, Permit permit, Tries tries, RequestTrace trace,
-            CompletionMeter meter) {}
+            CompletionMeter meter, Turn turn) {
+
+        void close() {
+            turn.isOver();
+            tries.close();
+        }
+    }
+
+    /** The place that a request has among those of its revision, from when its turn comes until it is over. */
+    private static final class Turn {
+
+        private @Nullable Place place;
+        private boolean over;
+
+        synchronized void takes(Place next) {
+            if (over) {
+                next.close();
+            } else {
+                place = next;
+            }
+        }
+
+        /** It is given back; another revision may be tried. */
+        synchronized void leave() {
+            if (place != null) {
+                place.close();
+                place = null;
+            }
+        }
+
+        synchronized void isOver() {
+            over = true;
+            leave();
+        }
+    }
 
     private Flux<CompletionEvent> answer(Journey journey) {
         CompletionRequest request = journey.request();
@@ -119,16 +142,11 @@ public final class CompletionFlow {
         waitingRoom.refuseIfHopeless(model);
         CompletionRequest request = journey.request();
         Set<String> tried = plus(failed, model.revision());
-        var hasText = new AtomicBoolean();
         return tokenizer.tokenize(model, request.prompt(), journey.permit(), journey.trace())
                 .map(tokens -> journey.trace().stage(Stage.HASH, () -> TokenizedPrompt.of(model, tokens,
                         request.prompt().beginning())))
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
-                .flatMapMany(prompt -> dispatch(journey, prompt, tried))
-                .doOnNext(event -> hasText.compareAndSet(false,
-                        request.streamed() && !(event instanceof CompletionEvent.Routed)))
-                .onErrorResume(DispatchException.class, e -> hasText.get() ? Flux.error(e)
-                        : answerElsewhere(journey, tried, e));
+                .flatMapMany(prompt -> dispatch(journey, prompt, tried));
     }
 
     /**
@@ -143,6 +161,7 @@ public final class CompletionFlow {
             return Flux.error(failure);
         }
         metrics.retried(failure.failure().cause());
+        journey.turn().leave();
         return answer(journey, other, failed)
                 .onErrorMap(BadRequestException.class, _ -> failure);      // it was good enough for the first
     }
@@ -165,14 +184,18 @@ public final class CompletionFlow {
         GenerateRequest generate = request.toGenerate(prompt);
         var answer = new AnswerEvents(prompt, request);
         journey.meter().inLine();
-        return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(), () -> router.uncachedTokens(prompt)))
-                .doOnNext(_ -> journey.meter().turn())
-                .flatMapMany(place -> Flux.using(() -> place,
-                        _ -> journey.tries().dispatch(generate, excluded -> route(journey, prompt, excluded), answer,
-                                /* hasElsewhere */ otherThan(tried, request) != null),
-                        Place::close))
+        Flux<CompletionEvent> events = Mono.fromFuture(() -> waitingRoom.enter(prompt.model(),
+                        () -> router.uncachedTokens(prompt)))
+                .doOnNext(place -> {
+                    journey.turn().takes(place);
+                    journey.meter().turn();
+                })
+                .flatMapMany(_ -> journey.tries().dispatch(generate, excluded -> route(journey, prompt, excluded),
+                        answer, /* hasElsewhere */ otherThan(tried, request) != null))
                 .<CompletionEvent>handle(answer::accept)
-                .concatWith(Mono.defer(answer::endWithoutWorker));
+                .onErrorResume(DispatchException.class, e -> answer.hasShown() ? Flux.error(e)
+                        : answerElsewhere(journey, tried, e));
+        return request.stopStrings().isEmpty() ? events : events.concatWith(Mono.defer(answer::endWithoutWorker));
     }
 
     private RouteResult route(Journey journey, TokenizedPrompt prompt, Set<String> excludedWorkerIds) {

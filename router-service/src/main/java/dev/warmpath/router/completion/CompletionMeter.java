@@ -15,7 +15,11 @@ import java.util.Locale;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 /** Watches one completion from outside and writes it into the meters, into its record and into its trace. */
 final class CompletionMeter {
@@ -27,6 +31,7 @@ final class CompletionMeter {
     private final long arrivedNanos;
     private final LongSupplier nanoTime;
     private final AtomicBoolean ended = new AtomicBoolean();
+    private final AtomicBoolean closed = new AtomicBoolean();
     private volatile ModelMeters model;
     private volatile long inLineNanos;
     private @Nullable PolicyMeters policy;
@@ -53,11 +58,67 @@ final class CompletionMeter {
     }
 
     Flux<CompletionEvent> measure(Flux<CompletionEvent> events) {
-        return events.doOnNext(this::record)
-                .doOnComplete(() -> end(Outcome.ANSWERED, null))
-                .doOnCancel(() -> end(Outcome.CANCELLED, null))
-                .doOnError(this::failed)
-                .doFinally(_ -> record.close());
+        return Flux.from(reader -> events.subscribe(new Measured(Operators.toCoreSubscriber(reader))));
+    }
+
+    /** Passes the events on, each after it was written down. */
+    private final class Measured implements CoreSubscriber<CompletionEvent>, Subscription {
+
+        private final CoreSubscriber<? super CompletionEvent> reader;
+        private Subscription upstream = Operators.emptySubscription();
+
+        Measured(CoreSubscriber<? super CompletionEvent> reader) {
+            this.reader = reader;
+        }
+
+        @Override
+        public Context currentContext() {
+            return reader.currentContext();
+        }
+
+        @Override
+        public void onSubscribe(Subscription subscription) {
+            upstream = subscription;
+            reader.onSubscribe(this);
+        }
+
+        @Override
+        public void onNext(CompletionEvent event) {
+            record(event);
+            reader.onNext(event);
+        }
+
+        @Override
+        public void onComplete() {
+            end(Outcome.ANSWERED, null);
+            reader.onComplete();
+            close();
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            failed(error);
+            reader.onError(error);
+            close();
+        }
+
+        @Override
+        public void request(long count) {
+            upstream.request(count);
+        }
+
+        @Override
+        public void cancel() {
+            end(Outcome.CANCELLED, null);
+            upstream.cancel();
+            close();
+        }
+
+        private void close() {
+            if (closed.compareAndSet(false, true)) {
+                record.close();
+            }
+        }
     }
 
     /** The model that was asked for is served here, so that its name may be a series. */

@@ -6,13 +6,13 @@ import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.stereotype.Component;
-import reactor.core.publisher.Mono;
-import reactor.core.publisher.Sinks;
 
 /**
  * The end of a router that is told to stop, while everything in it still works:
@@ -33,7 +33,9 @@ public final class RouterDrain implements SmartLifecycle {
     private final AdmissionControl admission;
     private final DrainProperties properties;
     private final List<SettlingStep> lastOfSettling = new CopyOnWriteArrayList<>();
-    private final Sinks.Empty<Void> cut = Sinks.empty();
+    /** Answers that go on; a set that takes and gives in no time, whatever their number. */
+    private final Set<UntilCut> answers = ConcurrentHashMap.newKeySet();
+    private volatile boolean isCut;
     private volatile Stage stage = Stage.STOPPED;
 
     private enum Stage {STOPPED, OPEN, SETTLING, FINISHING}
@@ -65,9 +67,20 @@ public final class RouterDrain implements SmartLifecycle {
         lastOfSettling.add(step);
     }
 
-    /** Fails when answers that are still going on have to end, with {@link DispatchException}; else never ends. */
-    Mono<Void> cut() {
-        return cut.asMono();
+    /** The answer is cut if it has to end before it is over. */
+    void begins(UntilCut answer) {
+        answers.add(answer);
+        if (isCut) {
+            answer.cut(stopping());
+        }
+    }
+
+    void isOver(UntilCut answer) {
+        answers.remove(answer);
+    }
+
+    private static DispatchException stopping() {
+        return new DispatchException(new RouterStopping());
     }
 
     /** Once: who has drained stays so. */
@@ -94,8 +107,9 @@ public final class RouterDrain implements SmartLifecycle {
         int left = admission.inFlight();
         if (left > 0) {
             log.warn("{} answers have not ended within {} ms and are cut", left, properties.timeout().toMillis());
-            cut.tryEmitError(new DispatchException(new RouterStopping()));
         }
+        isCut = true;
+        answers.forEach(answer -> answer.cut(stopping()));
     }
 
     /** A step that fails costs what it would have done, and nothing that comes after it. */

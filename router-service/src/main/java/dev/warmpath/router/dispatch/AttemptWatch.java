@@ -14,7 +14,6 @@ import dev.warmpath.router.tracing.AttemptTrace;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.Flux;
 
 /**
  * Tells a worker's health, the record of the decision and the trace how one attempt there goes: how soon tokens come,
@@ -54,15 +53,12 @@ final class AttemptWatch {
         this.nanoTime = nanoTime;
     }
 
-    Flux<DispatchEvent> over(Flux<DispatchEvent> events) {
+    /** The worker is asked now. */
+    void begin() {
         startedNanos = nanoTime.getAsLong();
-        return events.doOnNext(this::see)
-                .doOnComplete(() -> end(this::answered))
-                .doOnError(e -> end(() -> failed(e)))
-                .doOnCancel(() -> end(this::left));
     }
 
-    private void see(DispatchEvent event) {
+    void see(DispatchEvent event) {
         if (event instanceof DispatchEvent.Tokens tokens) {
             long now = nanoTime.getAsLong();
             if (!hasToken) {
@@ -89,15 +85,38 @@ final class AttemptWatch {
         }
     }
 
-    private void answered() {
+    void answered() {
+        if (isFirstEnd()) {
+            tellAnswered();
+        }
+    }
+
+    void failed(Throwable error) {
+        if (isFirstEnd()) {
+            tellFailed(error);
+        }
+    }
+
+    /** Nobody waits for it any more. */
+    void left() {
+        if (isFirstEnd()) {
+            tellLeft();
+        }
+    }
+
+    private boolean isFirstEnd() {
+        return ended.compareAndSet(false, true);
+    }
+
+    private void tellAnswered() {
         decision.answered();
         trace.ended(null);
         health.answered(startedNanos, nanoTime.getAsLong());
     }
 
-    private void failed(Throwable error) {
+    private void tellFailed(Throwable error) {
         if (error instanceof DispatchException known) {
-            failed(known.failure());
+            tellFailed(known.failure());
         } else {                                                   // a fault of this router
             decision.failed(ROUTER_FAULT);
             trace.ended(ROUTER_FAULT);
@@ -105,7 +124,7 @@ final class AttemptWatch {
         }
     }
 
-    private void failed(DispatchFailure failure) {
+    private void tellFailed(DispatchFailure failure) {
         decision.failed(failure.cause());
         trace.ended(failure.cause());
         long now = nanoTime.getAsLong();
@@ -134,7 +153,7 @@ final class AttemptWatch {
         };
     }
 
-    private void left() {
+    private void tellLeft() {
         decision.left();
         trace.ended(null);
         long now = nanoTime.getAsLong();
@@ -169,12 +188,6 @@ final class AttemptWatch {
                 health.undecided(startedNanos);
             }
             suspicion = null;
-        }
-    }
-
-    private void end(Runnable report) {
-        if (ended.compareAndSet(false, true)) {
-            report.run();
         }
     }
 }

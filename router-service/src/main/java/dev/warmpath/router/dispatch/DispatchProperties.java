@@ -22,8 +22,8 @@ import org.springframework.validation.annotation.Validated;
  * @param firstTokenTimeout longest wait for a silent worker's first token; one that is silent when its lease is lost is
  *                          waited for a second
  * @param interTokenTimeout longest wait between two tokens, while the client reads: one that does not asks for none
- * @param maxConnectionsPerWorker connections to one worker, each carrying one request at a time; one too many is
- *                                treated as a worker whose queue is full
+ * @param maxConnectionsPerWorker connections of one event loop, of which there is one a processor, to one worker, each
+ *                                carrying one request at a time; one too many is treated as a worker whose queue is full
  */
 @Validated
 @ConfigurationProperties("warmpath.dispatch")

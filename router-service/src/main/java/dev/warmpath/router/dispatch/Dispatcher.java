@@ -30,12 +30,16 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.stereotype.Component;
+import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.SynchronousSink;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 /**
  * Sends a request to a worker, and to another one as long as nothing of its answer was shown: until then a client cannot
@@ -134,13 +138,12 @@ public final class Dispatcher {
          */
         public Flux<DispatchEvent> dispatch(GenerateRequest request, Function<Set<String>, RouteResult> route,
                 Reader reader, boolean hasElsewhere) {
-            return Flux.defer(() -> {
+            return Flux.from(events -> {
                 if (!begun) {
                     begun = true;
                     retries.request(nanoTime.getAsLong());
                 }
-                return new Attempts(this, request, route, reader, hasElsewhere)
-                        .next(new DispatchException(new NoWorker()));
+                new Attempts(this, request, route, reader, hasElsewhere, Operators.toCoreSubscriber(events)).start();
             });
         }
 
@@ -178,45 +181,68 @@ public final class Dispatcher {
         return taken;
     }
 
-    /** The workers of one revision that a request is sent to, one after the other. */
-    private final class Attempts {
+    /**
+     * The workers of one revision that a request is sent to, one after the other, and what comes from them as one
+     * stream. One operator where several would do, since every token passes it. Signals come one at a time, but for what
+     * its reader asks for and its leaving.
+     */
+    private final class Attempts implements Subscription {
 
         private final Tries tries;
         private final GenerateRequest request;
         private final Function<Set<String>, RouteResult> route;
         private final Reader reader;
         private final boolean hasElsewhere;
+        private final CoreSubscriber<? super DispatchEvent> events;
         private final Set<String> triedWorkerIds = new HashSet<>();
 
+        // guarded by this
+        /** Events that were asked for; those of the current attempt are taken off when it ends. */
+        private long wanted;
+        private @Nullable Attempt current;
+        private boolean left;
+
         Attempts(Tries tries, GenerateRequest request, Function<Set<String>, RouteResult> route, Reader reader,
-                boolean hasElsewhere) {
+                boolean hasElsewhere, CoreSubscriber<? super DispatchEvent> events) {
             this.tries = tries;
             this.request = request;
             this.route = route;
             this.reader = reader;
             this.hasElsewhere = hasElsewhere;
+            this.events = events;
+        }
+
+        void start() {
+            events.onSubscribe(this);
+            next(new DispatchException(new NoWorker()));
         }
 
         /** @param before what to say if nobody is left to ask */
-        Flux<DispatchEvent> next(DispatchException before) {
-            return switch (route.apply(triedWorkerIds)) {
-                case Unplaced _ -> Flux.error(before);
-                case Placed placed -> at(placed);
-            };
+        private void next(DispatchException before) {
+            try {
+                switch (route.apply(triedWorkerIds)) {
+                    case Unplaced _ -> events.onError(before);
+                    case Placed placed -> attemptAt(placed);
+                }
+            } catch (RuntimeException e) {                         // a fault of this router
+                events.onError(e);
+            }
         }
 
-        private Flux<DispatchEvent> at(Placed placed) {
+        private void attemptAt(Placed placed) {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
             countShadow(placed.decision());
             AttemptTrace trace = tries.trace.attempt(tries.watches.size() + 1, placed.worker().id(),
                     placed.decision().reason().text(), placed.decision().cachedTokens());
-            var attempt = new Attempt(placed, request, reader, deadline(placed), trace.headers());
             var watch = new AttemptWatch(placed, record(placed), trace, nanoTime);
             tries.add(watch);
-            return Flux.using(placed::inFlight, _ -> watch.over(attempt.events()), InFlightRequest::close)
-                    .doOnNext(tries::see)
-                    .onErrorResume(DispatchException.class, this::afterFailure);
+            var attempt = new Attempt(this, placed, watch, deadline(placed), trace.headers());
+            watch.begin();
+            synchronized (this) {
+                current = attempt;
+            }
+            attempt.announce();
         }
 
         private void countShadow(RouteDecision.Routed decision) {
@@ -242,55 +268,151 @@ public final class Dispatcher {
                     properties.firstTokenTimeout());
         }
 
-        private Flux<DispatchEvent> afterFailure(DispatchException failed) {
+        private void afterFailure(DispatchException failed) {
             metrics.attemptFailed(failed.failure().cause());
             boolean mayGoOn = !reader.hasShown() && failed.failure().isRetryable();
-            if (!mayGoOn || triedWorkerIds.size() >= properties.maxAttempts()) {
-                return Flux.error(failed);
-            }
-            if (!takeRetry(failed.failure())) {
-                return Flux.error(failed);
+            if (!mayGoOn || triedWorkerIds.size() >= properties.maxAttempts() || !takeRetry(failed.failure())) {
+                events.onError(failed);
+                return;
             }
             tries.trace.within(() -> log.info("Request {} goes on to another worker: {}", request.requestId(),
                     failed.failure()));
             metrics.retried(failed.failure().cause());
             boolean lost = failed.failure() instanceof WorkerLost;
-            return next(lost ? new DispatchException(new NoWorker(), failed) : failed);
+            next(lost ? new DispatchException(new NoWorker(), failed) : failed);
+        }
+
+        private long wantedBeside(long delivered) {
+            return wanted == Long.MAX_VALUE ? wanted : wanted - delivered;
+        }
+
+        @Override
+        public void request(long count) {
+            if (Operators.validate(count)) {
+                Attempt asked;
+                synchronized (this) {
+                    wanted = Operators.addCap(wanted, count);
+                    asked = current;
+                }
+                if (asked != null) {
+                    asked.request(count);
+                }
+            }
+        }
+
+        @Override
+        public void cancel() {
+            Attempt leaving;
+            synchronized (this) {
+                left = true;
+                leaving = current;
+            }
+            if (leaving != null) {
+                leaving.leave();
+            }
         }
     }
 
-    /** One worker's try at one request. Its signals come one at a time, so that they need no lock. */
-    private final class Attempt {
+    /** One worker's try at one request. */
+    private final class Attempt implements CoreSubscriber<GenerateEvent> {
 
+        private final Attempts attempts;
+        private final CoreSubscriber<? super DispatchEvent> events;
         private final Placed placed;
         private final FleetWorker worker;
-        private final GenerateRequest request;
-        private final Reader reader;
+        private final AttemptWatch watch;
         private final Duration firstToken;
         private final Map<String, String> traceHeaders;
+        private long delivered;
         private boolean hasToken;
+        private boolean ended;
+
+        // guarded by the attempts
+        private @Nullable Subscription upstream;
+        private boolean announced;
 
         /** @param firstToken longest wait for it */
-        Attempt(Placed placed, GenerateRequest request, Reader reader, Duration firstToken,
+        Attempt(Attempts attempts, Placed placed, AttemptWatch watch, Duration firstToken,
                 Map<String, String> traceHeaders) {
+            this.attempts = attempts;
+            this.events = attempts.events;
             this.placed = placed;
             this.worker = placed.worker();
-            this.request = request;
-            this.reader = reader;
+            this.watch = watch;
             this.firstToken = firstToken;
             this.traceHeaders = traceHeaders;
         }
 
-        Flux<DispatchEvent> events() {
-            return client.generate(worker, request, traceHeaders, firstToken, reader::hasEnough)
-                    .<DispatchEvent>handle(this::translate)
-                    .doOnError(this::reportLostConnection)
-                    // it has its answer; what is missing is only what the worker had to say about it
-                    .onErrorResume(e -> reader.hasEnough() ? Flux.empty() : Flux.error(e))
-                    .startWith(new Chosen(placed.decision()));
+        @Override
+        public Context currentContext() {
+            return events.currentContext();
         }
 
-        private void translate(GenerateEvent event, SynchronousSink<DispatchEvent> sink) {
+        /** Tells who was chosen, as soon as that is asked for, and only then asks the worker. */
+        void announce() {
+            synchronized (attempts) {
+                if (announced || attempts.wanted == 0 && !attempts.left) {
+                    return;
+                }
+                announced = true;
+            }
+            if (!isLeft()) {
+                emit(new Chosen(placed.decision()));
+            }
+            if (isLeft()) {
+                leave();
+                return;
+            }
+            client.generate(worker, attempts.request, traceHeaders, firstToken, attempts.reader::hasEnough)
+                    .subscribe(this);
+        }
+
+        private boolean isLeft() {
+            synchronized (attempts) {
+                return attempts.left;
+            }
+        }
+
+        @Override
+        public void onSubscribe(Subscription subscription) {
+            long wanted;
+            synchronized (attempts) {
+                upstream = subscription;
+                wanted = attempts.wantedBeside(delivered);
+            }
+            if (isLeft()) {
+                leave();
+            } else if (wanted > 0) {
+                subscription.request(wanted);
+            }
+        }
+
+        void request(long count) {
+            Subscription asked;
+            synchronized (attempts) {
+                asked = upstream;
+            }
+            if (asked == null) {
+                announce();
+            } else {
+                asked.request(count);
+            }
+        }
+
+        void leave() {
+            Subscription left;
+            synchronized (attempts) {
+                left = upstream;
+            }
+            watch.left();
+            if (left != null) {
+                left.cancel();
+            }
+            placed.inFlight().close();
+        }
+
+        @Override
+        public void onNext(GenerateEvent event) {
             switch (event) {
                 case GenerateEvent.Tokens tokens -> {
                     fleet.heardFrom(worker);
@@ -298,12 +420,60 @@ public final class Dispatcher {
                         hasToken = true;
                         placed.inFlight().firstToken();
                     }
-                    sink.next(new DispatchEvent.Tokens(tokens.index(), tokens.ids()));
+                    emit(new DispatchEvent.Tokens(tokens.index(), tokens.ids()));
                 }
                 case GenerateEvent.Finished finished ->
-                        sink.next(new DispatchEvent.Finished(finished.reason(), finished.usage()));
+                        emit(new DispatchEvent.Finished(finished.reason(), finished.usage()));
                 case GenerateEvent.Failed failed ->
-                        sink.error(new DispatchException(new Refused(worker.id(), failed.reason(), failed.message())));
+                        fail(new DispatchException(new Refused(worker.id(), failed.reason(), failed.message())));
+            }
+        }
+
+        private void emit(DispatchEvent event) {
+            delivered++;
+            watch.see(event);
+            attempts.tries.see(event);
+            events.onNext(event);
+        }
+
+        @Override
+        public void onComplete() {
+            if (!ended) {
+                ended = true;
+                watch.answered();
+                placed.inFlight().close();
+                events.onComplete();
+            }
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            reportLostConnection(error);
+            if (attempts.reader.hasEnough()) {
+                onComplete();                  // it has its answer; what is missing is what the worker had to say about it
+            } else {
+                fail(error);
+            }
+        }
+
+        private void fail(Throwable error) {
+            if (ended) {
+                return;
+            }
+            ended = true;
+            watch.failed(error);
+            placed.inFlight().close();
+            synchronized (attempts) {
+                attempts.wanted = attempts.wantedBeside(delivered);
+                attempts.current = null;
+                if (attempts.left) {
+                    return;
+                }
+            }
+            if (error instanceof DispatchException failed) {
+                attempts.afterFailure(failed);
+            } else {
+                events.onError(error);
             }
         }
 

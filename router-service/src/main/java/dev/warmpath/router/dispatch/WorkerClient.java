@@ -8,17 +8,21 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.WorkerHandshake;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Flux;
+import reactor.core.publisher.Operators;
 import reactor.netty.NettyPipeline;
 import reactor.netty.http.client.HttpClient;
 import reactor.netty.resources.ConnectionProvider;
@@ -43,6 +47,8 @@ final class WorkerClient implements DisposableBean {
 
     private final ConnectionProvider connections;
     private final HttpClient generate;
+    /** By event loop, of which a process has few: the same, with connections of that loop only. */
+    private final Map<EventLoop, HttpClient> generateOn = new ConcurrentHashMap<>();
     private final HttpClient stop;
     private final Duration interTokenTimeout;
     private final JsonMapper json;
@@ -74,7 +80,8 @@ final class WorkerClient implements DisposableBean {
 
     /**
      * The events of one generation, ending with finished or failed. Anything else is an error. Reads only as fast as
-     * its reader asks; cancelling closes the connection, which tells the worker to stop.
+     * its reader asks; cancelling closes the connection, which tells the worker to stop. Signals come on the reader's
+     * {@link HomeLoop}, if it has one.
      *
      * @param request    without epoch, handle and router
      * @param trace      headers that tell whose work it is
@@ -94,8 +101,10 @@ final class WorkerClient implements DisposableBean {
                     json.writeValueAsBytes(request.forWorker(worker.epoch(), handle, self)), firstToken,
                     interTokenTimeout, enough, () -> stop(worker, generation));
             var check = new AnswerCheck(request, worker.model().vocabularySize());
+            @Nullable EventLoop home = HomeLoop.of(Operators.toCoreSubscriber(reader).currentContext());
+            HttpClient http = home == null ? generate : generateOn.computeIfAbsent(home, generate::runOn);
             new WorkerExchange(terms, new EventLines(json), check, failures, reader)
-                    .start(to(worker, generate, trace).post().uri(address));
+                    .start(to(worker, http, trace).post().uri(address));
         });
     }
 

@@ -6,6 +6,7 @@ import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.ComputationPool;
+import dev.warmpath.router.dispatch.HomeLoop;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.function.BiFunction;
@@ -66,7 +67,8 @@ public final class RequestBodyReader {
                 permit -> gather(request, limit, permit)
                         .flatMap(body -> parse(body, limit, permit))
                         .flatMap(json -> use.apply(json, permit)),
-                Permit::close);
+                Permit::close)
+                .contextWrite(context -> HomeLoop.set(context, HttpConnections.loopOf(exchange)));
     }
 
     private static Mono<FastByteArrayOutputStream> gather(

@@ -3,7 +3,8 @@ package dev.warmpath.router.http;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import io.netty.handler.codec.http.HttpVersion;
 import java.nio.ByteBuffer;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.springframework.core.io.buffer.NettyDataBufferFactory;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.MediaType;
 import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
@@ -13,7 +14,6 @@ import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.Operators;
 import reactor.netty.http.server.HttpServerRequest;
 import reactor.netty.http.server.HttpServerResponse;
 import tools.jackson.databind.json.JsonMapper;
@@ -61,24 +61,36 @@ public final class ResponseWriter {
         return writeJson(exchange.getResponse(), bytes);
     }
 
-    /** Empty, for one answer's events. */
-    public SseEvents newEvents() {
-        return new SseEvents(json);
+    /** What one answer's events are written with. */
+    public SseEvents newEvents(ServerWebExchange exchange) {
+        return new SseEvents(json, buffers(exchange.getResponse()).getByteBufAllocator());
     }
 
     /**
      * Writes a stream, see {@link SseStream}.
      *
-     * @param written what the events are written with, for one that tells of a failure
+     * @param answer    fails as any answer does
+     * @param written   of {@link #newEvents}
+     * @param words     writes there what follows from one event of the answer, maybe nothing
+     * @param whenDrawn runs once, when the answer is over or is not wanted any more
      */
-    public Mono<Void> writeEvents(ServerWebExchange exchange, SseEvents written, Flux<byte[]> events) {
+    public <E> Mono<Void> writeEvents(ServerWebExchange exchange, Flux<E> answer, SseEvents written,
+            Consumer<E> words, Runnable whenDrawn) {
         ServerHttpResponse response = exchange.getResponse();
         HttpHeaders headers = response.getHeaders();
         headers.setContentType(MediaType.TEXT_EVENT_STREAM);
         headers.setCacheControl("no-cache");
         headers.set("x-accel-buffering", "no");
         leaveOutChunksForHttp10(exchange);
-        return write(response, new SseStream(properties.heartbeat(), written::error).of(events));
+        var stream = new SseStream<>(words, written, buffers(response), HttpConnections.loopOf(exchange),
+                properties.heartbeat(), whenDrawn);
+        // Spring cancels nothing if the connection turns out to be closed when the first bytes are to be written: the
+        // stream would wait for a reader that never comes
+        return response.writeWith(stream.of(answer)).doFinally(_ -> stream.cancel());
+    }
+
+    private static NettyDataBufferFactory buffers(ServerHttpResponse response) {
+        return (NettyDataBufferFactory) response.bufferFactory();
     }
 
     /** Such a client takes chunks for text: its answer ends with the connection. */
@@ -88,16 +100,6 @@ public final class ResponseWriter {
             HttpServerResponse response = ServerHttpResponseDecorator.getNativeResponse(exchange.getResponse());
             response.chunkedTransfer(false);
         }
-    }
-
-    /**
-     * Cancels the stream whenever writing it is over. Spring does not if the connection turns out to be closed when the
-     * first bytes are to be written: the stream would wait for a reader that never comes.
-     */
-    private static Mono<Void> write(ServerHttpResponse response, Flux<byte[]> stream) {
-        var source = new AtomicReference<>(Operators.emptySubscription());
-        return response.writeWith(stream.doOnSubscribe(source::set).map(bytes -> response.bufferFactory().wrap(bytes)))
-                .doFinally(_ -> source.get().cancel());
     }
 
     private static Mono<Void> writeJson(ServerHttpResponse response, byte[] bytes) {

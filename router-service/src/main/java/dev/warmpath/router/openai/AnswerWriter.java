@@ -9,9 +9,9 @@ import dev.warmpath.router.http.RequestIdFilter;
 import dev.warmpath.router.http.ResponseWriter;
 import dev.warmpath.router.http.SseEvents;
 import java.time.InstantSource;
+import java.util.function.Consumer;
 import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
-import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** Runs a completion and writes its answer in the words of an endpoint, whole or as server-sent events. */
@@ -42,13 +42,12 @@ final class AnswerWriter {
 
     Mono<Void> writeStream(ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format,
             boolean includeUsage) {
-        SseEvents events = responses.newEvents();
+        SseEvents events = responses.newEvents(exchange);
         var answer = new SseAnswer(events, format, headOf(request, format), includeUsage);
-        // little of a stream is ever on its way, and where its reader has stopped that may last
-        Flux<CompletionEvent> completion =
-                Flux.using(() -> permit, _ -> flow.complete(request, permit), Permit::close);
-        return responses.writeEvents(exchange, events,
-                completion.doOnNext(decisionHeaders.of(exchange)).handle(answer::accept));
+        Consumer<CompletionEvent> headers = decisionHeaders.of(exchange);
+        // little of a stream is ever on its way, and where its reader has stopped that may last: so the permit goes early
+        return responses.writeEvents(exchange, flow.complete(request, permit), events,
+                headers.andThen(answer::accept), permit::close);
     }
 
     private AnswerFormat.HeadOf headOf(CompletionRequest request, AnswerFormat format) {

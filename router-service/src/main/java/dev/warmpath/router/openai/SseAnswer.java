@@ -8,7 +8,6 @@ import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.completion.CompletionEvent.Text;
 import dev.warmpath.router.http.SseEvents;
 import org.jspecify.annotations.Nullable;
-import reactor.core.publisher.SynchronousSink;
 
 /**
  * One answer as server-sent events. What follows from one event of the completion is written together: the chunk with
@@ -24,6 +23,8 @@ final class SseAnswer {
     private final boolean includeUsage;
     private AnswerFormat.Head head;
     private boolean begun;
+    private SseEvents.@Nullable Template texts;
+    private int textsChoice;
 
     /** A chunk of a stream that will end with usage says so all along. */
     private record ChunkBeforeUsage(@JsonUnwrapped AnswerBody chunk,
@@ -37,18 +38,19 @@ final class SseAnswer {
         this.includeUsage = includeUsage;
     }
 
-    void accept(CompletionEvent event, SynchronousSink<byte[]> sink) {
+    void accept(CompletionEvent event) {
         switch (event) {
-            case Routed routed -> head = headOf.revision(routed.revision());
+            case Routed routed -> {
+                head = headOf.revision(routed.revision());
+                texts = null;
+            }
             case Text text -> {
                 begin(text.choice());
-                addChunk(format.text(head, text.choice(), text.text()));
-                sink.next(events.take());
+                addText(text.choice(), text.text());
             }
             case Finished finished -> {
                 begin(finished.choice());
                 end(finished);
-                sink.next(events.take());
             }
         }
     }
@@ -57,22 +59,31 @@ final class SseAnswer {
         @Nullable AnswerBody first = begun ? null : format.first(head, choice);
         begun = true;
         if (first != null) {
-            addChunk(first);
+            events.addJson(chunk(first));
         }
+    }
+
+    /** All of a choice's chunks are alike but for their text: what Jackson writes around it is written once. */
+    private void addText(int choice, String text) {
+        if (texts == null || choice != textsChoice) {
+            texts = events.template(any -> chunk(format.text(head, choice, any)));
+            textsChoice = choice;
+        }
+        events.add(texts, text);
     }
 
     private void end(Finished finished) {
         if (!finished.rest().isEmpty()) {
-            addChunk(format.text(head, finished.choice(), finished.rest()));
+            addText(finished.choice(), finished.rest());
         }
-        addChunk(format.finish(head, finished.choice(), finished.reason()));
+        events.addJson(chunk(format.finish(head, finished.choice(), finished.reason())));
         if (includeUsage) {
             events.addJson(format.usage(head, finished.usage()));
         }
         events.addText(DONE);
     }
 
-    private void addChunk(AnswerBody chunk) {
-        events.addJson(includeUsage ? new ChunkBeforeUsage(chunk, null) : chunk);
+    private Object chunk(AnswerBody chunk) {
+        return includeUsage ? new ChunkBeforeUsage(chunk, null) : chunk;
     }
 }

@@ -41,6 +41,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.test.annotation.DirtiesContext;
 import org.springframework.test.context.TestPropertySource;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Sinks;
 
 /**
@@ -89,7 +90,8 @@ class RouterDrainTest {
 
         assertThat(next.getCount()).isZero();
         assertThat(drain.isOverForNewRequests()).isTrue();
-        assertThatExceptionOfType(DispatchException.class).as("streams are told").isThrownBy(() -> drain.cut().block());
+        assertThatExceptionOfType(DispatchException.class).as("streams are told").isThrownBy(
+                () -> UntilCut.of(Flux.never(), drain, () -> { }).blockLast());
     }
 
     abstract static class StoppedRouter extends RunningRouter {
