@@ -16,6 +16,8 @@ public sealed interface Prompt {
     /** How much of a text or of a message tells conversations apart: UTF-16 units. */
     int MAX_BEGINNING = 1_024;
     int MAX_BEGINNING_IDS = 256;
+    /** A template's turn for each. */
+    int EFFORT_OF_A_MESSAGE = 64;
 
     /**
      * What the turns of one conversation have in common and others hardly do: of a chat the messages up to the first of
@@ -36,6 +38,21 @@ public sealed interface Prompt {
                     }
                 }
                 yield hash;
+            }
+        };
+    }
+
+    /** What it takes to turn it into ids: about as much as a text of so many UTF-16 units. Those of ids take nothing. */
+    default long effort() {
+        return switch (this) {
+            case Text text -> text.text().length();
+            case Tokens _ -> 0;
+            case Chat chat -> {
+                long chars = 0;
+                for (ChatMessage message : chat.messages()) {
+                    chars += EFFORT_OF_A_MESSAGE + Objects.requireNonNullElse(message.content(), "").length();
+                }
+                yield chars;
             }
         };
     }

@@ -14,6 +14,7 @@ import dev.warmpath.router.tracing.RequestTrace;
 import dev.warmpath.router.tracing.RequestTraces;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Mono;
 
@@ -23,6 +24,8 @@ public final class PromptTokenizer {
 
     /** Of most languages in most vocabularies; a text with fewer for each token of the context is just encoded. */
     private static final long CHARS_PER_TOKEN = 4;
+    /** Rendered and encoded in less time than another thread needs to wake up. */
+    private static final int MOMENT_CHARS = 2_048;
     /** Encoded in a moment and in some megabytes, whatever the context. */
     private static final int SHORT_CHARS = 64 << 10;
 
@@ -40,7 +43,7 @@ public final class PromptTokenizer {
     }
 
     /**
-     * The prompt's ids; what follows runs on the pool, too.
+     * The prompt's ids. Those of a short one are there at once; of others, what follows runs on the pool, too.
      *
      * @param permit the request's; kept until the computation has ended
      * @return at least one id, all of the model's vocabulary. Fails with {@link BadRequestException}, and with
@@ -52,7 +55,8 @@ public final class PromptTokenizer {
 
     /** The same as a stage of this request. */
     Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit, RequestTrace trace) {
-        return pool.run(permit, () -> trace.stage(Stage.TOKENIZE, () -> encode(model, prompt)));
+        Supplier<int[]> work = () -> trace.stage(Stage.TOKENIZE, () -> encode(model, prompt));
+        return prompt.effort() <= MOMENT_CHARS ? Mono.fromSupplier(work) : pool.run(permit, work);
     }
 
     /**

@@ -5,7 +5,6 @@ import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.models.ServedModel;
-import java.io.InputStream;
 import org.springframework.stereotype.Component;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadConstraints;
@@ -127,9 +126,10 @@ final class BodyLimits {
                     "the body is longer than " + bodyBytes + " bytes");
         }
 
-        JsonNode parse(InputStream body) {
+        /** Of the first bytes, so many. */
+        JsonNode parse(byte[] body, int length) {
             try {
-                return json.readTree(body);
+                return json.readTree(body, 0, length);
             } catch (JacksonException e) {
                 throw new BadRequestException(Fault.INVALID_JSON, null, words(e) + place(e.getLocation()));
             }

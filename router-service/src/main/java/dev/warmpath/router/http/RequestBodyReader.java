@@ -7,8 +7,7 @@ import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.ComputationPool;
 import dev.warmpath.router.dispatch.HomeLoop;
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +18,6 @@ import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.stereotype.Component;
-import org.springframework.util.FastByteArrayOutputStream;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -64,78 +62,84 @@ public final class RequestBodyReader {
         }
         return Mono.using(
                 () -> admission.enter(limit.heapBytes(declaredBytes)),
-                permit -> gather(request, limit, permit)
+                permit -> gather(request, limit, declaredBytes, permit)
                         .flatMap(body -> parse(body, limit, permit))
                         .flatMap(json -> use.apply(json, permit)),
                 Permit::close)
                 .contextWrite(context -> HomeLoop.set(context, HttpConnections.loopOf(exchange)));
     }
 
-    private static Mono<FastByteArrayOutputStream> gather(
-            ServerHttpRequest request, BodyLimits.Limit limit, Permit permit) {
+    private static Mono<Gathered> gather(
+            ServerHttpRequest request, BodyLimits.Limit limit, long declaredBytes, Permit permit) {
         Flux<DataBuffer> arriving = request.getBody().onErrorMap(_ -> new BadRequestException(
                 Fault.INCOMPLETE_BODY, null, "the body broke off, or its chunks cannot be told apart"));
-        return arriving.collect(Gathered::new, (body, buffer) -> {
+        return arriving.collect(() -> new Gathered((int) declaredBytes), (body, buffer) -> {
             try {
                 body.add(buffer, limit, permit);
             } finally {
                 DataBufferUtils.release(buffer);
             }
-        }).map(Gathered::whole);
+        }).doOnNext(Gathered::refuseIfPassedOver);
     }
 
     /** What has come of a body. Where the memory ends the rest is passed over: most clients send all, then they read. */
     private static final class Gathered {
 
-        private FastByteArrayOutputStream body = new FastByteArrayOutputStream();
-        private int bytes;
+        private final int declaredBytes;
+        private byte[] bytes = new byte[0];
+        private int length;
         private @Nullable OverloadedException refusal;
 
+        /** @param declaredBytes 0: not known. No more is taken than has come: a client may promise what it never sends */
+        Gathered(int declaredBytes) {
+            this.declaredBytes = declaredBytes;
+        }
+
         void add(DataBuffer buffer, BodyLimits.Limit limit, Permit permit) {
-            bytes += buffer.readableByteCount();
-            if (bytes > limit.bodyBytes()) {
+            int more = buffer.readableByteCount();
+            if (more > limit.bodyBytes() - length) {
                 throw limit.tooLarge();
             }
             if (refusal != null) {
+                length += more;
                 return;
             }
             try {
-                permit.hold(limit.gatheredHeapBytes(bytes));
-                append(buffer);
+                permit.hold(limit.gatheredHeapBytes(length + more));
+                reserve(length + more);
+                buffer.read(bytes, length, more);
             } catch (OverloadedException e) {
                 refusal = e;
-                body = new FastByteArrayOutputStream();
+                bytes = new byte[0];
                 permit.hold(0);
             }
+            length += more;
         }
 
-        private void append(DataBuffer buffer) {
-            byte[] more = new byte[buffer.readableByteCount()];
-            buffer.read(more);
-            try {
-                body.write(more);
-            } catch (IOException e) {
-                throw new UncheckedIOException("memory cannot be written", e);
+        /** Twice as much each time, but no more than the body needs. */
+        private void reserve(int needed) {
+            if (needed > bytes.length) {
+                int twice = Math.max(needed, 2 * bytes.length);
+                bytes = Arrays.copyOf(bytes, declaredBytes < needed ? twice : Math.min(twice, declaredBytes));
             }
         }
 
-        FastByteArrayOutputStream whole() {
+        void refuseIfPassedOver() {
             if (refusal != null) {
                 throw refusal;
             }
-            return body;
         }
     }
 
-    private Mono<JsonNode> parse(FastByteArrayOutputStream body, BodyLimits.Limit limit, Permit permit) {
-        int bytes = body.size();
+    private Mono<JsonNode> parse(Gathered body, BodyLimits.Limit limit, Permit permit) {
+        int length = body.length;
         Supplier<JsonNode> parsing = () -> {
-            permit.hold(limit.heapBytes(bytes));
-            JsonNode json = limit.parse(body.getInputStream());
-            permit.hold(limit.parsedHeapBytes(bytes));
+            permit.hold(limit.heapBytes(length));
+            JsonNode json = limit.parse(body.bytes, length);
+            permit.hold(limit.parsedHeapBytes(length));
             return json;
         };
-        return bytes <= LONGEST_ON_EVENT_LOOP ? Mono.fromSupplier(parsing) : pool.run(permit, parsing);
+        return length <= LONGEST_ON_EVENT_LOOP ? Mono.fromSupplier(parsing) : pool.run(permit, parsing);
     }
 
     private static void refuseOtherThanPlainJson(HttpHeaders headers) {

@@ -7,7 +7,6 @@ import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.IndexGrade;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntToLongFunction;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 
@@ -126,9 +125,15 @@ final class WorkerLedger {
             this.tokensToFirst = tokensToFirst;
         }
 
-        /** Equal keys mean equal prefixes. */
-        private int commonBlocks(IntToLongFunction key, int limit) {
-            return LeadingBlocks.count(Math.min(limit, keys.length), i -> keys[i] == key.applyAsLong(i));
+        /** Equal keys mean equal prefixes. Most prompts differ from their first block on. */
+        private int commonBlocks(BlockHashChain chain, int limit) {
+            int most = Math.min(limit, keys.length);
+            return most == 0 || keys[0] != chain.key(0) ? 0 : LeadingBlocks.count(most, i -> keys[i] == chain.key(i));
+        }
+
+        private int commonBlocks(Entry with) {
+            int most = Math.min(with.keys.length, keys.length);
+            return most == 0 || keys[0] != with.keys[0] ? 0 : LeadingBlocks.count(most, i -> keys[i] == with.keys[i]);
         }
     }
 
@@ -226,13 +231,13 @@ final class WorkerLedger {
         int limit = Math.min(maxBlocks, chain.blockCount());
         int most = index.leavesRoomForHistory() ? settledHistory(index).match(chain, limit) : 0;
         for (Entry entry : running) {
-            int common = entry.commonBlocks(chain::key, limit);
+            int common = entry.commonBlocks(chain, limit);
             boolean counts = common > most && !(index.inStep() && entry.indexed)
                     && !(entry.hasFirstToken && index.knows(entry));
             most = counts ? common : most;
         }
         for (Entry entry : ended) {
-            int common = entry.commonBlocks(chain::key, limit);
+            int common = entry.commonBlocks(chain, limit);
             boolean counts = common > most && index.mayBeLateFor(entry) && !index.knows(entry);
             most = counts ? common : most;
         }
@@ -258,7 +263,7 @@ final class WorkerLedger {
         int limit = Math.min(maxBlocks, chain.blockCount());
         int most = 0;
         for (Entry entry : running) {
-            int common = entry.commonBlocks(chain::key, limit);
+            int common = entry.commonBlocks(chain, limit);
             depths.add(common);
             most = Math.max(most, common);
         }
@@ -268,7 +273,7 @@ final class WorkerLedger {
     private int sharedBlocks(Entry with) {
         int most = 0;
         for (Entry entry : running) {
-            most = Math.max(most, entry.commonBlocks(i -> with.keys[i], with.keys.length));
+            most = Math.max(most, entry.commonBlocks(with));
         }
         return most;
     }
