@@ -21,6 +21,8 @@ import java.net.URI;
  *                        does not know this field
  * @param eventStreams    streams in Redis over which it takes the fleet's workers to be spread; 0 = it writes to none
  *                        or does not know this field
+ * @param packedPrompts   true: it takes a {@link dev.warmpath.protocol.generate.PackedRequest}; false, also where a
+ *                        sender does not know this field: it takes JSON only
  */
 public record Registration(
         int protocolVersion,
@@ -32,7 +34,8 @@ public record Registration(
         int maxSequences,
         boolean prefixClosed,
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int hostBlockCount,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int eventStreams) {
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int eventStreams,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean packedPrompts) {
 
     /** Of a worker that announces its pool alone, and nothing in Redis. */
     public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
@@ -41,10 +44,23 @@ public record Registration(
                 /* hostBlockCount */ 0, /* eventStreams */ 0);
     }
 
+    /** Of a worker that takes JSON only. */
+    public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
+            int blockCount, int maxSequences, boolean prefixClosed, int hostBlockCount, int eventStreams) {
+        this(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences, prefixClosed, hostBlockCount,
+                eventStreams, /* packedPrompts */ false);
+    }
+
+    /** The same, of a worker that takes packed prompts. */
+    public Registration withPackedPrompts() {
+        return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
+                prefixClosed, hostBlockCount, eventStreams, /* packedPrompts */ true);
+    }
+
     /** The same, of a worker that writes to one of so many streams in Redis. */
     public Registration withEventStreams(int count) {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, count);
+                prefixClosed, hostBlockCount, count, packedPrompts);
     }
 
     /** Most keys that it may announce at a time: each block of each tier has another one. */

@@ -5,6 +5,7 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.PackedRequest;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.WorkerHandshake;
 import io.netty.channel.ChannelOption;
@@ -73,8 +74,7 @@ final class WorkerClient implements DisposableBean {
                 .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) properties.connectTimeout().toMillis())
                 .doOnChannelInit((_, channel, _) ->
                         WorkerHandshake.addTo(channel, NettyPipeline.ReactiveBridge, token));
-        this.generate = http.headers(headers -> headers.set(HttpHeaderNames.CONTENT_TYPE, "application/json")
-                .set(HttpHeaderNames.ACCEPT, "application/x-ndjson"));
+        this.generate = http.headers(headers -> headers.set(HttpHeaderNames.ACCEPT, "application/x-ndjson"));
         this.stop = http.responseTimeout(STOP_ANSWER);
     }
 
@@ -97,15 +97,22 @@ final class WorkerClient implements DisposableBean {
             String handle = UUID.randomUUID().toString().replace("-", "");
             URI address = worker.baseUrl().resolve(Protocol.GENERATE_PATH);
             URI generation = address.resolve(Protocol.GENERATE_PATH + "/" + handle);
-            var terms = new WorkerExchange.Terms(worker,
-                    json.writeValueAsBytes(request.forWorker(worker.epoch(), handle, self)), firstToken,
-                    interTokenTimeout, enough, () -> stop(worker, generation));
+            var terms = new WorkerExchange.Terms(worker, body(worker, request.forWorker(worker.epoch(), handle, self)),
+                    firstToken, interTokenTimeout, enough, () -> stop(worker, generation));
             var check = new AnswerCheck(request, worker.model().vocabularySize());
             @Nullable EventLoop home = HomeLoop.of(Operators.toCoreSubscriber(reader).currentContext());
             HttpClient http = home == null ? generate : generateOn.computeIfAbsent(home, generate::runOn);
             new WorkerExchange(terms, new EventLines(json), check, failures, reader)
-                    .start(to(worker, http, trace).post().uri(address));
+                    .start(to(worker, http, trace).headers(headers -> headers.set(HttpHeaderNames.CONTENT_TYPE,
+                            worker.takesPackedPrompts() ? PackedRequest.CONTENT_TYPE : "application/json"))
+                            .post().uri(address));
         });
+    }
+
+    private byte[] body(FleetWorker worker, GenerateRequest request) {
+        return worker.takesPackedPrompts()
+                ? PackedRequest.pack(json.writeValueAsBytes(PackedRequest.Head.of(request)), request.promptTokens())
+                : json.writeValueAsBytes(request);
     }
 
     /** Whether it worked is seen in the generation's own answer. */

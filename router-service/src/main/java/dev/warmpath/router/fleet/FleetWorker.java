@@ -194,6 +194,11 @@ public final class FleetWorker {
         return eventProblem;
     }
 
+    /** Whether it takes a {@link dev.warmpath.protocol.generate.PackedRequest}. */
+    public boolean takesPackedPrompts() {
+        return registration.packedPrompts();
+    }
+
     /** Why its own event stream does not last, or null. Snapshots come all the same. */
     @Nullable String streamProblem() {
         return streamProblem;

@@ -5,6 +5,7 @@ import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.PackedRequest;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.Generation;
 import dev.warmpath.worker.engine.GenerationTimes;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.http.MediaType;
@@ -48,6 +50,7 @@ final class GenerateController {
     private final Outbox outbox;
     private final @Nullable GenerationSpans spans;
     private final ObjectReader requests;
+    private final ObjectReader heads;
     private final ObjectWriter json;
     private final Scheduler intake;
     /** Those that are alive and have a name: as many as the engine takes, at most. */
@@ -60,15 +63,42 @@ final class GenerateController {
         this.outbox = outbox;
         this.spans = spans.getIfAvailable();
         this.requests = json.readerFor(GenerateRequest.class);
+        this.heads = json.readerFor(PackedRequest.Head.class);
         this.json = json.writerFor(GenerateEvent.class);
         this.intake = Schedulers.newBoundedElastic(
                 INTAKE_THREADS, engine.mostGenerations(), "intake", INTAKE_IDLE_SECONDS, /* daemon */ true);
     }
 
-    /** Lines and not events, for Spring would flush those by groups: {@code docs/decisions/0005}. */
+    /** In JSON, as people write it. */
     @PostMapping(path = Protocol.GENERATE_PATH,
             consumes = MediaType.APPLICATION_JSON_VALUE, produces = MediaType.APPLICATION_NDJSON_VALUE)
     Flux<byte[]> generate(@RequestBody Mono<byte[]> body, ServerWebExchange exchange) {
+        return generate(body, requests::readValue, exchange);
+    }
+
+    /** As routers write it. */
+    @PostMapping(path = Protocol.GENERATE_PATH,
+            consumes = PackedRequest.CONTENT_TYPE, produces = MediaType.APPLICATION_NDJSON_VALUE)
+    Flux<byte[]> generatePacked(@RequestBody Mono<byte[]> body, ServerWebExchange exchange) {
+        return generate(body, this::unpack, exchange);
+    }
+
+    private GenerateRequest unpack(byte[] body) {
+        try {
+            int headLength = PackedRequest.headLength(body);
+            PackedRequest.Head head = heads.readValue(body, 0, headLength);
+            if (head == null) {
+                throw new IllegalArgumentException("the body is no generate request: null");
+            }
+            return head.with(PackedRequest.promptTokens(body, headLength));
+        } catch (IllegalArgumentException e) {
+            throw engine.refuse(FailureReason.INVALID_REQUEST, e.getMessage());
+        }
+    }
+
+    /** Lines and not events, for Spring would flush those by groups: {@code docs/decisions/0005}. */
+    private Flux<byte[]> generate(Mono<byte[]> body, Function<byte[], GenerateRequest> reader,
+            ServerWebExchange exchange) {
         return Flux.deferContextual(subscriber -> {
             @Nullable Consumer<GenerationTimes> whenOver =
                     spans == null ? null : spans.beneath(ServerSpans.observationOf(subscriber));
@@ -76,7 +106,7 @@ final class GenerateController {
                     .publishOn(intake)
                     .onErrorMap(RejectedExecutionException.class, _ -> engine.refuse(FailureReason.QUEUE_FULL,
                             "more requests than this worker takes at all wait to be decoded"))
-                    .flatMapMany(text -> begin(requests.readValue(text), whenOver));
+                    .flatMapMany(bytes -> begin(reader.apply(bytes), whenOver));
         });
     }
 

@@ -9,6 +9,7 @@ import dev.warmpath.protocol.generate.GenerateEvent.Finished;
 import dev.warmpath.protocol.generate.GenerateEvent.Tokens;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.PackedRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.engine.Engine;
@@ -18,8 +19,10 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -65,6 +68,16 @@ class GenerateEndpointTest {
         assertThat(ids(events)).isEqualTo(prompt.greedy());
         assertThat(events.getLast()).isInstanceOfSatisfying(Finished.class, finished -> assertThat(finished.usage())
                 .isEqualTo(new Usage(prompt.tokens().length, 0, prompt.greedy().length)));
+    }
+
+    @Test
+    void a_packed_request_is_the_same_request() {
+        Golden.Prompt prompt = Golden.read().prompts().getFirst();
+        GenerateRequest request = GenerateRequest.of("r", prompt.tokens(), SamplingParameters.GREEDY,
+                pastTheEnd(prompt.greedy().length));
+
+        assertThat(ids(postPacked(packed(request)).retrieve().bodyToFlux(GenerateEvent.class).collectList()
+                .block(TIMEOUT))).isEqualTo(prompt.greedy());
     }
 
     @Test
@@ -139,6 +152,25 @@ class GenerateEndpointTest {
     }
 
     @Test
+    void packed_requests_are_refused_in_the_same_words() {
+        byte[] whole = packed(GenerateRequest.of("r", new int[] {1, 9_999}, SamplingParameters.GREEDY,
+                StopConditions.maxTokens(1)));
+        int headLength = PackedRequest.headLength(whole);
+
+        assertProblem(postPacked(whole), 400, "invalid_request",
+                "token id 9999 at position 1 is outside the vocabulary of 2048");
+        assertProblem(postPacked(Arrays.copyOf(whole, whole.length - 1)), 400, "invalid_request",
+                "7 bytes of prompt ids");
+        assertProblem(postPacked(Arrays.copyOf(whole, headLength + 1)), 400, "invalid_request",
+                "promptTokens is empty");
+        assertProblem(postPacked(Arrays.copyOf(whole, headLength)), 400, "invalid_request", "no line break");
+        assertProblem(postPacked("null\n".getBytes(StandardCharsets.UTF_8)), 400, "invalid_request", "null");
+        assertProblem(postPacked("{}\n".getBytes(StandardCharsets.UTF_8)), 400, "invalid_request", "");
+        assertProblem(postPacked(new byte[0]), 400, "invalid_request", "");
+        assertProblem(postPacked(new byte[200_000]), 413, "invalid_request", "90112");
+    }
+
+    @Test
     void who_does_not_know_the_fleet_token_gets_nothing() {
         Integer status = client().build().post().uri("/v1/generate").contentType(MediaType.APPLICATION_JSON)
                 .bodyValue(GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY,
@@ -170,6 +202,16 @@ class GenerateEndpointTest {
     private RequestHeadersSpec<?> post(Object body) {
         return client().defaultHeader(HttpHeaders.AUTHORIZATION, "Bearer secret").build()
                 .post().uri("/v1/generate").contentType(MediaType.APPLICATION_JSON).bodyValue(body);
+    }
+
+    private static byte[] packed(GenerateRequest request) {
+        return PackedRequest.pack(JSON.writeValueAsBytes(PackedRequest.Head.of(request)), request.promptTokens());
+    }
+
+    private RequestHeadersSpec<?> postPacked(byte[] body) {
+        return client().defaultHeader(HttpHeaders.AUTHORIZATION, "Bearer secret").build()
+                .post().uri("/v1/generate").contentType(MediaType.parseMediaType(PackedRequest.CONTENT_TYPE))
+                .bodyValue(body);
     }
 
     private WebClient.Builder client() {
