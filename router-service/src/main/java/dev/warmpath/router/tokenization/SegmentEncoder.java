@@ -1,0 +1,54 @@
+package dev.warmpath.router.tokenization;
+
+import dev.warmpath.router.tokenization.bpe.BpeEncoder;
+import dev.warmpath.router.tokenization.bpe.Recognition;
+import dev.warmpath.router.tokenization.bpe.TokenIds;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Ids of the text between two added tokens, which depend on nothing around it but whether it is the first. Safe for
+ * concurrent use.
+ *
+ * <p>Our own encoder does it where it knows the tokenizer; the library does what is left, and may be all. Beside our
+ * own encoder few texts are: the library's tokenizers, which take the time and memory of a model, wait for the first.
+ */
+final class SegmentEncoder {
+    private static final Logger log = LoggerFactory.getLogger(SegmentEncoder.class);
+
+    private final @Nullable BpeEncoder own;
+    private final LibrarySegments library;
+
+    private SegmentEncoder(@Nullable BpeEncoder own, LibrarySegments library) {
+        this.own = own;
+        this.library = library;
+    }
+
+    /** @param file tokenizer.json, read again should the library be needed after all */
+    static SegmentEncoder of(TokenizerJson json, byte[] file) {
+        return switch (json.recognition()) {
+            case Recognition.Recognised(BpeEncoder encoder) -> new SegmentEncoder(encoder, new LibrarySegments(file));
+            case Recognition.Unknown(String what) -> {
+                log.info("this model's prompts are encoded by the library, slower by far: our own encoder does not know {}",
+                        what.length() > 200 ? what.substring(0, 200) + "…" : what);
+                yield ofLibrary(json);
+            }
+        };
+    }
+
+    static SegmentEncoder ofLibrary(TokenizerJson json) {
+        return new SegmentEncoder(null, new LibrarySegments(json));
+    }
+
+    boolean isOwn() {
+        return own != null;
+    }
+
+    /** @param first whether a prompt begins with this segment */
+    void encode(String segment, boolean first, TokenIds ids) {
+        if (own == null || !own.encode(segment, ids)) {
+            ids.addAll(library.encode(segment, first));
+        }
+    }
+}
