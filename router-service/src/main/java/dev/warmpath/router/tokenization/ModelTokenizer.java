@@ -214,6 +214,11 @@ public final class ModelTokenizer {
         return decoder != null ? decoder.stream() : new WindowStream(this);
     }
 
+    /** Whether prompts are encoded by our own encoder, apart from texts that it leaves to the library. */
+    boolean isEncodedHere() {
+        return segments.isOwn();
+    }
+
     /** Whether {@code decode} leaves it out. */
     public boolean isSpecial(int id) {
         return id >= 0 && specialIds.get(id);
