@@ -46,11 +46,22 @@ public final class ModelTokenizer {
     private final int contextLength;
     private final @Nullable ChatTemplate chatTemplate;
 
+    /** How the text between two added tokens becomes ids; a prompt may begin with it. */
+    private interface Segments {
+        void encode(String segment, boolean first, TokenIds ids);
+    }
+
+    /** One that remembers no text, otherwise the same. */
+    public ModelTokenizer(ModelFiles files) {
+        this(files, new SegmentCache(0));
+    }
+
     /**
+     * @param cache for long segments, shared with other models
      * @throws TokenizationException INVALID_MODEL_FILE or LIBRARY_UNAVAILABLE
      * @throws TemplateException     if the chat template is not one that we interpret, naming what
      */
-    public ModelTokenizer(ModelFiles files) {
+    public ModelTokenizer(ModelFiles files, SegmentCache cache) {
         var json = new TokenizerJson(files.tokenizer());
         List<AddedToken> added = json.addedTokens();
         whole = new NativeTokenizer(json.whole());
@@ -59,8 +70,9 @@ public final class ModelTokenizer {
         vocabularySize = json.vocabularySize();
         maxTokenBytes = json.maxTokenBytes();
         var proof = new EncoderProof(whole);
-        segments = proof.agreeing(SegmentEncoder.of(json, files.tokenizer()),
-                tried -> encode(RenderedPrompt.trusted(EncoderProof.TEXT), tried), () -> SegmentEncoder.ofLibrary(json));
+        segments = proof.agreeing(SegmentEncoder.of(json, files.tokenizer(), cache),
+                tried -> encode(RenderedPrompt.trusted(EncoderProof.TEXT), tried::encode),
+                () -> SegmentEncoder.ofLibrary(json, cache));
         decoder = proof.agreeing(json.decoder(), vocabularySize);
 
         int[] bare = whole.encode("a", false);
@@ -111,10 +123,10 @@ public final class ModelTokenizer {
      * @throws TokenizationException MARKER_IN_CONTENT if the vocabulary cannot write such a text in another way
      */
     public int[] encode(RenderedPrompt prompt) {
-        return encode(prompt, segments);
+        return encode(prompt, segments::encodeOnce);
     }
 
-    private int[] encode(RenderedPrompt prompt, SegmentEncoder encoder) {
+    private int[] encode(RenderedPrompt prompt, Segments encoder) {
         String text = prompt.text();
         AddedTokenFinder.Search search = addedTokens.search(prompt);
         var ids = new TokenIds();
@@ -154,7 +166,7 @@ public final class ModelTokenizer {
             if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
                 end--;
             }
-            tokens += encode(RenderedPrompt.trusted(text.substring(at, end))).length - MOST_AT_A_CUT;
+            tokens += encode(RenderedPrompt.trusted(text.substring(at, end)), segments::encode).length - MOST_AT_A_CUT;
             if (tokens > most) {
                 return true;
             }

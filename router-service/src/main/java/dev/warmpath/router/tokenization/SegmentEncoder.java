@@ -19,30 +19,52 @@ final class SegmentEncoder {
 
     private final @Nullable BpeEncoder own;
     private final LibrarySegments library;
+    private final SegmentCache cache;
+    private final boolean startsApart;
+    private final Object cacheOwner = new Object();
 
-    private SegmentEncoder(@Nullable BpeEncoder own, LibrarySegments library) {
+    private SegmentEncoder(@Nullable BpeEncoder own, LibrarySegments library, SegmentCache cache, boolean startsApart) {
         this.own = own;
         this.library = library;
+        this.cache = cache;
+        this.startsApart = startsApart;
     }
 
     /** @param file tokenizer.json, read again should the library be needed after all */
-    static SegmentEncoder of(TokenizerJson json, byte[] file) {
+    static SegmentEncoder of(TokenizerJson json, byte[] file, SegmentCache cache) {
         return switch (json.recognition()) {
-            case Recognition.Recognised(BpeEncoder encoder) -> new SegmentEncoder(encoder, new LibrarySegments(file));
+            case Recognition.Recognised(BpeEncoder encoder) ->
+                    new SegmentEncoder(encoder, new LibrarySegments(file), cache, /* startsApart */ false);
             case Recognition.Unknown(String what) -> {
                 log.info("this model's prompts are encoded by the library, slower by far: our own encoder does not know {}",
                         what.length() > 200 ? what.substring(0, 200) + "…" : what);
-                yield ofLibrary(json);
+                yield ofLibrary(json, cache);
             }
         };
     }
 
-    static SegmentEncoder ofLibrary(TokenizerJson json) {
-        return new SegmentEncoder(null, new LibrarySegments(json));
+    static SegmentEncoder ofLibrary(TokenizerJson json, SegmentCache cache) {
+        return new SegmentEncoder(null, new LibrarySegments(json), cache, json.treatsStartApart());
     }
 
     boolean isOwn() {
         return own != null;
+    }
+
+    /** The same as {@link #encode}, remembered if the segment is long. */
+    void encodeOnce(String segment, boolean first, TokenIds ids) {
+        if (segment.length() < SegmentCache.LEAST_CHARS) {
+            encode(segment, first, ids);
+            return;
+        }
+        int @Nullable [] known = cache.get(cacheOwner, segment, first && startsApart);
+        if (known != null) {
+            ids.addAll(known);
+            return;
+        }
+        int before = ids.count();
+        encode(segment, first, ids);
+        cache.put(cacheOwner, segment, first && startsApart, ids.toArray(before));
     }
 
     /** @param first whether a prompt begins with this segment */
