@@ -9,8 +9,10 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.regex.Pattern;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** Tokenizers of every family that is encoded here, over vocabularies that are at hand. */
@@ -19,6 +21,9 @@ enum Variant {
     GPT2_PREFIX_SPACE("tiny", byteLevel(true, true), "null", false),
     GPT2_SPLIT("random", split(Variant.GPT2_REGEX, "Isolated", false), "null", false),
     DIGITS_SINGLE("random", digits(true), "null", false),
+    /** Bytes that the vocabulary lacks are dropped, as SmolLM2 drops some, or unknown. */
+    DIGITS_LACKING("lacking", digits(true), "null", false),
+    LLAMA3_UNKNOWN("unknown", split(Variant.CL100K_REGEX.formatted("{1,3}"), "Isolated", false), "null", true),
     DIGITS_RUNS("tiny", digits(false), "null", false),
     LLAMA3("random", split(Variant.CL100K_REGEX.formatted("{1,3}"), "Isolated", false), "null", true),
     CL100K_INVERTED("tiny", split(Variant.CL100K_REGEX.formatted("{1,3}"), "Removed", true), "null", false),
@@ -55,12 +60,41 @@ enum Variant {
         var root = (ObjectNode) MAPPER.readTree(switch (vocabulary) {
             case "tiny" -> tiny();
             case "random" -> RandomVocabulary.JSON;
+            case "lacking", "unknown" -> lacking(RandomVocabulary.JSON);
             default -> new String(TestTokenizers.resource(vocabulary + ".json"), StandardCharsets.UTF_8);
         });
         root.set("pre_tokenizer", MAPPER.readTree(preTokenizer));
         root.set("normalizer", MAPPER.readTree(normalizer));
         ((ObjectNode) root.path("model")).put("ignore_merges", ignoreMerges);
+        if (vocabulary.equals("unknown")) {
+            ((ObjectNode) root.path("model")).put("unk_token", "e");
+        }
         return MAPPER.writeValueAsBytes(root);
+    }
+
+    /** Without the bytes 0x04, 0xA1 and 0xF0, and all pieces and merges that have them. */
+    private static String lacking(String json) {
+        Pattern gone = Pattern.compile("[\u0104\u00a1\u00f0]");
+        var model = (ObjectNode) MAPPER.readTree(json).path("model");
+        ObjectNode vocab = MAPPER.createObjectNode();
+        model.path("vocab").properties().stream().filter(piece -> !gone.matcher(piece.getKey()).find())
+                .forEach(piece -> vocab.put(piece.getKey(), vocab.size()));
+        ArrayNode merges = MAPPER.createArrayNode();
+        model.path("merges").values().stream().filter(merge -> !gone.matcher(merge.toString()).find())
+                .forEach(merges::add);
+        var root = (ObjectNode) MAPPER.readTree(json);
+        ((ObjectNode) root.path("model")).set("vocab", vocab);
+        ((ObjectNode) root.path("model")).set("merges", merges);
+        renumberAdded(root, vocab.size());
+        return root.toString();
+    }
+
+    /** Behind the vocabulary, where the library numbers them. */
+    private static void renumberAdded(JsonNode root, int from) {
+        int id = from;
+        for (JsonNode token : root.path("added_tokens")) {
+            ((ObjectNode) token).put("id", id++);
+        }
     }
 
     ModelTokenizer tokenizer() {
@@ -130,10 +164,7 @@ enum Variant {
             ObjectNode vocab = model.putObject("vocab");
             pieces.forEach(piece -> vocab.put(piece, vocab.size()));
             model.set("merges", MAPPER.valueToTree(merges));
-            int id = pieces.size();
-            for (JsonNode token : root.path("added_tokens")) {
-                ((ObjectNode) token).put("id", id++);
-            }
+            renumberAdded(root, vocab.size());
             root.putNull("post_processor");
             return root.toString();
         }

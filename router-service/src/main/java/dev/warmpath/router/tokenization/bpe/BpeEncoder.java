@@ -33,7 +33,7 @@ public final class BpeEncoder {
      * @param prefixSpace  put a space before a text that does not begin with one
      * @param normalized   compose characters first: NFC
      * @param ignoreMerges a word of the vocabulary is its token, whatever merging would give
-     * @param byteIds      by byte: its id; negative for one that no UTF-8 has
+     * @param byteIds      by byte: its id, or {@link Merger#DROPPED}
      */
     BpeEncoder(WordPattern pattern, boolean prefixSpace, boolean normalized, boolean ignoreMerges,
             Vocabulary vocabulary, MergeTable merges, int[] byteIds) {
@@ -120,7 +120,7 @@ public final class BpeEncoder {
             if (standing[id] == UNKNOWN) {
                 int before = ids.count();
                 merger.merge(text, from, from + length, ids);
-                standing[id] = ids.count() == before + 1 ? STANDS : FALLS_APART;
+                standing[id] = ids.count() == before + 1 && ids.get(before) == id ? STANDS : FALLS_APART;
                 ids.cutTo(before);
             }
             return standing[id] == STANDS;

@@ -12,8 +12,11 @@ final class Merger {
     /** Up to here the scan is as fast as the heap. */
     static final int SHORT_BYTES = 64;
 
+    /** Instead of an id: a byte that the vocabulary lacks, and that is left out. */
+    static final int DROPPED = -1;
+
     private final MergeTable merges;
-    /** By byte: its id. Negative for one that no UTF-8 has. */
+    /** By byte: its id, or {@link #DROPPED}. */
     private final int[] byteIds;
 
     /** By place: the id there. */
@@ -30,22 +33,26 @@ final class Merger {
 
     /** Adds the ids of the word {@code text[from, to)}, of one byte or more. */
     void merge(byte[] text, int from, int to, TokenIds out) {
-        int count = to - from;
-        if (count > ids.length) {
-            ids = new int[count];
-            pairs = new long[count];
-        }
-        for (int i = 0; i < count; i++) {
-            ids[i] = byteIds[text[from + i] & 0xFF];
-        }
+        int count = spell(text, from, to);
         for (int i = 0; i + 1 < count; i++) {
             pairs[i] = merges.find(ids[i], ids[i + 1]);
         }
         out.addAll(ids, 0, count <= SHORT_BYTES ? mergeByScan(count) : chain.mergeByHeap(count));
-        if (count > 1 << 20) {
-            ids = new int[SHORT_BYTES];                          // megabytes are not kept
-            pairs = new long[SHORT_BYTES];
+    }
+
+    private int spell(byte[] text, int from, int to) {
+        if (to - from > ids.length) {
+            ids = new int[to - from];
+            pairs = new long[to - from];
         }
+        int count = 0;
+        for (int i = from; i < to; i++) {
+            int id = byteIds[text[i] & 0xFF];
+            if (id != DROPPED) {
+                ids[count++] = id;
+            }
+        }
+        return count;
     }
 
     /** How many pairs were looked at so far: what time grows with. */

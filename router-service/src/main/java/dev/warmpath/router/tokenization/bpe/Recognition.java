@@ -29,12 +29,11 @@ public sealed interface Recognition {
         var words = Reading.Words.of(root.path("pre_tokenizer"));
         JsonNode model = root.path("model");
         checkModel(model);
-        int[] byteIds = byteIds(model.path("vocab"));
         return new BpeEncoder(words.pattern(), words.prefixSpace(), composes,
-                Reading.flag(model, "ignore_merges", false), vocabulary(model.path("vocab")), merges(model), byteIds);
+                Reading.flag(model, "ignore_merges", false), vocabulary(model.path("vocab")), merges(model),
+                byteIds(model));
     }
 
-    /** Unknown characters are nothing to a model that has all bytes: what it says of them is not looked at. */
     private static void checkModel(JsonNode model) throws UnknownException {
         Reading.onlyKeys("the model", model, Set.of("type", "dropout", "unk_token", "continuing_subword_prefix",
                 "end_of_word_suffix", "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"));
@@ -48,16 +47,27 @@ public sealed interface Recognition {
         }
     }
 
-    private static int[] byteIds(JsonNode vocab) throws UnknownException {
+    /** By byte: its id, or what stands in for one that the vocabulary lacks. */
+    private static int[] byteIds(JsonNode model) throws UnknownException {
         var ids = new int[256];
         for (int b = 0; b < ids.length; b++) {
-            ids[b] = vocab.path(String.valueOf(ByteLetters.letter(b))).asInt(-1);
+            ids[b] = model.path("vocab").path(String.valueOf(ByteLetters.letter(b))).asInt(Merger.DROPPED);
             boolean inUtf8 = b < 0xC0 || b > 0xC1 && b < 0xF5;
-            if (ids[b] < 0 && inUtf8) {
-                throw new UnknownException("a vocabulary without the byte " + b);
+            if (ids[b] == Merger.DROPPED && inUtf8) {
+                ids[b] = unknownId(model);
             }
         }
         return ids;
+    }
+
+    private static int unknownId(JsonNode model) throws UnknownException {
+        JsonNode token = model.path("unk_token");
+        int id = model.path("vocab").path(token.asString("")).asInt(Merger.DROPPED);
+        boolean known = Reading.isAbsent(token) || id != Merger.DROPPED && !Reading.flag(model, "fuse_unk", false);
+        if (!known || Reading.flag(model, "byte_fallback", false)) {
+            throw new UnknownException("a vocabulary that lacks bytes, and what is done about it");
+        }
+        return Reading.isAbsent(token) ? Merger.DROPPED : id;
     }
 
     private static Vocabulary vocabulary(JsonNode vocab) throws UnknownException {
