@@ -16,6 +16,8 @@ import dev.warmpath.router.health.HealthState;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.tokenization.SegmentCache;
+import dev.warmpath.router.tokenization.TokenizationProperties;
 import java.time.InstantSource;
 import java.util.concurrent.TimeUnit;
 import org.springframework.beans.factory.ObjectProvider;
@@ -72,9 +74,11 @@ class FleetLinkConfiguration {
 
     @Bean(destroyMethod = "close")
     WorkerLinks workerLinks(Fleet fleet, PrefixIndex index, EventLog events, FleetToken token, JsonMapper json,
-            RouterMetrics metrics, HealthProperties health, ObjectProvider<RedisLink> redis) {
+            RouterMetrics metrics, HealthProperties health, TokenizationProperties tokenization,
+            ObjectProvider<RedisLink> redis) {
         var links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
         links.watchHealth(health);
+        links.rememberSegments(new SegmentCache(tokenization.segmentCache().toBytes()));
         links.tellStates();
         redis.ifAvailable(link -> {
             links.readLog(link, token, json);

@@ -8,6 +8,7 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleetlink.stream.WorkerHttp;
 import dev.warmpath.router.tokenization.ModelFiles;
 import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.router.tokenization.SegmentCache;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
@@ -32,14 +33,20 @@ final class ModelLoading implements WorkerLinks.Task {
     private final String revision;
     private final WorkerHttp http;
     private final ExecutorService builders;
+    private final SegmentCache segments;
     private final Backoff backoff;
 
-    /** @param builders a few platform threads, in which tokenizers are built */
-    ModelLoading(Fleet fleet, String revision, WorkerHttp http, ExecutorService builders, RandomGenerator random) {
+    /**
+     * @param builders a few platform threads, in which tokenizers are built
+     * @param segments what tokenizers remember, all of them together
+     */
+    ModelLoading(Fleet fleet, String revision, WorkerHttp http, ExecutorService builders, SegmentCache segments,
+            RandomGenerator random) {
         this.fleet = fleet;
         this.revision = revision;
         this.http = http;
         this.builders = builders;
+        this.segments = segments;
         this.backoff = Backoff.ofLink(random);
     }
 
@@ -86,7 +93,7 @@ final class ModelLoading implements WorkerLinks.Task {
 
     /** Whoever is interrupted does not wait for it any more; what has begun by then is built for nobody. */
     private ModelTokenizer build(ModelFiles files) throws InterruptedException {
-        Future<ModelTokenizer> tokenizer = builders.submit(() -> new ModelTokenizer(files));
+        Future<ModelTokenizer> tokenizer = builders.submit(() -> new ModelTokenizer(files, segments));
         try {
             return tokenizer.get();
         } catch (ExecutionException e) {

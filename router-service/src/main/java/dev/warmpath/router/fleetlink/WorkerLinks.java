@@ -16,6 +16,7 @@ import dev.warmpath.router.health.HealthProperties;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.WorkerState;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.tokenization.SegmentCache;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
@@ -61,6 +62,7 @@ public final class WorkerLinks implements AutoCloseable {
             Thread.ofPlatform().name("fleet-tokenizers").daemon().factory());   // at most one waits for each revision
     private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
     private volatile @Nullable HealthProperties health;
+    private volatile SegmentCache segments = new SegmentCache(0);
     private volatile boolean closed;
 
     WorkerLinks(Fleet fleet, PrefixIndex index, EventLog events, WorkerHttp http, RouterMetrics metrics,
@@ -120,6 +122,11 @@ public final class WorkerLinks implements AutoCloseable {
         start("fleet-health", () -> repeat(() -> fleet.compareHealth(properties.slowFactor()), HEALTH_INTERVAL));
     }
 
+    /** Tokenizers of models that are loaded from now on remember long texts there. */
+    void rememberSegments(SegmentCache cache) {
+        segments = cache;
+    }
+
     /** Begins to learn what a new worker holds and, if nobody does yet, to load its model. */
     public void follow(FleetWorker worker) {
         var random = RandomGenerator.getDefault();
@@ -140,7 +147,7 @@ public final class WorkerLinks implements AutoCloseable {
         }
         if (fleet.claimLoading(worker.revision())) {
             start("fleet-model-" + worker.revision(),
-                    new ModelLoading(fleet, worker.revision(), http, builders, random));
+                    new ModelLoading(fleet, worker.revision(), http, builders, segments, random));
         }
     }
 

@@ -217,7 +217,8 @@ final class AddedTokenFinder {
         return Character.isLetterOrDigit(c) || c == '_';
     }
 
+    /** White_Space of Unicode; to the JDK, U+001C to U+001F are white space too. */
     private static boolean isSpace(char c) {
-        return Character.isWhitespace(c) || Character.isSpaceChar(c) || c == 0x85;
+        return c >= '\t' && c <= '\r' || c == 0x85 || Character.isSpaceChar(c);
     }
 }

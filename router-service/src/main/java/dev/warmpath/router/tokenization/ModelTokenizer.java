@@ -1,5 +1,8 @@
 package dev.warmpath.router.tokenization;
 
+import dev.warmpath.router.tokenization.bpe.ByteLevelDecoder;
+import dev.warmpath.router.tokenization.bpe.TextStream;
+import dev.warmpath.router.tokenization.bpe.TokenIds;
 import dev.warmpath.router.tokenization.template.ChatMessage;
 import dev.warmpath.router.tokenization.template.ChatTemplate;
 import dev.warmpath.router.tokenization.template.RenderedPrompt;
@@ -13,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The tokenizer and chat template of one model revision. Safe for concurrent use.
  *
- * <p>A prompt is cut at its added tokens (role markers and the like); the text between two of them is tokenized on its
- * own, as the Hugging Face library does inside. We do the cutting because the library cannot tell a marker that the
- * template wrote from one typed into a message: {@link RenderedPrompt} can, and the typed one becomes ordinary tokens.
- * For every other text the ids are those of the library.
+ * <p>A prompt is cut at its added tokens (role markers and the like); the text between two of them is a segment, and
+ * tokenized on its own, as the Hugging Face library does inside. We do the cutting because the library cannot tell a
+ * marker that the template wrote from one typed into a message: {@link RenderedPrompt} can, and the typed one becomes
+ * ordinary tokens. For every other text the ids are those of the library, whoever encodes the segments.
  */
 public final class ModelTokenizer {
     /** {@link #contextLength} of a model whose files name none. */
@@ -27,8 +30,8 @@ public final class ModelTokenizer {
     private static final int MOST_AT_A_CUT = 64;
 
     private final NativeTokenizer whole;
-    private final NativeTokenizer firstSegment;
-    private final NativeTokenizer laterSegment;
+    private final SegmentEncoder segments;
+    private final @Nullable ByteLevelDecoder decoder;
     private final AddedTokenFinder addedTokens;
     private final BitSet specialIds = new BitSet();
     /** What the post-processor puts before and after a text. */
@@ -43,20 +46,34 @@ public final class ModelTokenizer {
     private final int contextLength;
     private final @Nullable ChatTemplate chatTemplate;
 
+    /** How the text between two added tokens becomes ids; a prompt may begin with it. */
+    private interface Segments {
+        void encode(String segment, boolean first, TokenIds ids);
+    }
+
+    /** One that remembers no text, otherwise the same. */
+    public ModelTokenizer(ModelFiles files) {
+        this(files, new SegmentCache(0));
+    }
+
     /**
+     * @param cache for long segments, shared with other models
      * @throws TokenizationException INVALID_MODEL_FILE or LIBRARY_UNAVAILABLE
      * @throws TemplateException     if the chat template is not one that we interpret, naming what
      */
-    public ModelTokenizer(ModelFiles files) {
+    public ModelTokenizer(ModelFiles files, SegmentCache cache) {
         var json = new TokenizerJson(files.tokenizer());
         List<AddedToken> added = json.addedTokens();
         whole = new NativeTokenizer(json.whole());
-        firstSegment = new NativeTokenizer(json.forSegments(true));
-        laterSegment = json.treatsStartApart() ? new NativeTokenizer(json.forSegments(false)) : firstSegment;
         addedTokens = new AddedTokenFinder(added.stream().filter(token -> !json.isLeftToLibrary(token)).toList());
         added.stream().filter(AddedToken::special).forEach(token -> specialIds.set(token.id()));
         vocabularySize = json.vocabularySize();
         maxTokenBytes = json.maxTokenBytes();
+        var proof = new EncoderProof(whole);
+        segments = proof.agreeing(SegmentEncoder.of(json, files.tokenizer(), cache),
+                tried -> encode(RenderedPrompt.trusted(EncoderProof.TEXT), tried::encode),
+                () -> SegmentEncoder.ofLibrary(json, cache));
+        decoder = proof.agreeing(json.decoder(), vocabularySize);
 
         int[] bare = whole.encode("a", false);
         int[] surrounded = whole.encode("a", true);
@@ -106,6 +123,10 @@ public final class ModelTokenizer {
      * @throws TokenizationException MARKER_IN_CONTENT if the vocabulary cannot write such a text in another way
      */
     public int[] encode(RenderedPrompt prompt) {
+        return encode(prompt, segments::encodeOnce);
+    }
+
+    private int[] encode(RenderedPrompt prompt, Segments encoder) {
         String text = prompt.text();
         AddedTokenFinder.Search search = addedTokens.search(prompt);
         var ids = new TokenIds();
@@ -115,7 +136,9 @@ public final class ModelTokenizer {
             AddedTokenFinder.@Nullable Match match = search.next(at, refusedIds);
             int end = match == null ? text.length() : match.start();
             if (at < end) {
-                ids.addAll(withoutMarkers(encodeSegment(text.substring(at, end), at == 0), refusedIds));
+                int before = ids.count();
+                encoder.encode(text.substring(at, end), at == 0, ids);
+                checkNoMarkers(ids, before, refusedIds);
             }
             if (match != null) {
                 ids.add(match.token().id());
@@ -143,7 +166,7 @@ public final class ModelTokenizer {
             if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
                 end--;
             }
-            tokens += encode(RenderedPrompt.trusted(text.substring(at, end))).length - MOST_AT_A_CUT;
+            tokens += encode(RenderedPrompt.trusted(text.substring(at, end)), segments::encode).length - MOST_AT_A_CUT;
             if (tokens > most) {
                 return true;
             }
@@ -156,20 +179,14 @@ public final class ModelTokenizer {
         return maxTokenBytes;
     }
 
-    /** Text between two added tokens depends on nothing around it: this is the place for a cache of segments. */
-    private int[] encodeSegment(String segment, boolean first) {
-        return (first ? firstSegment : laterSegment).encode(segment, false);
-    }
-
     /** A vocabulary that is no byte-level BPE may hold a marker as an ordinary piece too. */
-    private int[] withoutMarkers(int[] ids, BitSet refusedIds) {
-        for (int id : refusedIds.isEmpty() ? new int[0] : ids) {
-            if (refusedIds.get(id)) {
+    private void checkNoMarkers(TokenIds ids, int from, BitSet refusedIds) {
+        for (int i = refusedIds.isEmpty() ? ids.count() : from; i < ids.count(); i++) {
+            if (refusedIds.get(ids.get(i))) {
                 throw new TokenizationException(TokenizationException.Kind.MARKER_IN_CONTENT,
-                        "a message contains the model's marker '" + decode(new int[] {id}, false) + "'", null);
+                        "a message contains the model's marker '" + decode(new int[] {ids.get(i)}, false) + "'", null);
             }
         }
-        return ids;
     }
 
     /**
@@ -191,12 +208,27 @@ public final class ModelTokenizer {
     }
 
     public String decode(int[] ids, boolean skipSpecialTokens) {
-        return whole.decode(ids, 0, ids.length, skipSpecialTokens);
+        return decode(ids, 0, ids.length, skipSpecialTokens);
     }
 
     /** Of {@code ids[from, to)}. */
     String decode(int[] ids, int from, int to) {
-        return whole.decode(ids, from, to, true);
+        return decode(ids, from, to, true);
+    }
+
+    private String decode(int[] ids, int from, int to, boolean skipSpecialTokens) {
+        return decoder != null ? decoder.decode(ids, from, to, skipSpecialTokens)
+                : whole.decode(ids, from, to, skipSpecialTokens);
+    }
+
+    /** For one text that comes token by token. */
+    TextStream textStream() {
+        return decoder != null ? decoder.stream() : new WindowStream(this);
+    }
+
+    /** Whether prompts are encoded by our own encoder, apart from texts that it leaves to the library. */
+    boolean isEncodedHere() {
+        return segments.isOwn();
     }
 
     /** Whether {@code decode} leaves it out. */

@@ -1,14 +1,17 @@
 package dev.warmpath.router.tokenization;
 
+import dev.warmpath.router.tokenization.bpe.ByteLevelDecoder;
+import dev.warmpath.router.tokenization.bpe.Recognition;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** tokenizer.json, read and rewritten for the two native tokenizers that a {@link ModelTokenizer} keeps. */
+/** tokenizer.json, read, and rewritten for the native tokenizers that a {@link ModelTokenizer} keeps. */
 final class TokenizerJson {
     private static final JsonMapper MAPPER = JsonMapper.shared();
 
@@ -123,6 +126,21 @@ final class TokenizerJson {
 
     private static int utf8Length(String text) {
         return text.getBytes(StandardCharsets.UTF_8).length;
+    }
+
+    /** Whether the text between added tokens can be encoded without the library. */
+    Recognition recognition() {
+        for (AddedToken token : addedTokens()) {
+            if (isLeftToLibrary(token)) {
+                return new Recognition.Unknown("the added token '" + token.content() + "', found after normalization");
+            }
+        }
+        return Recognition.of(root);
+    }
+
+    /** Null if ids can only be decoded by the library. */
+    @Nullable ByteLevelDecoder decoder() {
+        return ByteLevelDecoder.of(root);
     }
 
     /** As the model has it. */

@@ -20,6 +20,7 @@ import dev.warmpath.router.fleetlink.stream.WorkerStream;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.PrefixIndex;
+import dev.warmpath.router.tokenization.SegmentCache;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
@@ -192,7 +193,8 @@ class WorkerLinksTest {
         var worker = ((Accepted) fleet.register(fake.registration())).worker();
         assertThat(fleet.claimLoading(worker.revision())).isTrue();
         try (var builders = Executors.newSingleThreadExecutor()) {
-            var loading = new ModelLoading(fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), builders, () -> {
+            var loading = new ModelLoading(fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), builders,
+                    new SegmentCache(0), () -> {
                 throw new AssertionError("while drawing a pause");
             });
             assertThatThrownBy(loading::run).isInstanceOf(AssertionError.class);
@@ -241,7 +243,7 @@ class WorkerLinksTest {
     private Thread startLoading(FleetWorker worker, ExecutorService builders) {
         assertThat(fleet.claimLoading(worker.revision())).isTrue();
         var loading = new ModelLoading(
-                fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), builders, new Random(7));
+                fleet, worker.revision(), new WorkerHttp(FleetToken.NONE), builders, new SegmentCache(0), new Random(7));
         return Thread.ofVirtual().start(() -> {
             try {
                 loading.run();

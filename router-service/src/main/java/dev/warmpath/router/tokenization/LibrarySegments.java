@@ -1,0 +1,46 @@
+package dev.warmpath.router.tokenization;
+
+import org.jspecify.annotations.Nullable;
+
+/** The library's tokenizers for text between added tokens: one for the first segment of a prompt, one for the others. */
+final class LibrarySegments {
+    private record Pair(NativeTokenizer first, NativeTokenizer later) {
+        static Pair of(TokenizerJson json) {
+            var first = new NativeTokenizer(json.forSegments(true));
+            return new Pair(first, json.treatsStartApart() ? new NativeTokenizer(json.forSegments(false)) : first);
+        }
+    }
+
+    private final byte[] file;
+    private volatile @Nullable Pair pair;
+
+    /** Made when first asked for. */
+    LibrarySegments(byte[] file) {
+        this.file = file;
+    }
+
+    /** Made now. */
+    LibrarySegments(TokenizerJson json) {
+        file = new byte[0];
+        pair = Pair.of(json);
+    }
+
+    int[] encode(String segment, boolean first) {
+        Pair made = pair();
+        return (first ? made.first : made.later).encode(segment, false);
+    }
+
+    private Pair pair() {
+        Pair made = pair;
+        return made != null ? made : make();
+    }
+
+    private synchronized Pair make() {
+        Pair made = pair;
+        if (made == null) {
+            made = Pair.of(new TokenizerJson(file));
+            pair = made;
+        }
+        return made;
+    }
+}

@@ -1,0 +1,129 @@
+package dev.warmpath.router.tokenization.bpe;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Byte-level byte pair encoding, with the ids of the Hugging Face library. Safe for concurrent use.
+ *
+ * <p>Idea: text is mostly words that are tokens, or were met before. A pattern cuts the text; a word of the
+ * {@link Vocabulary} is one look-up, one of the {@link RecentWords} another, and only the rest is merged. Nothing is
+ * allocated per token, except where a word is met for the first time.
+ *
+ * <p>Merging is what defines the ids; the vocabulary is only a short cut. Where a model does not say that its words
+ * are to be taken as they stand ({@code ignore_merges}), a piece may be out of reach of its merges. So each is merged
+ * once, when it is first met as a word, and {@code standing} remembers what came out; two threads may do so at once,
+ * and find the same.
+ */
+public final class BpeEncoder {
+    private static final byte UNKNOWN = 0;
+    private static final byte STANDS = 1;
+    private static final byte FALLS_APART = 2;
+
+    private final WordPattern pattern;
+    private final boolean prefixSpace;
+    private final boolean normalized;
+    private final Vocabulary vocabulary;
+    private final MergeTable merges;
+    private final int[] byteIds;
+    private final byte[] standing;
+    private final RecentWords recent = new RecentWords();
+
+    /**
+     * @param prefixSpace  put a space before a text that does not begin with one
+     * @param normalized   compose characters first: NFC
+     * @param ignoreMerges a word of the vocabulary is its token, whatever merging would give
+     * @param byteIds      by byte: its id, or {@link Merger#DROPPED}
+     */
+    BpeEncoder(WordPattern pattern, boolean prefixSpace, boolean normalized, boolean ignoreMerges,
+            Vocabulary vocabulary, MergeTable merges, int[] byteIds) {
+        this.pattern = pattern;
+        this.prefixSpace = prefixSpace;
+        this.normalized = normalized;
+        this.vocabulary = vocabulary;
+        this.merges = merges;
+        this.byteIds = byteIds;
+        standing = new byte[vocabulary.idCount()];
+        if (ignoreMerges) {
+            Arrays.fill(standing, STANDS);
+        }
+    }
+
+    /**
+     * Adds the ids of a text without added tokens.
+     * @return false, and nothing added, if the library is to encode it: a character is unknown to one of the Unicode
+     *         versions involved, or the text is nothing but accents
+     */
+    public boolean encode(String text, TokenIds ids) {
+        if (text.isEmpty()) {
+            return true;
+        }
+        @Nullable String composed = normalized ? Composition.of(text) : text;
+        if (composed == null) {
+            return false;
+        }
+        byte[] bytes = Utf8.padded(prefixSpace && composed.charAt(0) != ' ' ? " " + composed : composed);
+        int before = ids.count();
+        if (new Pass(bytes, ids).run()) {
+            return true;
+        }
+        ids.cutTo(before);
+        return false;
+    }
+
+    /** One text on its way. */
+    private final class Pass {
+        private final byte[] text;
+        private final TokenIds ids;
+        private final Merger merger = new Merger(merges, byteIds);
+
+        private Pass(byte[] text, TokenIds ids) {
+            this.text = text;
+            this.ids = ids;
+        }
+
+        boolean run() {
+            int limit = text.length - Utf8.PADDING;
+            int end;
+            for (int at = 0; at < limit; at = end) {
+                end = pattern.wordEnd(text, at, limit);
+                if (end == WordPattern.DISPUTED_WORD) {
+                    return false;
+                }
+                word(at, end - at);
+            }
+            return true;
+        }
+
+        private void word(int from, int length) {
+            if (length > RecentWords.MOST_BYTES && length > vocabulary.longestBytes()) {
+                merger.merge(text, from, from + length, ids);
+                return;
+            }
+            long first = WordKey.first(text, from, length);
+            long second = WordKey.second(text, from, length);
+            int spread = WordKey.spread(first, second);
+            int id = vocabulary.find(first, second, spread, text, from, length);
+            if (id != Vocabulary.NO_ID && stands(id, from, length)) {
+                ids.add(id);
+            } else if (length > RecentWords.MOST_BYTES) {
+                merger.merge(text, from, from + length, ids);
+            } else if (!recent.find(first, second, spread, text, from, length, ids)) {
+                int before = ids.count();
+                merger.merge(text, from, from + length, ids);
+                recent.add(first, second, spread, text, from, length, ids.toArray(before));
+            }
+        }
+
+        /** Whether a piece of the vocabulary, met as a word, is one token. */
+        private boolean stands(int id, int from, int length) {
+            if (standing[id] == UNKNOWN) {
+                int before = ids.count();
+                merger.merge(text, from, from + length, ids);
+                standing[id] = ids.count() == before + 1 && ids.get(before) == id ? STANDS : FALLS_APART;
+                ids.cutTo(before);
+            }
+            return standing[id] == STANDS;
+        }
+    }
+}

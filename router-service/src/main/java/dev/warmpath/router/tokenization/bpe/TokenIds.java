@@ -1,0 +1,55 @@
+package dev.warmpath.router.tokenization.bpe;
+
+import java.util.Arrays;
+
+/** Token ids while a prompt is put together. One thread. */
+public final class TokenIds {
+    private int[] ids = new int[256];
+    private int count;
+
+    public void add(int id) {
+        if (count == ids.length) {
+            reserve(1);
+        }
+        ids[count++] = id;
+    }
+
+    public void addAll(int[] more) {
+        addAll(more, 0, more.length);
+    }
+
+    /** Adds {@code more[from, to)}. */
+    void addAll(int[] more, int from, int to) {
+        reserve(to - from);
+        System.arraycopy(more, from, ids, count, to - from);
+        count += to - from;
+    }
+
+    private void reserve(int more) {
+        if (count + more > ids.length) {
+            ids = Arrays.copyOf(ids, Math.max(2 * ids.length, count + more));
+        }
+    }
+
+    public int get(int index) {
+        return ids[index];
+    }
+
+    public int count() {
+        return count;
+    }
+
+    /** Takes back all ids but the first {@code kept}. */
+    void cutTo(int kept) {
+        count = kept;
+    }
+
+    public int[] toArray() {
+        return Arrays.copyOf(ids, count);
+    }
+
+    /** The ids from {@code from} on. */
+    public int[] toArray(int from) {
+        return Arrays.copyOfRange(ids, from, count);
+    }
+}

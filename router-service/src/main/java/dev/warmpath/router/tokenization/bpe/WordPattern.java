@@ -1,0 +1,179 @@
+package dev.warmpath.router.tokenization.bpe;
+
+import static dev.warmpath.router.tokenization.bpe.CharClass.LETTER;
+import static dev.warmpath.router.tokenization.bpe.CharClass.LOWER;
+import static dev.warmpath.router.tokenization.bpe.CharClass.MARK;
+import static dev.warmpath.router.tokenization.bpe.CharClass.NEWLINE;
+import static dev.warmpath.router.tokenization.bpe.CharClass.NUMBER;
+import static dev.warmpath.router.tokenization.bpe.CharClass.OTHER;
+import static dev.warmpath.router.tokenization.bpe.CharClass.SPACE;
+import static dev.warmpath.router.tokenization.bpe.CharClass.UPPER;
+
+/**
+ * A pre-tokenizer: cuts text into the words that are merged each by itself. Written by hand for the patterns that
+ * published models use; every one of them takes in each character, so that words stand without gaps.
+ *
+ * <p>A regular expression takes the first of its alternatives that matches, not the longest. Each class names its
+ * alternatives in their order. Cost: each character is looked at a few times at most, except for white space, of which
+ * all patterns give up the last character; that is once a run.
+ */
+sealed interface WordPattern {
+    /** Instead of an end: the word begins with a character of {@link CharClass#DISPUTED}. */
+    int DISPUTED_WORD = -1;
+
+    /**
+     * @param text  UTF-8, {@link Utf8#PADDING padded}
+     * @param from  where the word begins, below {@code limit}
+     * @param limit where the text ends
+     * @return where the word ends, or {@link #DISPUTED_WORD}
+     */
+    int wordEnd(byte[] text, int from, int limit);
+
+    /** How far digits go together. */
+    enum Digits {
+        /** As the pattern has it: {@code  ?\p{N}+}. */
+        OF_PATTERN,
+        /** Cut apart before the pattern sees the text, as runs. */
+        RUNS_APART,
+        /** Cut apart before the pattern sees the text, one by one. */
+        SINGLES_APART
+    }
+
+    /**
+     * GPT-2's, which the library's {@code ByteLevel} has built in:
+     * {@code 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+}, with a
+     * {@code Digits} pre-tokenizer before it or without. To the pattern, the text ends where digits were cut off.
+     */
+    record Gpt2(Digits digits) implements WordPattern {
+        @Override
+        public int wordEnd(byte[] text, int from, int limit) {
+            int start = text[from] == ' ' && from + 1 < limit ? from + 1 : from;
+            int kind = CharClass.at(text, start);
+            if ((kind & LETTER) != 0) {
+                return CharClass.runEnd(text, start, limit, LETTER);
+            }
+            if ((kind & OTHER) != 0) {
+                int contraction = start == from ? Contraction.end(text, from, limit, false) : from;
+                return contraction != from ? contraction : CharClass.runEnd(text, start, limit, OTHER);
+            }
+            if ((kind & NUMBER) != 0 && (start == from || digits == Digits.OF_PATTERN)) {
+                return digits == Digits.SINGLES_APART ? start + Utf8.width(text[start])
+                        : CharClass.runEnd(text, start, limit, NUMBER);
+            }
+            int end = CharClass.runEnd(text, from, limit, SPACE);
+            boolean cut = digits != Digits.OF_PATTERN && end < limit && (CharClass.at(text, end) & NUMBER) != 0;
+            return cut ? end : White.allButLast(text, from, end, limit);
+        }
+    }
+
+    /**
+     * OpenAI's cl100k, of Llama 3 and others, with up to three digits, and Qwen 2's with one:
+     * {@code (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|}
+     * {@code \s*[\r\n]+|\s+(?!\S)|\s+}.
+     */
+    record Cl100k(int maxDigits) implements WordPattern {
+        @Override
+        public int wordEnd(byte[] text, int from, int limit) {
+            int kind = CharClass.at(text, from);
+            if ((kind & LETTER) != 0) {
+                return CharClass.runEnd(text, from, limit, LETTER);
+            }
+            if ((kind & NUMBER) != 0) {
+                return White.upTo(maxDigits, text, from, limit);
+            }
+            int contraction = Contraction.end(text, from, limit, true);
+            if (contraction != from) {
+                return contraction;
+            }
+            int next = from + Utf8.width(text[from]);
+            int nextKind = next < limit ? CharClass.at(text, next) : SPACE;
+            if ((nextKind & LETTER) != 0 && (kind & NEWLINE) == 0 && kind != CharClass.DISPUTED) {
+                return CharClass.runEnd(text, next, limit, LETTER);
+            }
+            if ((kind & OTHER) != 0 || text[from] == ' ' && (nextKind & OTHER) != 0) {
+                return CharClass.runEnd(text, CharClass.runEnd(text, next, limit, OTHER), limit, NEWLINE);
+            }
+            return White.end(text, from, limit);
+        }
+    }
+
+    /**
+     * OpenAI's o200k, of GPT-4o and gpt-oss, where a word may change from upper to lower case once:
+     * {@code [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|}
+     * {@code [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:…)?|}
+     * {@code \p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+}. Mistral's Tekken has it with one digit
+     * and without contractions.
+     */
+    record O200k(int maxDigits, boolean contractions) implements WordPattern {
+        @Override
+        public int wordEnd(byte[] text, int from, int limit) {
+            int kind = CharClass.at(text, from);
+            if ((kind & NUMBER) != 0) {
+                return White.upTo(maxDigits, text, from, limit);
+            }
+            int next = from + Utf8.width(text[from]);
+            boolean prefix = (kind & (LETTER | NEWLINE)) == 0 && kind != CharClass.DISPUTED;
+            int end = prefix ? lowerEnd(text, next, limit) : from;
+            end = prefix && end != next ? end : lowerEnd(text, from, limit);
+            if (end == from && prefix) {
+                end = upperEnd(text, next, limit);
+                end = end == next ? from : end;
+            }
+            end = end == from ? upperEnd(text, from, limit) : end;
+            if (end != from) {
+                return contractions && end < limit ? Contraction.end(text, end, limit, true) : end;
+            }
+            if ((kind & OTHER) != 0
+                    || text[from] == ' ' && next < limit && (CharClass.at(text, next) & OTHER) != 0) {
+                return slashesEnd(text, CharClass.runEnd(text, next, limit, OTHER), limit);
+            }
+            return White.end(text, from, limit);
+        }
+
+        /**
+         * {@code [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+}. Where no small letter follows the
+         * first run, it gives back as much as the second needs: all after its last character that both can take.
+         */
+        private static int lowerEnd(byte[] text, int from, int limit) {
+            int at = from;
+            int bothEnd = from;
+            while (at < limit) {
+                int kind = CharClass.at(text, at);
+                if ((kind & LOWER) != 0) {
+                    return lowerRunEnd(text, at, limit);
+                }
+                if ((kind & (LETTER | MARK)) == 0) {
+                    break;
+                }
+                at += Utf8.width(text[at]);
+                bothEnd = (kind & UPPER) == 0 ? at : bothEnd;
+            }
+            return bothEnd;
+        }
+
+        private static int lowerRunEnd(byte[] text, int from, int limit) {
+            int at = from;
+            while (at < limit) {
+                int kind = CharClass.at(text, at);
+                if ((kind & (LETTER | MARK)) == 0 || (kind & UPPER) != 0) {
+                    break;
+                }
+                at += Utf8.width(text[at]);
+            }
+            return at;
+        }
+
+        /** The second alternative where the first does not match: nothing but {@code [\p{Lu}\p{Lt}]+}. */
+        private static int upperEnd(byte[] text, int from, int limit) {
+            return CharClass.runEnd(text, from, limit, UPPER);
+        }
+
+        private static int slashesEnd(byte[] text, int from, int limit) {
+            int at = from;
+            while (at < limit && (text[at] == '/' || text[at] == '\r' || text[at] == '\n')) {
+                at++;
+            }
+            return at;
+        }
+    }
+}

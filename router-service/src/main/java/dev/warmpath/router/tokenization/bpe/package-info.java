@@ -1,0 +1,12 @@
+/**
+ * Byte pair encoding of our own, for the tokenizers that published models use most. {@code Recognition} tells from
+ * tokenizer.json whether it is one of them; {@code BpeEncoder} gives the ids that the Hugging Face library gives, two
+ * orders of magnitude faster; {@code ByteLevelDecoder} gives the text of ids, whole or as they come.
+ * <p>A text takes this way: {@code WordPattern} cuts it into words, {@code Vocabulary} knows those that are tokens,
+ * {@code RecentWords} those that were met before, and {@code Merger} puts together the rest by {@code MergeTable}.
+ * <p>Plain Java. Used by {@code tokenization} only.
+ */
+@NullMarked
+package dev.warmpath.router.tokenization.bpe;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,81 @@
+package dev.warmpath.router.tokenization;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is encoded and decoded here is what the library encodes and decodes. */
+class EncoderEqualityTest {
+
+    @ParameterizedTest
+    @EnumSource
+    void ids_of_1500_hard_texts_are_the_librarys(Variant variant) {
+        compare(variant, 1_500, 0);
+    }
+
+    @Tag("full")
+    @ParameterizedTest
+    @EnumSource
+    void ids_of_200000_hard_texts_and_all_prefixes_of_2000_are_the_librarys(Variant variant) {
+        compare(variant, 200_000, 2_000);
+    }
+
+    private static void compare(Variant variant, int texts, int withPrefixes) {
+        ModelTokenizer tokenizer = variant.tokenizer();
+        assertThat(tokenizer.isEncodedHere()).isTrue();
+        var library = new NativeTokenizer(new String(variant.json(), StandardCharsets.UTF_8));
+        var hard = new HardTexts(variant.ordinal());
+        for (int i = 0; i < texts; i++) {
+            String text = hard.next(i % 100 == 0 ? 200 : 16);
+            for (int end = i < withPrefixes ? 0 : text.length(); end <= text.length(); end++) {
+                check(tokenizer, library, text.substring(0, end));
+            }
+        }
+    }
+
+    private static void check(ModelTokenizer tokenizer, NativeTokenizer library, String text) {
+        int[] ids = tokenizer.encode(text, false);
+        int[] expected = library.encode(text, false);
+        if (!Arrays.equals(ids, expected)) {
+            assertThat(ids).as(escaped(text)).isEqualTo(expected);
+        }
+        String decoded = library.decode(ids, 0, ids.length, true);
+        if (!tokenizer.decode(ids).equals(decoded)) {
+            assertThat(tokenizer.decode(ids)).as(Arrays.toString(ids)).isEqualTo(decoded);
+        }
+    }
+
+    private static String escaped(String text) {
+        var escaped = new StringBuilder();
+        text.chars().forEach(c -> escaped.append(c >= ' ' && c < 0x7F ? (char) c : "\\u%04x".formatted(c)));
+        return escaped.toString();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"GPT2", "DIGITS_SINGLE"})
+    void a_stream_of_ids_gives_at_every_cut_what_the_library_gives_for_all_before(Variant variant) {
+        ModelTokenizer tokenizer = variant.tokenizer();
+        var library = new NativeTokenizer(new String(variant.json(), StandardCharsets.UTF_8));
+        var random = new Random(6);
+        for (int round = 0; round < 300; round++) {
+            int[] ids = random.nextBoolean() ? tokenizer.encode(new HardTexts(round).next(12), false)
+                    : TestTokenizers.randomIds(random, random.nextInt(30), random.nextBoolean() ? 260 : 22_000);
+            for (int cut = 0; cut <= ids.length; cut++) {
+                var stream = new IncrementalDetokenizer(tokenizer);
+                var text = new StringBuilder();
+                for (int i = 0; i < cut; i++) {
+                    String piece = stream.accept(ids[i]);
+                    assertThat(piece).matches("(?s)(?![\\uDC00-\\uDFFF]).*(?<![\\uD800-\\uDBFF])");
+                    text.append(piece);
+                }
+                text.append(stream.finish());
+                assertThat(text.toString()).isEqualTo(library.decode(ids, 0, cut, true));
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+package dev.warmpath.router.tokenization;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.regex.Pattern;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ArrayNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Tokenizers of every family that is encoded here, over vocabularies that are at hand. */
+enum Variant {
+    GPT2("byte-level", byteLevel(false, true), "null", false),
+    GPT2_PREFIX_SPACE("tiny", byteLevel(true, true), "null", false),
+    GPT2_SPLIT("random", split(Variant.GPT2_REGEX, "Isolated", false), "null", false),
+    DIGITS_SINGLE("random", digits(true), "null", false),
+    /** Bytes that the vocabulary lacks are dropped, as SmolLM2 drops some, or unknown. */
+    DIGITS_LACKING("lacking", digits(true), "null", false),
+    LLAMA3_UNKNOWN("unknown", split(Variant.CL100K_REGEX.formatted("{1,3}"), "Isolated", false), "null", true),
+    DIGITS_RUNS("tiny", digits(false), "null", false),
+    LLAMA3("random", split(Variant.CL100K_REGEX.formatted("{1,3}"), "Isolated", false), "null", true),
+    CL100K_INVERTED("tiny", split(Variant.CL100K_REGEX.formatted("{1,3}"), "Removed", true), "null", false),
+    QWEN2("tiny", split(Variant.CL100K_REGEX.formatted(""), "Isolated", false), "{\"type\": \"NFC\"}", false),
+    QWEN2_RANDOM("random", split(Variant.CL100K_REGEX.formatted(""), "Isolated", false), "{\"type\": \"NFC\"}", false),
+    O200K("tiny", split(Variant.O200K_REGEX.formatted(Variant.ENDINGS, "{1,3}"), "Isolated", false), "null", false),
+    TEKKEN("random", split(Variant.O200K_REGEX.formatted("", ""), "Isolated", false), "null", true);
+
+    private static final String GPT2_REGEX =
+            "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+    private static final String CL100K_REGEX = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}%s"
+            + "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+    private static final String ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
+    private static final String O200K_REGEX =
+            "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+%1$s"
+            + "|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*%1$s"
+            + "|\\p{N}%2$s| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+    private static final JsonMapper MAPPER = JsonMapper.shared();
+
+    private final String vocabulary;
+    private final String preTokenizer;
+    private final String normalizer;
+    private final boolean ignoreMerges;
+
+    Variant(String vocabulary, String preTokenizer, String normalizer, boolean ignoreMerges) {
+        this.vocabulary = vocabulary;
+        this.preTokenizer = preTokenizer;
+        this.normalizer = normalizer;
+        this.ignoreMerges = ignoreMerges;
+    }
+
+    /** tokenizer.json. */
+    byte[] json() {
+        var root = (ObjectNode) MAPPER.readTree(switch (vocabulary) {
+            case "tiny" -> tiny();
+            case "random" -> RandomVocabulary.JSON;
+            case "lacking", "unknown" -> lacking(RandomVocabulary.JSON);
+            default -> new String(TestTokenizers.resource(vocabulary + ".json"), StandardCharsets.UTF_8);
+        });
+        root.set("pre_tokenizer", MAPPER.readTree(preTokenizer));
+        root.set("normalizer", MAPPER.readTree(normalizer));
+        ((ObjectNode) root.path("model")).put("ignore_merges", ignoreMerges);
+        if (vocabulary.equals("unknown")) {
+            ((ObjectNode) root.path("model")).put("unk_token", "e");
+        }
+        return MAPPER.writeValueAsBytes(root);
+    }
+
+    /** Without the bytes 0x04, 0xA1 and 0xF0, and all pieces and merges that have them. */
+    private static String lacking(String json) {
+        Pattern gone = Pattern.compile("[\u0104\u00a1\u00f0]");
+        var model = (ObjectNode) MAPPER.readTree(json).path("model");
+        ObjectNode vocab = MAPPER.createObjectNode();
+        model.path("vocab").properties().stream().filter(piece -> !gone.matcher(piece.getKey()).find())
+                .forEach(piece -> vocab.put(piece.getKey(), vocab.size()));
+        ArrayNode merges = MAPPER.createArrayNode();
+        model.path("merges").values().stream().filter(merge -> !gone.matcher(merge.toString()).find())
+                .forEach(merges::add);
+        var root = (ObjectNode) MAPPER.readTree(json);
+        ((ObjectNode) root.path("model")).set("vocab", vocab);
+        ((ObjectNode) root.path("model")).set("merges", merges);
+        renumberAdded(root, vocab.size());
+        return root.toString();
+    }
+
+    /** Behind the vocabulary, where the library numbers them. */
+    private static void renumberAdded(JsonNode root, int from) {
+        int id = from;
+        for (JsonNode token : root.path("added_tokens")) {
+            ((ObjectNode) token).put("id", id++);
+        }
+    }
+
+    ModelTokenizer tokenizer() {
+        return new ModelTokenizer(new ModelFiles(json(), TestTokenizers.bytes("{}"), null, null));
+    }
+
+    private static String tiny() {
+        try {
+            return Files.readString(Path.of("../models/warmpath-tiny/tokenizer.json"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static String byteLevel(boolean prefixSpace, boolean regex) {
+        return "{\"type\": \"ByteLevel\", \"add_prefix_space\": %s, \"trim_offsets\": true, \"use_regex\": %s}"
+                .formatted(prefixSpace, regex);
+    }
+
+    private static String digits(boolean individual) {
+        return "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Digits\", \"individual_digits\": %s}, %s]}"
+                .formatted(individual, byteLevel(false, true));
+    }
+
+    private static String split(String regex, String behavior, boolean invert) {
+        ObjectNode split = JsonMapper.shared().createObjectNode().put("type", "Split").put("behavior", behavior).put("invert", invert);
+        split.putObject("pattern").put("Regex", regex);
+        return "{\"type\": \"Sequence\", \"pretokenizers\": [%s, %s]}".formatted(split, byteLevel(false, false));
+    }
+
+    /**
+     * 20,000 merges of any two pieces, the later of longer ones: many pieces are out of reach of their own merges, which
+     * trained vocabularies hardly show. Half of the texts' words are among them.
+     */
+    private static final class RandomVocabulary {
+        private static final String JSON = make();
+
+        private static String make() {
+            JsonNode bytes = MAPPER.readTree(TestTokenizers.resource("byte-level.json"));
+            var pieces = new ArrayList<String>();
+            bytes.path("model").path("vocab").propertyNames().stream().filter(piece -> piece.length() == 1)
+                    .forEach(pieces::add);
+            var merges = new ArrayList<List<String>>();
+            var known = new HashSet<>(pieces);
+            var random = new Random(17);
+            String common = "etaoinshrdlucmfwypgbkETAOINĠĠĠĊĠ.,'s01";
+            while (merges.size() < 20_000) {
+                String left = random.nextInt(3) > 0 ? letter(common, random) : pieces.get(random.nextInt(pieces.size()));
+                String right = random.nextInt(3) > 0 ? letter(common, random) : pieces.get(random.nextInt(pieces.size()));
+                left = random.nextInt(3) > 0 ? pieces.get(random.nextInt(pieces.size())) : left;
+                if (left.length() + right.length() <= 24 && known.add(left + right)) {
+                    pieces.add(left + right);
+                    merges.add(List.of(left, right));
+                }
+            }
+            return written(bytes, pieces, merges);
+        }
+
+        private static String letter(String letters, Random random) {
+            int at = random.nextInt(letters.length());
+            return letters.substring(at, at + 1);
+        }
+
+        private static String written(JsonNode like, List<String> pieces, List<List<String>> merges) {
+            var root = (ObjectNode) like.deepCopy();
+            var model = (ObjectNode) root.path("model");
+            ObjectNode vocab = model.putObject("vocab");
+            pieces.forEach(piece -> vocab.put(piece, vocab.size()));
+            model.set("merges", MAPPER.valueToTree(merges));
+            renumberAdded(root, vocab.size());
+            root.putNull("post_processor");
+            return root.toString();
+        }
+    }
+}
