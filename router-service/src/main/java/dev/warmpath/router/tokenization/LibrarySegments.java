@@ -2,7 +2,7 @@ package dev.warmpath.router.tokenization;
 
 import org.jspecify.annotations.Nullable;
 
-/** The library's tokenizers for text between added tokens: one for the first segment of a prompt, one for the others. */
+/** The library's tokenizers for text between added tokens: one for a prompt's first segment, one for the others. */
 final class LibrarySegments {
     private record Pair(NativeTokenizer first, NativeTokenizer later) {
         static Pair of(TokenizerJson json) {

@@ -30,9 +30,11 @@ public final class SegmentCache {
     }
 
     private final Cache<Key, int[]> ids;
+    private final boolean keepsNone;
 
     /** @param maxBytes 0: nothing is kept */
     public SegmentCache(long maxBytes) {
+        keepsNone = maxBytes == 0;
         ids = Caffeine.newBuilder().maximumWeight(maxBytes)
                 .weigher((Key key, int[] value) -> weight(key.text.length(), value.length)).recordStats().build();
     }
@@ -48,7 +50,9 @@ public final class SegmentCache {
     }
 
     void put(Object owner, String text, boolean first, int[] textIds) {
-        ids.put(new Key(owner, text, first), textIds);
+        if (!keepsNone) {                                        // Caffeine would evict it a moment later
+            ids.put(new Key(owner, text, first), textIds);
+        }
     }
 
     /** Hits, misses and evicted bytes since the start. */

@@ -36,7 +36,7 @@ final class SegmentEncoder {
             case Recognition.Recognised(BpeEncoder encoder) ->
                     new SegmentEncoder(encoder, new LibrarySegments(file), cache, /* startsApart */ false);
             case Recognition.Unknown(String what) -> {
-                log.info("this model's prompts are encoded by the library, slower by far: our own encoder does not know {}",
+                log.info("this model's prompts are encoded by the library, slower by far: not known here is {}",
                         what.length() > 200 ? what.substring(0, 200) + "…" : what);
                 yield ofLibrary(json, cache);
             }

@@ -2,12 +2,18 @@ package dev.warmpath.router.tokenization;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** What is encoded and decoded here is what the library encodes and decodes. */
 class EncoderEqualityTest {
@@ -25,11 +31,28 @@ class EncoderEqualityTest {
         compare(variant, 200_000, 2_000);
     }
 
+    /** For tokenizers that are too large for the repository: {@code -Dtokenizers=folder/tokenizer.json,other.json}. */
+    @Tag("full")
+    @ParameterizedTest
+    @MethodSource
+    void ids_of_tokenizers_at_hand_are_the_librarys(Path file) throws IOException {
+        compare(Files.readAllBytes(file), 100_000, 500);
+    }
+
+    static List<Path> ids_of_tokenizers_at_hand_are_the_librarys() {
+        String files = System.getProperty("tokenizers", "../models/warmpath-tiny/tokenizer.json");
+        return Stream.of(files.split(",")).map(Path::of).toList();
+    }
+
     private static void compare(Variant variant, int texts, int withPrefixes) {
-        ModelTokenizer tokenizer = variant.tokenizer();
+        compare(variant.json(), texts, withPrefixes);
+    }
+
+    private static void compare(byte[] json, int texts, int withPrefixes) {
+        var tokenizer = new ModelTokenizer(new ModelFiles(json, TestTokenizers.bytes("{}"), null, null));
         assertThat(tokenizer.isEncodedHere()).isTrue();
-        var library = new NativeTokenizer(new String(variant.json(), StandardCharsets.UTF_8));
-        var hard = new HardTexts(variant.ordinal());
+        var library = new NativeTokenizer(new String(json, StandardCharsets.UTF_8));
+        var hard = new HardTexts(/* seed */ texts);
         for (int i = 0; i < texts; i++) {
             String text = hard.next(i % 100 == 0 ? 200 : 16);
             for (int end = i < withPrefixes ? 0 : text.length(); end <= text.length(); end++) {

@@ -10,26 +10,33 @@ import java.util.Random;
  */
 final class HardTexts {
     private static final String[] WORDS = {
-        "Hello", " world", " the", "The", " of", "ing", "größe", "Übermut", "naïve", " быть", "слово", "οδός", "ΑΒΓ", "ﬁne",
+        "Hello", " world", " the", "The", " of", "ing", "größe", "Übermut", "naïve", " быть", "слово", "οδός",
+        "ΑΒΓ", "ﬁne",
         "שלום", "السريع", "क्षत्रिय", "สวัสดี", "日本語", "、", "你好", "한국어", "ʰʲ", "ªº", "ǅungla", "camelCase",
         "XMLHttp", "H2O", "iPhone", "ABCdef", "中A", "Aあb", "𝔘𝔫𝔦", "𐐀𐐨", "xX"};
     private static final String[] ENDINGS = {
-        "'s", "'S", "'t", "'re", "'RE", "'Ve", "'m", "'ll", "'lL", "'l", "'d", "'D", "'", "''s", "'\u017f", "'\u017fe", "'r", "'x",
+        "'s", "'S", "'t", "'re", "'RE", "'Ve", "'m", "'ll", "'lL", "'l", "'d", "'D", "'", "''s", "'\u017f",
+        "'\u017fe", "'r", "'x",
         "\u2019s", "'k", "'\u212a"};
     private static final String[] WHITE = {
-        " ", "  ", "   ", "        ", "\n", "\n\n", "\r\n", "\r", "\t", "\t\t", " \n", "\n ", " \n  ", "\u00a0", "\u3000", "\u2028", "\u0085",
+        " ", "  ", "   ", "        ", "\n", "\n\n", "\r\n", "\r", "\t", "\t\t", " \n", "\n ", " \n  ", "\u00a0",
+        "\u3000", "\u2028", "\u0085",
         "\u000b", "\u000c", " \u00a0", "\u2003\n", "\u200b", "\ufeff", "\u1680", "\u202f", "\u001f", "\u180e"};
-    private static final String[] DIGITS = {"0", "7", "42", "123", "1234", "1234567", "٣", "١٢٣", "१२", "½", "²³", "Ⅷ", "一", "𝟘", "𝟘𝟙𝟚𝟛"};
+    private static final String[] DIGITS = {
+        "0", "7", "42", "123", "1234", "1234567", "٣", "١٢٣", "१२", "½", "²³", "Ⅷ", "一", "𝟘", "𝟘𝟙𝟚𝟛"};
     private static final String[] SIGNS = {
-        ".", "...", ",", "!?", "//", "/", "/\n", "(){}", "=>", "->", "–", "“", "$", "€", "_", "__", "#", "*/", "<|", "|>", "\\", "~",
+        ".", "...", ",", "!?", "//", "/", "/\n", "(){}", "=>", "->", "–", "“", "$", "€", "_", "__", "#", "*/",
+        "<|", "|>", "\\", "~",
         "!\n\n", "?\r\n", "'\"", "\u00ad", "\ufffd", "\0", "\u007f", "§"};
     private static final String[] EMOJI = {
         "😀", "👩‍👩‍👧", "🇩🇪", "🇩🇪🇫🇷", "❤️", "👍🏽", "🏴‍☠️", "\u200d", "\ufe0f", "☃"};
     private static final String[] MARKS = {
-        "\u0301", "\u0323\u0301", "\u0301\u0323", "e\u0301", "A\u030a", "\u212b", "\u0928\u093f", "\u1100\u1161\u11a8", "\uac00\u11a8", "\u0344", "\u0f73",
+        "\u0301", "\u0323\u0301", "\u0301\u0323", "e\u0301", "A\u030a", "\u212b", "\u0928\u093f",
+        "\u1100\u1161\u11a8", "\uac00\u11a8", "\u0344", "\u0f73",
         "\ud834\udd5e", "\u05d0\u05bc", "\u0e33", "\u20dd", " \u0301", "1\u0301", "\n\u0301", "-\u0327"};
     private static final String[] MARKERS = {
-        "<|begin|>", "<|end|>", "<|user|>", "<|user", "user|>", "<|assistant|>", "<|wide|>", " <|wide|> ", "<think>", "</think>",
+        "<|begin|>", "<|end|>", "<|user|>", "<|user", "user|>", "<|assistant|>", "<|wide|>", " <|wide|> ",
+        "<think>", "</think>",
         "<|pad|>", "<|endoftext|>", "<s>", "</s>"};
     private static final String[] BROKEN = {"\ud800", "\udc00", "\ud83d", "\ude00\ud83d", "a\udfffb"};
     private static final String LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

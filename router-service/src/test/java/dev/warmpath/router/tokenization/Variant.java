@@ -120,14 +120,15 @@ enum Variant {
     }
 
     private static String split(String regex, String behavior, boolean invert) {
-        ObjectNode split = JsonMapper.shared().createObjectNode().put("type", "Split").put("behavior", behavior).put("invert", invert);
+        ObjectNode split = JsonMapper.shared().createObjectNode()                 // MAPPER is yet to come
+                .put("type", "Split").put("behavior", behavior).put("invert", invert);
         split.putObject("pattern").put("Regex", regex);
         return "{\"type\": \"Sequence\", \"pretokenizers\": [%s, %s]}".formatted(split, byteLevel(false, false));
     }
 
     /**
-     * 20,000 merges of any two pieces, the later of longer ones: many pieces are out of reach of their own merges, which
-     * trained vocabularies hardly show. Half of the texts' words are among them.
+     * 20,000 merges of any two pieces, the later of longer ones: many pieces are out of reach of their own merges,
+     * which trained vocabularies hardly show.
      */
     private static final class RandomVocabulary {
         private static final String JSON = make();
@@ -142,9 +143,8 @@ enum Variant {
             var random = new Random(17);
             String common = "etaoinshrdlucmfwypgbkETAOINĠĠĠĊĠ.,'s01";
             while (merges.size() < 20_000) {
-                String left = random.nextInt(3) > 0 ? letter(common, random) : pieces.get(random.nextInt(pieces.size()));
-                String right = random.nextInt(3) > 0 ? letter(common, random) : pieces.get(random.nextInt(pieces.size()));
-                left = random.nextInt(3) > 0 ? pieces.get(random.nextInt(pieces.size())) : left;
+                String left = part(pieces, common, random);
+                String right = part(pieces, common, random);
                 if (left.length() + right.length() <= 24 && known.add(left + right)) {
                     pieces.add(left + right);
                     merges.add(List.of(left, right));
@@ -153,9 +153,9 @@ enum Variant {
             return written(bytes, pieces, merges);
         }
 
-        private static String letter(String letters, Random random) {
-            int at = random.nextInt(letters.length());
-            return letters.substring(at, at + 1);
+        private static String part(List<String> pieces, String common, Random random) {
+            int at = random.nextInt(common.length());
+            return random.nextInt(5) < 2 ? common.substring(at, at + 1) : pieces.get(random.nextInt(pieces.size()));
         }
 
         private static String written(JsonNode like, List<String> pieces, List<List<String>> merges) {

@@ -4,9 +4,9 @@ package dev.warmpath.router.tokenization.bpe;
  * What a character is to the patterns of pre-tokenizers: a set of the bits below, which a pattern's {@code \p{L}},
  * {@code \p{N}}, {@code \s} and their complements ask for. Each character has exactly one of the first four.
  *
- * <p>The classes are those of the Hugging Face library, which brings Unicode tables of its own. They and the JDK's agree
- * wherever both versions know a character; one that either does not know is {@link #DISPUTED}, and its text is the
- * library's to encode. {@code CharClassTest} asks the library about all characters.
+ * <p>The classes are those of the Hugging Face library, which brings Unicode tables of its own: its expressions and the
+ * JDK 25 both know Unicode 16, its test for digits already 17. A character that the JDK does not know is
+ * {@link #DISPUTED}, and its text is the library's to encode. {@code CharClassTest} asks the library about all.
  */
 final class CharClass {
     /** {@code \p{L}}. */

@@ -4,9 +4,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Text from bytes that need not be UTF-8, as Rust's {@code from_utf8_lossy} and the WHATWG's decoder have it: one U+FFFD
- * for the longest beginning of a character that turns out to be none, at least one byte. (The JDK counts a surrogate's
- * three bytes as one.) So bytes that come later never change what earlier ones gave.
+ * Text from bytes that need not be UTF-8, as Rust's {@code from_utf8_lossy} and the WHATWG's decoder have it: one
+ * U+FFFD for the longest beginning of a character that turns out to be none, at least one byte. (The JDK counts a
+ * surrogate's three bytes as one.) So bytes that come later never change what earlier ones gave.
  */
 final class LossyUtf8 {
     /** Of {@link #sequence}: the bytes up to the end may yet become a character. */

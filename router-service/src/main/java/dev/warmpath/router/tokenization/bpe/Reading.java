@@ -11,7 +11,8 @@ import tools.jackson.databind.JsonNode;
  * an encoder that is nearly the library's routes to workers that hold nothing.
  */
 final class Reading {
-    private static final String GPT2 = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
+    private static final String GPT2 =
+            "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
     private static final String ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
     private static final String CL100K = ENDINGS + "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|%s"
             + "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
@@ -34,7 +35,8 @@ final class Reading {
         var unknown = new StringJoiner(", ");
         object.propertyNames().stream().filter(key -> !known.contains(key)).forEach(unknown::add);
         if (!object.isObject() || unknown.length() > 0) {
-            throw new UnknownException(name + (object.isObject() ? " has the unknown key " + unknown : " is no object"));
+            throw new UnknownException(
+                    name + (object.isObject() ? " has the unknown key " + unknown : " is no object"));
         }
     }
 

@@ -23,8 +23,8 @@ public sealed interface Recognition {
     }
 
     private static BpeEncoder encoder(JsonNode root) throws UnknownException {
-        Reading.onlyKeys("tokenizer.json", root, Set.of("version", "truncation", "padding", "added_tokens", "normalizer",
-                "pre_tokenizer", "post_processor", "decoder", "model"));
+        Reading.onlyKeys("tokenizer.json", root, Set.of("version", "truncation", "padding", "added_tokens",
+                "normalizer", "pre_tokenizer", "post_processor", "decoder", "model"));
         boolean composes = Reading.composes(root.path("normalizer"));
         var words = Reading.Words.of(root.path("pre_tokenizer"));
         JsonNode model = root.path("model");

@@ -99,7 +99,8 @@ sealed interface WordPattern {
 
     /**
      * OpenAI's o200k, of GPT-4o and gpt-oss, where a word may change from upper to lower case once:
-     * {@code [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|}
+     * {@code [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+}
+     * {@code (?i:'s|'t|'re|'ve|'m|'ll|'d)?|}
      * {@code [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:…)?|}
      * {@code \p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+}. Mistral's Tekken has it with one digit
      * and without contractions.
