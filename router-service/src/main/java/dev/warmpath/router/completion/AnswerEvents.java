@@ -12,8 +12,13 @@ import dev.warmpath.router.routing.TokenizedPrompt;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.util.Arrays;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscription;
+import reactor.core.CoreSubscriber;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.SynchronousSink;
+import reactor.core.publisher.Operators;
+import reactor.util.context.Context;
 
 /** Turns what happens to a request into the events of its answer. One generation; its signals come one at a time. */
 final class AnswerEvents implements Dispatcher.Reader {
@@ -44,27 +49,72 @@ final class AnswerEvents implements Dispatcher.Reader {
         return choice.isStopped();
     }
 
-    void accept(DispatchEvent event, SynchronousSink<CompletionEvent> sink) {
-        switch (event) {
+    /** What follows from these events, one at a time. */
+    Flux<CompletionEvent> of(Flux<DispatchEvent> events) {
+        return Flux.from(reader -> events.subscribe(new Translation(Operators.toCoreSubscriber(reader))));
+    }
+
+    private final class Translation implements CoreSubscriber<DispatchEvent> {
+
+        private final CoreSubscriber<? super CompletionEvent> reader;
+        private Subscription upstream = Operators.emptySubscription();
+
+        Translation(CoreSubscriber<? super CompletionEvent> reader) {
+            this.reader = reader;
+        }
+
+        @Override
+        public Context currentContext() {
+            return reader.currentContext();
+        }
+
+        @Override
+        public void onSubscribe(Subscription subscription) {
+            upstream = subscription;
+            reader.onSubscribe(subscription);
+        }
+
+        @Override
+        public void onNext(DispatchEvent event) {
+            @Nullable CompletionEvent next = translate(event);
+            if (next == null) {
+                upstream.request(1);
+            } else {
+                reader.onNext(next);
+            }
+        }
+
+        @Override
+        public void onComplete() {
+            reader.onComplete();
+        }
+
+        @Override
+        public void onError(Throwable error) {
+            reader.onError(error);
+        }
+    }
+
+    /** @return null: nothing that can be shown yet */
+    private @Nullable CompletionEvent translate(DispatchEvent event) {
+        return switch (event) {
             case DispatchEvent.Chosen chosen -> {
                 if (choice.tokenCount() > 0) {
                     choice = newChoice();                          // nothing was shown of what another worker has drawn
                 }
                 predictedCachedTokens = chosen.decision().cachedTokens();
-                sink.next(new Routed(prompt.model().revision(), chosen.decision()));
+                yield new Routed(prompt.model().revision(), chosen.decision());
             }
             case DispatchEvent.Tokens tokens -> {
                 String text = choice.accept(tokens.ids());
-                if (!text.isEmpty()) {
-                    shown |= request.streamed();
-                    sink.next(new Text(tokens.choice(), text));
-                }
+                shown |= request.streamed() && !text.isEmpty();
+                yield text.isEmpty() ? null : new Text(tokens.choice(), text);
             }
             case DispatchEvent.Finished end -> {
                 finished = true;
-                sink.next(finish(end));
+                yield finish(end);
             }
-        }
+        };
     }
 
     /** The end of an answer that a stop string ended, if the worker has not told its own. */

@@ -186,13 +186,12 @@ public final class CompletionFlow {
         journey.meter().inLine();
         Flux<CompletionEvent> events = Mono.fromFuture(() -> waitingRoom.enter(prompt.model(),
                         () -> router.uncachedTokens(prompt)))
-                .doOnNext(place -> {
+                .flatMapMany(place -> {
                     journey.turn().takes(place);
                     journey.meter().turn();
+                    return answer.of(journey.tries().dispatch(generate, excluded -> route(journey, prompt, excluded),
+                            answer, /* hasElsewhere */ otherThan(tried, request) != null));
                 })
-                .flatMapMany(_ -> journey.tries().dispatch(generate, excluded -> route(journey, prompt, excluded),
-                        answer, /* hasElsewhere */ otherThan(tried, request) != null))
-                .<CompletionEvent>handle(answer::accept)
                 .onErrorResume(DispatchException.class, e -> answer.hasShown() ? Flux.error(e)
                         : answerElsewhere(journey, tried, e));
         return request.stopStrings().isEmpty() ? events : events.concatWith(Mono.defer(answer::endWithoutWorker));

@@ -35,7 +35,8 @@ public final class SegmentCache {
     /** @param maxBytes 0: nothing is kept */
     public SegmentCache(long maxBytes) {
         keepsNone = maxBytes == 0;
-        ids = Caffeine.newBuilder().maximumWeight(maxBytes)
+        // its upkeep takes less time than waking another thread for it
+        ids = Caffeine.newBuilder().maximumWeight(maxBytes).executor(Runnable::run)
                 .weigher((Key key, int[] value) -> weight(key.text.length(), value.length)).recordStats().build();
     }
 

@@ -22,6 +22,7 @@ public final class RequestTrace {
     private static final Observation.Event RETRY = Observation.Event.of("retry");
 
     private final ObservationRegistry registry;
+    private final RequestTraces.StageClock stages;
     private final @Nullable Recorded recorded;
     private final @Nullable String traceId;
     private final Map<String, String> headers;
@@ -31,13 +32,15 @@ public final class RequestTrace {
     record Recorded(Observation observation, Observed.Answer answer) {}
 
     /**
+     * @param stages   are told of stages if nothing becomes a span: an observation would tell no more, and takes longer
      * @param recorded null: of the request's own doings nothing becomes a span
      * @param traceId  null likewise
      * @param headers  for workers, if nothing becomes a span
      */
-    RequestTrace(ObservationRegistry registry, @Nullable Recorded recorded, @Nullable String traceId,
-            Map<String, String> headers) {
+    RequestTrace(ObservationRegistry registry, RequestTraces.StageClock stages, @Nullable Recorded recorded,
+            @Nullable String traceId, Map<String, String> headers) {
         this.registry = registry;
+        this.stages = stages;
         this.recorded = recorded;
         this.traceId = traceId;
         this.headers = headers;
@@ -50,6 +53,12 @@ public final class RequestTrace {
 
     /** Does a stage of the router's own work. */
     public <T> T stage(Stage stage, Supplier<T> work) {
+        if (recorded == null) {
+            long startNanos = System.nanoTime();
+            T made = work.get();
+            stages.staged(stage, System.nanoTime() - startNanos);
+            return made;
+        }
         var context = new Observed.OwnWork(stage);
         return Observation.createNotStarted(STAGE, () -> under(context), registry).observe(work);
     }

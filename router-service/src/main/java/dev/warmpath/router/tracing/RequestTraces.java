@@ -2,6 +2,8 @@ package dev.warmpath.router.tracing;
 
 import dev.warmpath.process.tracing.ServerSpans;
 import dev.warmpath.router.decisions.RequestRecord;
+import dev.warmpath.router.metrics.RouterMetrics;
+import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import io.micrometer.observation.Observation;
 import io.micrometer.observation.ObservationRegistry;
 import io.micrometer.tracing.Span;
@@ -21,16 +23,28 @@ public final class RequestTraces {
 
     private final ObservationRegistry registry;
     private final @Nullable Propagator propagator;
+    private final StageClock stages;
 
     @Autowired
-    RequestTraces(ObservationRegistry registry, ObjectProvider<Propagator> propagator) {
-        this(registry, propagator.getIfAvailable());
+    RequestTraces(ObservationRegistry registry, ObjectProvider<Propagator> propagator, RouterMetrics metrics) {
+        this(registry, propagator.getIfAvailable(), metrics::staged);
     }
 
-    /** @param propagator null: tracing is off */
+    /** Of stages that nobody times. @param propagator null: tracing is off */
     public RequestTraces(ObservationRegistry registry, @Nullable Propagator propagator) {
+        this(registry, propagator, (_, _) -> { });
+    }
+
+    private RequestTraces(ObservationRegistry registry, @Nullable Propagator propagator, StageClock stages) {
         this.registry = registry;
         this.propagator = propagator;
+        this.stages = stages;
+    }
+
+    /** Takes the time of a stage that no span is made of. */
+    @FunctionalInterface
+    interface StageClock {
+        void staged(Stage stage, long nanos);
     }
 
     /**
@@ -44,18 +58,18 @@ public final class RequestTraces {
             return notTraced();
         }
         if (request.isNoop()) {
-            return new RequestTrace(registry, null, null, headers(request));
+            return new RequestTrace(registry, stages, null, null, headers(request));
         }
         var context = new Observed.Answer(asked);
         context.setParentObservation(http);
         Observation answer = Observation.start(ANSWER, () -> context, registry);
-        return new RequestTrace(registry, new RequestTrace.Recorded(answer, context), request.context().traceId(),
-                Map.of());
+        return new RequestTrace(registry, stages, new RequestTrace.Recorded(answer, context),
+                request.context().traceId(), Map.of());
     }
 
     /** For work that is no part of an answer: its stages are meters only. */
     public RequestTrace notTraced() {
-        return new RequestTrace(registry, null, null, Map.of());
+        return new RequestTrace(registry, stages, null, null, Map.of());
     }
 
     /** Of a trace that is not sampled: workers hear just that. */

@@ -53,7 +53,7 @@ final class Text implements Value {
         if (from == 0 && to == chars.length()) {
             return this;
         }
-        var builder = new Builder();
+        var builder = new Builder(to - from);
         builder.append(this, from, to);
         return builder.build();
     }
@@ -105,9 +105,18 @@ final class Text implements Value {
 
     /** Puts texts together, marks included. */
     static final class Builder {
-        private final StringBuilder chars = new StringBuilder();
+        private final StringBuilder chars;
         private int[] ranges = new int[8];
         private int rangeCount;
+
+        Builder() {
+            this(16);
+        }
+
+        /** @param expectedChars that the text will have about */
+        Builder(int expectedChars) {
+            chars = new StringBuilder(expectedChars);
+        }
 
         void append(String trusted) {
             chars.append(trusted);
