@@ -44,6 +44,7 @@ final class EncoderProof {
         this.library = library;
     }
 
+    /** @param otherwise makes the one that leaves all to the library */
     SegmentEncoder agreeing(
             SegmentEncoder tried, Function<SegmentEncoder, int[]> encodeText, Supplier<SegmentEncoder> otherwise) {
         if (!tried.isOwn() || Arrays.equals(encodeText.apply(tried), library.encode(TEXT, false))) {
@@ -53,10 +54,13 @@ final class EncoderProof {
         return otherwise.get();
     }
 
+    /** @return null if ids are the library's to decode */
     @Nullable ByteLevelDecoder agreeing(@Nullable ByteLevelDecoder tried, int vocabularySize) {
+        if (tried == null) {
+            return null;
+        }
         int[] all = IntStream.range(0, vocabularySize).toArray();
-        if (tried == null
-                || tried.decode(all, 0, all.length, false).equals(library.decode(all, 0, all.length, false))) {
+        if (tried.decode(all, 0, all.length, false).equals(library.decode(all, 0, all.length, false))) {
             return tried;
         }
         log.warn("this model's tokens are decoded by the library: our own decoder gave another text");

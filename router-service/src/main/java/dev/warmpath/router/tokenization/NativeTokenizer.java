@@ -3,6 +3,7 @@ package dev.warmpath.router.tokenization;
 import ai.djl.engine.EngineException;
 import ai.djl.huggingface.tokenizers.jni.LibUtils;
 import ai.djl.huggingface.tokenizers.jni.TokenizersLibrary;
+import dev.warmpath.router.tokenization.bpe.Utf8;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.util.Arrays;
@@ -55,7 +56,8 @@ final class NativeTokenizer {
 
     /** @param addSpecialTokens run the post-processor, which puts begin and end tokens around the text */
     int[] encode(String text, boolean addSpecialTokens) {
-        long encoding = LIBRARY.encode(handle, withoutLoneSurrogates(text), addSpecialTokens);
+        // as bytes, half a surrogate pair would become three U+FFFD
+        long encoding = LIBRARY.encode(handle, Utf8.withoutLoneSurrogates(text), addSpecialTokens);
         try {
             return toInts(LIBRARY.getTokenIds(encoding));
         } finally {
@@ -81,21 +83,5 @@ final class NativeTokenizer {
         var ints = new int[longs.length];
         Arrays.setAll(ints, i -> (int) longs[i]);
         return ints;
-    }
-
-    /** Half a surrogate pair is no character, and JSON can carry one: as bytes it would become three U+FFFD. */
-    private static String withoutLoneSurrogates(String text) {
-        for (int i = 0; i < text.length(); i++) {
-            if (!Character.isSurrogate(text.charAt(i))) {
-                continue;
-            }
-            if (!Character.isSurrogatePair(text.charAt(i), i + 1 < text.length() ? text.charAt(i + 1) : ' ')) {
-                return text.substring(0, i) + text.substring(i).codePoints()
-                        .map(c -> c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE ? 0xFFFD : c)
-                        .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append);
-            }
-            i++;
-        }
-        return text;
     }
 }

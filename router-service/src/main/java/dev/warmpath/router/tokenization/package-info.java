@@ -1,9 +1,12 @@
 /**
  * Text to token ids and back. {@code ModelTokenizer} is one model revision's tokenizer with its chat template, built
  * from the files that a worker serves; {@code IncrementalDetokenizer} turns a stream of ids into whole characters.
- * <p>Plain Java and the Hugging Face library behind {@code NativeTokenizer}. Uses {@code tokenization.template}. Used
- * by {@code models}, {@code completion} and {@code answer}; {@code http} and {@code openai} know what prompts are made
- * of.
+ * <p>Text between added tokens is a segment: {@code SegmentEncoder} has it encoded by our own encoder in
+ * {@code tokenization.bpe} where that knows the tokenizer, by the library where not, and remembers long ones in the
+ * {@code SegmentCache}. Both must agree when a model is loaded.
+ * <p>Plain Java and the Hugging Face library behind {@code NativeTokenizer}; only {@code TokenizationProperties} is
+ * Spring's. Uses {@code tokenization.template} and {@code tokenization.bpe}. Used by {@code models}, {@code fleetlink},
+ * {@code completion} and {@code answer}; {@code http} and {@code openai} know what prompts are made of.
  */
 @NullMarked
 package dev.warmpath.router.tokenization;

@@ -6,11 +6,16 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -77,6 +82,30 @@ class EncoderEqualityTest {
         var escaped = new StringBuilder();
         text.chars().forEach(c -> escaped.append(c >= ' ' && c < 0x7F ? (char) c : "\\u%04x".formatted(c)));
         return escaped.toString();
+    }
+
+    /** All begin at once with a tokenizer that has met no word yet, and meet each other at its tables. */
+    @Test
+    void four_threads_get_the_librarys_ids_of_a_tokenizer_that_is_new() throws Exception {
+        ModelTokenizer tokenizer = Variant.DIGITS_SINGLE.tokenizer();
+        var library = new NativeTokenizer(new String(Variant.DIGITS_SINGLE.json(), StandardCharsets.UTF_8));
+        var begin = new CyclicBarrier(4);
+        try (var threads = Executors.newFixedThreadPool(4)) {
+            List<Future<?>> ends = new ArrayList<>();
+            for (int thread = 0; thread < 4; thread++) {
+                ends.add(threads.submit(() -> {
+                    begin.await();
+                    var hard = new HardTexts(/* seed */ 1);
+                    for (int i = 0; i < 1_000; i++) {
+                        check(tokenizer, library, hard.next(40));
+                    }
+                    return null;
+                }));
+            }
+            for (Future<?> end : ends) {
+                end.get();
+            }
+        }
     }
 
     @ParameterizedTest

@@ -4,19 +4,20 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** Text as UTF-8, which is what byte-level tokens are made of. Reading takes valid UTF-8 for granted. */
-final class Utf8 {
+public final class Utf8 {
     /** Bytes of zero behind a text, so that it can be read a {@code long} at a time. */
     static final int PADDING = 16;
 
     private Utf8() {}
 
-    /** The text's UTF-8 and {@link #PADDING}. Half a surrogate pair is no character: U+FFFD takes its place. */
+    /** The text's UTF-8, {@link #withoutLoneSurrogates}, and {@link #PADDING}. */
     static byte[] padded(String text) {
         byte[] bytes = withoutLoneSurrogates(text).getBytes(StandardCharsets.UTF_8);
         return Arrays.copyOf(bytes, bytes.length + PADDING);
     }
 
-    private static String withoutLoneSurrogates(String text) {
+    /** Half a surrogate pair is no character, and JSON can carry one: U+FFFD takes its place. */
+    public static String withoutLoneSurrogates(String text) {
         for (int i = 0; i < text.length(); i++) {
             if (!Character.isSurrogate(text.charAt(i))) {
                 continue;
