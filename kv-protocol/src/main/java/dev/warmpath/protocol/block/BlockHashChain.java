@@ -42,18 +42,27 @@ public final class BlockHashChain {
         digestPreimageInto(root, 0);
     }
 
-    private BlockHashChain(BlockHashChain other) {
+    private BlockHashChain(BlockHashChain other, int blocks) {
         settings = other.settings;
         extraKeys = other.extraKeys;
         extraKeyWriter = new ExtraKeyWriter(extraKeys, settings.blockSize());
         System.arraycopy(other.root, 0, root, 0, root.length);
-        words = Arrays.copyOf(other.words, Math.max(other.blockCount, 1) * WORDS_PER_HASH);
-        blockCount = other.blockCount;
+        words = Arrays.copyOf(other.words, Math.max(blocks, 1) * WORDS_PER_HASH);
+        blockCount = blocks;
     }
 
     /** A chain of its own with the hashes found so far, which may go on differently. */
     public BlockHashChain fork() {
-        return new BlockHashChain(this);
+        return fork(blockCount);
+    }
+
+    /**
+     * A chain of its own with the hashes of the first blocks, which may go on differently. Reads only, so that several
+     * threads may do this at a time while none extends the chain.
+     */
+    public BlockHashChain fork(int blocks) {
+        Objects.checkFromToIndex(0, blocks, blockCount);
+        return new BlockHashChain(this, blocks);
     }
 
     /** The chain of a whole prompt. */

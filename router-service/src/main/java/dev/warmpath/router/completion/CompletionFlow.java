@@ -16,6 +16,7 @@ import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import dev.warmpath.router.models.ServedModel;
+import dev.warmpath.router.routing.RecentChains;
 import dev.warmpath.router.routing.RequestRouter;
 import dev.warmpath.router.routing.RouteResult;
 import dev.warmpath.router.routing.TokenizedPrompt;
@@ -51,6 +52,7 @@ public final class CompletionFlow {
 
     private final Fleet fleet;
     private final PromptTokenizer tokenizer;
+    private final RecentChains chains;
     private final WaitingRoom waitingRoom;
     private final RequestRouter router;
     private final Dispatcher dispatcher;
@@ -59,11 +61,12 @@ public final class CompletionFlow {
     private final RouterMetrics metrics;
     private final RequestTraces traces;
 
-    CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, WaitingRoom waitingRoom, RequestRouter router,
-            Dispatcher dispatcher, RouterDrain drain, DecisionLog decisions, RouterMetrics metrics,
+    CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, RecentChains chains, WaitingRoom waitingRoom,
+            RequestRouter router, Dispatcher dispatcher, RouterDrain drain, DecisionLog decisions, RouterMetrics metrics,
             RequestTraces traces) {
         this.fleet = fleet;
         this.tokenizer = tokenizer;
+        this.chains = chains;
         this.waitingRoom = waitingRoom;
         this.router = router;
         this.dispatcher = dispatcher;
@@ -143,7 +146,7 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         Set<String> tried = plus(failed, model.revision());
         return tokenizer.tokenize(model, request.prompt(), journey.permit(), journey.trace())
-                .map(tokens -> journey.trace().stage(Stage.HASH, () -> TokenizedPrompt.of(model, tokens,
+                .map(tokens -> journey.trace().stage(Stage.HASH, () -> chains.prompt(model, tokens,
                         request.prompt().beginning())))
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried));

@@ -9,8 +9,8 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The pool that reads large bodies, tokenizes and routes, off the event loops.
  *
- * @param tokenizerThreads threads that read large bodies, tokenize and route, off the event loops; 0 = one per
- *                         processor
+ * @param tokenizerThreads threads that read large bodies, tokenize and route, off the event loops; 0 = one less than
+ *                         there are processors, at least 1: answers that run keep one for themselves
  * @param tokenizerQueue computations that may wait for one of these threads; one more gets 503
  */
 @Validated

@@ -33,7 +33,7 @@ public final class ComputationPool implements DisposableBean {
         this.metrics = metrics;
         int threadCount = properties.tokenizerThreads() > 0
                 ? properties.tokenizerThreads()
-                : Runtime.getRuntime().availableProcessors();
+                : Math.max(1, Runtime.getRuntime().availableProcessors() - 1);
         this.threads = new ThreadPoolExecutor(threadCount, threadCount, 0, TimeUnit.SECONDS,
                 new LinkedBlockingQueue<>(properties.tokenizerQueue()),
                 Thread.ofPlatform().daemon().name("tokenizer-", 0).factory());

@@ -25,7 +25,9 @@ public final class PromptTokenizer {
     /** Of most languages in most vocabularies; a text with fewer for each token of the context is just encoded. */
     private static final long CHARS_PER_TOKEN = 4;
     /** Rendered and encoded in less time than another thread needs to wake up. */
-    private static final int MOMENT_CHARS = 2_048;
+    private static final int MOMENT_CHARS = 4_096;
+    /** The same of the library. */
+    private static final int LIBRARYS_MOMENT_CHARS = 512;
     /** Encoded in a moment and in some megabytes, whatever the context. */
     private static final int SHORT_CHARS = 64 << 10;
 
@@ -56,7 +58,8 @@ public final class PromptTokenizer {
     /** The same as a stage of this request. */
     Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit, RequestTrace trace) {
         Supplier<int[]> work = () -> trace.stage(Stage.TOKENIZE, () -> encode(model, prompt));
-        return prompt.effort() <= MOMENT_CHARS ? Mono.fromSupplier(work) : pool.run(permit, work);
+        int moment = model.tokenizer().hasOwnEncoder() ? MOMENT_CHARS : LIBRARYS_MOMENT_CHARS;
+        return prompt.effort() <= moment ? Mono.fromSupplier(work) : pool.run(permit, work);
     }
 
     /**

@@ -32,6 +32,11 @@ class RoutingConfiguration {
     }
 
     @Bean
+    RecentChains recentChains() {
+        return new RecentChains();
+    }
+
+    @Bean
     RequestRouter requestRouter(Fleet fleet, PrefixIndex index, RoutingProperties properties, RouterId self) {
         var random = new SplittableRandom(new SecureRandom().nextLong());      // two routers draw apart
         return new RequestRouter(fleet, index, plan(properties), random, System::nanoTime, self);

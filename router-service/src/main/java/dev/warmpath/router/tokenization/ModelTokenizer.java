@@ -149,6 +149,11 @@ public final class ModelTokenizer {
         return ids.toArray();
     }
 
+    /** Whether prompts are encoded by our own encoder, many times faster than by the library. */
+    public boolean hasOwnEncoder() {
+        return segments.isOwn();
+    }
+
     /** A number of tokens that the text has at least; takes no time. 1 where the vocabulary tells nothing. */
     public int leastTokens(String text) {
         return Math.ceilDiv(text.length(), maxTokenBytes);         // a UTF-16 unit is a byte or more
