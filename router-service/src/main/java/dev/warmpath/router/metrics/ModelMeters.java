@@ -1,9 +1,14 @@
 package dev.warmpath.router.metrics;
 
+import dev.warmpath.router.metrics.RouterMetrics.Outcome;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Timer;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One model's meters, as its clients see it. They are looked up once: what is recorded for each token of a stream
@@ -12,6 +17,9 @@ import java.util.concurrent.TimeUnit;
 public final class ModelMeters {
 
     private final String model;
+    private final RouterMetrics metrics;
+    /** By endpoint, of which there are few: what has ended in which way, each from the first on. */
+    private final Map<String, AtomicReferenceArray<@Nullable Counter>> ended = new ConcurrentHashMap<>();
     private final Timer queueWait;
     private final Timer firstToken;
     private final Timer betweenTokens;
@@ -28,6 +36,7 @@ public final class ModelMeters {
 
     ModelMeters(String model, RouterMetrics metrics) {
         this.model = model;
+        this.metrics = metrics;
         this.queueWait = metrics.timer(RouterMeter.QUEUE_WAIT, "model", model);
         this.firstToken = metrics.timer(RouterMeter.TIME_TO_FIRST_TOKEN, "model", model);
         this.betweenTokens = metrics.timer(RouterMeter.INTER_TOKEN_LATENCY, "model", model);
@@ -43,9 +52,16 @@ public final class ModelMeters {
         this.firstTokenError = metrics.timer(RouterMeter.FIRST_TOKEN_ERROR, "model", model);
     }
 
-    /** As the tag says it. */
-    String model() {
-        return model;
+    /** @param api one of the few that answer with generated text */
+    Counter ended(String api, Outcome outcome) {
+        var outcomes = ended.computeIfAbsent(api, _ -> new AtomicReferenceArray<>(Outcome.values().length));
+        Counter known = outcomes.get(outcome.ordinal());
+        if (known == null) {
+            known = metrics.counter(RouterMeter.REQUESTS,
+                    "api", api, "model", model, "outcome", RouterMetrics.tag(outcome));
+            outcomes.set(outcome.ordinal(), known);
+        }
+        return known;
     }
 
     /** A request's turn at a worker has come. */

@@ -25,6 +25,7 @@ public final class RouterMetrics {
     private final Map<String, ModelMeters> models = new ConcurrentHashMap<>();
     private final ModelMeters otherModels;
     private final Map<String, PolicyMeters> policies = new ConcurrentHashMap<>();
+    private final Map<String, Counter> decisions = new ConcurrentHashMap<>();
     private final WorkerMeters workers;
     private final ServedMeters served;
     private final Timer tokenizerWait;
@@ -127,7 +128,7 @@ public final class RouterMetrics {
 
     /** @param api one of the few that answer with generated text */
     public void requestEnded(String api, ModelMeters model, Outcome outcome) {
-        count(RouterMeter.REQUESTS, 1, "api", api, "model", model.model(), "outcome", tag(outcome));
+        model.ended(api, outcome).increment();
     }
 
     /** A stage of a request is done. */
@@ -137,7 +138,7 @@ public final class RouterMetrics {
 
     /** @param reason one of routing's closed set */
     public void routed(String reason) {
-        count(RouterMeter.ROUTE_DECISIONS, 1, "reason", reason);
+        decisions.computeIfAbsent(reason, _ -> counter(RouterMeter.ROUTE_DECISIONS, "reason", reason)).increment();
     }
 
     /**
