@@ -192,10 +192,14 @@ static void rest(struct client *c, uint64_t not_before)
 /* Counts whenever it happens, also before and after the measurement: "none lost" is about the whole run. */
 static void end_badly(struct client *c, const char *why)
 {
-    if (c->status == 503)
-        refused++;
-    else if (!errors++)
-        snprintf(first_error, sizeof first_error, "%s; status %d, %ld tokens", why, c->status, c->tokens);
+    if (!errors && !refused) {
+        append(&c->line, "", 1);                               /* what a refusal says, or a line that is incomplete */
+        snprintf(first_error, sizeof first_error, "%s; status %d, %ld tokens; %s", why, c->status, c->tokens,
+                 c->line.data);
+        for (char *at = first_error; (at = strpbrk(at, "\"\\\n\r\t")); )
+            *at = ' ';                                         /* it is printed as a JSON string */
+    }
+    *(c->status == 503 ? &refused : &errors) += 1;
     close(c->fd);
     c->fd = -1;
     c->history = 0;
@@ -314,7 +318,7 @@ static void read_text(struct client *c, const char *data, size_t length, uint64_
         const char *end = memchr(data, '\n', length);
         size_t n = end ? (size_t) (end - data) : length;
         append(&c->line, data, n);
-        if (end && c->line.length)
+        if (end && c->line.length && c->status == 200)
             read_line(c, at);
         n += end != NULL;
         data += n;
@@ -371,7 +375,8 @@ static bool read_answer(struct client *c, const char *data, const char *end, uin
             if (!c->left && c->state == CHUNK) {
                 c->state = CHUNK_END;
             } else if (!c->left) {
-                read_line(c, at);
+                if (c->status == 200)
+                    read_line(c, at);
                 end_well(c, at);
             }
             break;
