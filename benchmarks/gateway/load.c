@@ -7,7 +7,7 @@
  *     -p  the gateway's port on 127.0.0.1
  *     -w  a file of words, one a line, as they stand in JSON
  *     -c  connections, each with one request at a time
- *     -r  requests a second, evenly; times count from when a request should have begun. 0: whenever a connection is free
+ *     -r  requests a second, evenly; times count from when a request should have begun. 0: when a connection is free
  *     -b  bytes of a new message's text
  *     -h  bytes of the history that each conversation begins with; 0: every request stands alone
  *     -t  tokens to ask for (max_tokens)
@@ -30,8 +30,9 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "prompts.h"
 
-enum { EVENTS_PER_WAIT = 256, MAX_SAMPLES = 1 << 22, ONE_IN_SO_MANY_WORDS_IS_A_NUMBER = 32 };
+enum { EVENTS_PER_WAIT = 256, MAX_SAMPLES = 1 << 22 };
 static const uint64_t REST_NS = 10000000;      /* after a refusal, before the next try */
 static const uint64_t DRAIN_NS = 60 * 1000000000ull;
 
@@ -66,11 +67,6 @@ static long text_bytes = 800, history_bytes, tokens = 16;
 static const char *token_text = " the", *model = "mock";
 static bool whole;
 
-static struct buffer words;
-static const char **word;
-static size_t word_count;
-static uint64_t seed = 1;
-
 /* A ring of those that may ask, the one that has waited longest first. */
 static struct client **idle;
 static long idle_front, idle_count;
@@ -80,45 +76,7 @@ static long requests, token_sum, body_bytes, errors, refused;
 static char first_error[256];
 static struct samples first, gaps;
 
-/* ---- prompts ---- */
-
-static uint64_t next_random(void)
-{
-    seed ^= seed << 13;                                        /* xorshift64 */
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
-
-static void read_words(const char *path)
-{
-    if (!read_file(&words, path))
-        die(path);
-    append(&words, "", 1);
-    word = malloc(words.length * sizeof *word);
-    for (char *w = strtok(words.data, "\n"); w; w = strtok(NULL, "\n"))
-        word[word_count++] = w;
-    if (!word_count)
-        die("no words");
-}
-
-static void append_words(struct buffer *b, long bytes)
-{
-    for (size_t end = b->length + (size_t) bytes; b->length < end; append(b, " ", 1)) {
-        uint64_t chance = next_random();
-        if (chance % ONE_IN_SO_MANY_WORDS_IS_A_NUMBER == 0)
-            appendf(b, "%u", (unsigned) (chance >> 44));
-        else
-            append_text(b, word[(chance >> 8) % word_count]);
-    }
-}
-
-static void append_message(struct buffer *b, const char *role, long bytes)
-{
-    appendf(b, "{\"role\":\"%s\",\"content\":\"", role);
-    append_words(b, bytes);
-    append_text(b, "\"}");
-}
+/* ---- requests' bodies ---- */
 
 static void begin_conversation(struct client *c)
 {
@@ -148,10 +106,11 @@ static void keep_turn(struct client *c)
 {
     if (!history_bytes)
         return;
+    const char *said = *token_text ? token_text : " the";
     c->body.length = c->history;
     append_text(&c->body, ",{\"role\":\"assistant\",\"content\":\"");
     for (long i = 0; i < tokens; i++)
-        append_text(&c->body, token_text);
+        append_text(&c->body, said);
     append_text(&c->body, "\"},");
     c->history = c->body.length;
 }
@@ -260,7 +219,8 @@ static void ask(struct client *c, uint64_t due)
 {
     write_body(c);
     c->head_length = (size_t) snprintf(c->head, sizeof c->head, "POST /v1/chat/completions HTTP/1.1\r\n"
-            "host: 127.0.0.1:%d\r\ncontent-type: application/json\r\ncontent-length: %zu\r\n\r\n", port, c->body.length);
+            "host: 127.0.0.1:%d\r\ncontent-type: application/json\r\ncontent-length: %zu\r\n\r\n",
+            port, c->body.length);
     c->state = HEAD;
     c->status = 0;
     c->tokens = 0;
@@ -502,7 +462,7 @@ int main(int argc, char **argv)
     struct client *clients = calloc((size_t) connections, sizeof *clients);
     uint64_t start = now();
     for (int i = 0; i < connections; i++) {
-        clients[i].fd = -1;                                    /* they begin one by one, so that answers do not march in step */
+        clients[i].fd = -1;                                    /* one by one, or answers would march in step */
         rest(&clients[i], start + (uint64_t) (warm * 0.5e9 * i / connections));
     }
     run();

@@ -12,8 +12,8 @@
  *     -l  it ends by itself after so many seconds (3600), and when its standard input ends
  *
  * POST /pace?first_us=A&interval_us=B&per_write=C sets the pace of the requests that come from then on: the first token
- * after A, then C tokens each B; B = 0 writes a whole answer at once. GET /stats tells how many answers ended and how many
- * were cut by the reader.
+ * after A, then C tokens each B; B = 0 writes a whole answer at once. GET /stats tells how many
+ * answers ended, how many were cut by the reader, and how many prompt tokens came by our protocol, from the start on.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -25,13 +25,15 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "due.h"
 
 #define PACKED "application/x-warmpath-generate"
 #define CHUNKED "transfer-encoding: chunked\r\n\r\n"
-enum { MAX_CONNECTIONS = 16384, MAX_REQUEST_BYTES = 32 << 20, EVENTS_PER_WAIT = 256 };
+enum { MAX_CONNECTIONS = MAX_DUE, MAX_REQUEST_BYTES = 32 << 20, EVENTS_PER_WAIT = 256 };
 enum answer { NOTHING, GENERATE, SSE, WHOLE, KV_EVENTS };
 
 struct connection {
+    struct due due;             /* its next write */
     int fd;
     struct buffer in, out;
     bool blocked;               /* what is in out waits until the reader takes more */
@@ -40,16 +42,13 @@ struct connection {
     bool chat;                  /* else a plain completion */
     long prompt, left, sent;    /* tokens */
     struct pace { uint64_t first, interval; long per_write; } pace;
-    uint64_t due;               /* of the next write, ns */
-    int place;                  /* in the heap, -1: nothing is due */
     char handle[65];
 };
 
 static struct pace pace = {0, 10000000, 1};
 static struct connection *by_fd[MAX_CONNECTIONS];
-static struct connection *heap[MAX_CONNECTIONS];    /* the one that is due first is at 0 */
-static int heap_size, epoll_fd;
-static long ended, cut;
+static int epoll_fd;
+static long ended, cut, prompt_tokens;
 static const char *token_id = "70", *token_text = " the", *model = "mock", *files = ".";
 static struct buffer snapshot, token_line, chat_chunk, text_chunk;
 
@@ -60,55 +59,12 @@ static void append_chunk(struct buffer *b, const char *data, size_t length)
     append(b, "\r\n", 2);
 }
 
-/* ---- who is due when: a binary heap ---- */
-
-static void put(int place, struct connection *c)
-{
-    heap[place] = c;
-    c->place = place;
-}
-
-static void sift(int place)
-{
-    struct connection *c = heap[place];
-    for (; place && heap[(place - 1) / 2]->due > c->due; place = (place - 1) / 2)
-        put(place, heap[(place - 1) / 2]);
-    for (int child; (child = 2 * place + 1) < heap_size; place = child) {
-        if (child + 1 < heap_size && heap[child + 1]->due < heap[child]->due)
-            child++;
-        if (heap[child]->due >= c->due)
-            break;
-        put(place, heap[child]);
-    }
-    put(place, c);
-}
-
-static void schedule(struct connection *c, uint64_t due)
-{
-    c->due = due;
-    if (c->place < 0)
-        put(heap_size++, c);
-    sift(c->place);
-}
-
-static void unschedule(struct connection *c)
-{
-    int place = c->place;
-    if (place < 0)
-        return;
-    c->place = -1;
-    if (place != --heap_size) {
-        put(place, heap[heap_size]);
-        sift(place);
-    }
-}
-
 /* ---- connections ---- */
 
 static void hang_up(struct connection *c)
 {
     cut += c->answer != NOTHING && c->answer != KV_EVENTS;
-    unschedule(c);
+    unschedule(&c->due);
     by_fd[c->fd] = NULL;
     close(c->fd);
     free(c->in.data);
@@ -159,8 +115,8 @@ static void end_answer(struct connection *c, const char *reason)
     else
         n = snprintf(last, sizeof last, "data: {\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"%s\","
                 "\"created\":1700000000,\"model\":\"%s\",\"choices\":[{\"index\":0,%s,\"logprobs\":null,"
-                "\"finish_reason\":\"%s\"}]}\n\ndata: [DONE]\n\n", c->chat ? "chat.completion.chunk" : "text_completion",
-                model, c->chat ? "\"delta\":{}" : "\"text\":\"\"", reason);
+                "\"finish_reason\":\"%s\"}]}\n\ndata: [DONE]\n\n",
+                c->chat ? "chat.completion.chunk" : "text_completion", model, c->chat ? "\"delta\":{}" : "\"text\":\"\"", reason);
     append_chunk(&c->out, last, (size_t) n);
     append(&c->out, "0\r\n\r\n", 5);
     c->answer = NOTHING;
@@ -186,10 +142,10 @@ static void answer_completion(struct connection *c)
 /* One step of the engine for this connection: its next tokens in one write, and the end with the last ones. */
 static void step(struct connection *c)
 {
-    unschedule(c);
+    unschedule(&c->due);
     if (c->answer == KV_EVENTS) {
         append_chunk(&c->out, "\0\0\0\0", 4);                  /* an empty frame: still there */
-        schedule(c, c->due + SECOND);
+        schedule(&c->due, c->due.at + SECOND);
     } else if (c->answer == WHOLE) {
         answer_completion(c);
     } else {
@@ -200,7 +156,7 @@ static void step(struct connection *c)
         c->sent += count;
         c->left -= count;
         if (c->left)
-            schedule(c, c->due + c->pace.interval);
+            schedule(&c->due, c->due.at + c->pace.interval);
         else
             end_answer(c, "length");
     }
@@ -223,9 +179,9 @@ static void begin_answer(struct connection *c, enum answer answer, long tokens)
                 "\"content\":\"\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n";
         append_chunk(&c->out, role, sizeof role - 1);
     }
-    c->due = now() + wait;
+    c->due.at = now() + wait;
     if (wait)
-        schedule(c, c->due);                                   /* headers go with the first token */
+        schedule(&c->due, c->due.at);                          /* headers go with the first token */
     else
         step(c);
 }
@@ -268,6 +224,7 @@ static long count_prompt(const char *body, size_t length, bool packed)
 static void generate(struct connection *c, const char *body, size_t length, bool packed)
 {
     c->prompt = count_prompt(body, length, packed);
+    prompt_tokens += c->prompt;
     const char *handle = value_of(body, length, "\"handle\"");
     c->handle[0] = 0;
     if (handle && *handle == '"')
@@ -287,9 +244,9 @@ static void complete(struct connection *c, const char *body, size_t length, bool
 static void end_early(struct connection *c, const char *handle)
 {
     for (int i = 0; i < heap_size; i++) {
-        struct connection *other = heap[i];
+        struct connection *other = (struct connection *) heap[i];
         if (other->answer == GENERATE && other->handle[0] && !strcmp(other->handle, handle)) {
-            unschedule(other);
+            unschedule(&other->due);
             end_answer(other, "stop");
             flush(other);
             append(&c->out, "HTTP/1.1 204 No Content\r\n\r\n", 27);
@@ -316,7 +273,7 @@ static void send_events(struct connection *c)
     appendf(&c->out, "HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n" CHUNKED);
     append_chunk(&c->out, snapshot.data, snapshot.length);
     c->answer = KV_EVENTS;
-    schedule(c, now() + SECOND);
+    schedule(&c->due, now() + SECOND);
 }
 
 static void set_pace(struct connection *c, const char *query)
@@ -359,7 +316,7 @@ static void serve(struct connection *c, char *head, const char *body, size_t len
     else if (!strncmp(path, "/pace?", 6))
         set_pace(c, path + 6);
     else if (!strcmp(path, "/stats"))
-        send_json(c, "{\"ended\":%ld,\"cut\":%ld}", ended, cut);
+        send_json(c, "{\"ended\":%ld,\"cut\":%ld,\"promptTokens\":%ld}", ended, cut, prompt_tokens);
     else if (!strcmp(path, "/v1/models"))
         send_json(c, "{\"object\":\"list\",\"data\":[{\"id\":\"%s\",\"object\":\"model\",\"created\":1700000000,"
                 "\"owned_by\":\"vllm\",\"root\":\"%s\",\"max_model_len\":131072}]}", model, model);
@@ -437,7 +394,7 @@ static void accept_all(int listener)
             continue;
         }
         c->fd = fd;
-        c->place = -1;
+        c->due.place = -1;
         by_fd[fd] = c;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
@@ -452,7 +409,7 @@ static void run(int listener)
     struct epoll_event events[EVENTS_PER_WAIT];
     while (true) {
         uint64_t at = now();
-        uint64_t wait = !heap_size ? SECOND : heap[0]->due > at ? heap[0]->due - at : 0;
+        uint64_t wait = !heap_size ? SECOND : heap[0]->at > at ? heap[0]->at - at : 0;
         struct timespec timeout = timespec_of(wait);
         int n = epoll_pwait2(epoll_fd, events, EVENTS_PER_WAIT, &timeout, NULL);
         if (n < 0 && errno != EINTR)
@@ -466,8 +423,8 @@ static void run(int listener)
             else if (by_fd[fd] && (!(events[i].events & EPOLLOUT) || flush(by_fd[fd])))
                 receive(by_fd[fd]);
         }
-        for (at = now(); heap_size && heap[0]->due <= at; )
-            step(heap[0]);
+        for (at = now(); heap_size && heap[0]->at <= at; )
+            step((struct connection *) heap[0]);
     }
 }
 
@@ -493,7 +450,8 @@ static int listen_on(int port)
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t length = sizeof a;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, (struct sockaddr *) &a, sizeof a) || listen(fd, 4096) || getsockname(fd, (struct sockaddr *) &a, &length))
+    if (bind(fd, (struct sockaddr *) &a, sizeof a) || listen(fd, 4096)
+            || getsockname(fd, (struct sockaddr *) &a, &length))
         die("listen");
     printf("ready %d\n", ntohs(a.sin_port));
     fflush(stdout);
@@ -519,7 +477,7 @@ int main(int argc, char **argv)
     prepare_lines();
     epoll_fd = epoll_create1(0);
     struct epoll_event in = {.events = EPOLLIN, .data.fd = STDIN_FILENO};
-    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, STDIN_FILENO, &in);     /* a file or /dev/null cannot be watched, and never ends */
+    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, STDIN_FILENO, &in);     /* /dev/null cannot be watched, and never ends */
     int listener = listen_on(port);
     in.data.fd = listener;
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listener, &in);

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Locale;
+import java.util.Map;
 import java.util.stream.Stream;
 
 /**
@@ -33,13 +34,18 @@ public final class GatewayBench {
         Path folder = Files.createTempDirectory("gateway-bench");
         try {
             Path files = Files.createDirectory(folder.resolve("files"));
-            MockModel model = MockModel.read(options.model(), files);
+            Path modelFolder = Files.createDirectory(folder.resolve("model"));
+            MockModel model = MockModel.of(options.model(), modelFolder, files);
             NativeTools tools = NativeTools.compile(folder, Words.write(folder.resolve("words")), model.token());
             try (var fleet = new MockFleet(tools, model, files)) {
                 printCeilings(tools, fleet);
                 var report = new Report();
-                for (String name : options.subjects()) {
-                    measure(tools, fleet, folder, options, name, report);
+                for (Gateway gateway : options.gateways()) {
+                    try {
+                        report.add(gateway.name(), measure(tools, fleet, modelFolder, folder, options, gateway));
+                    } catch (IOException e) {
+                        System.err.println(gateway.name() + " is left out: " + e.getMessage());
+                    }
                 }
                 report.print();
             }
@@ -48,15 +54,14 @@ public final class GatewayBench {
         }
     }
 
-    private static void measure(NativeTools tools, MockFleet fleet, Path folder, Options options, String name,
-            Report report) throws IOException, InterruptedException {
-        Gateway gateway = options.gateway(name);
-        try (var running = RunningGateway.start(gateway, fleet, folder)) {
-            var measurement = new Measurement(tools, fleet, running, options, name);
+    private static Map<Figure, Double> measure(NativeTools tools, MockFleet fleet, Path model, Path folder,
+            Options options, Gateway gateway) throws IOException, InterruptedException {
+        try (var running = RunningGateway.start(gateway, fleet, model, folder)) {
+            var measurement = new Measurement(tools, fleet, gateway, running, options);
             if (gateway.compilesItself()) {
                 measurement.warmUp();
             }
-            report.add(name, measurement.run());
+            return measurement.run();
         }
     }
 

@@ -13,5 +13,13 @@ enum LoadName {
     /** How evenly streams go on beside mid prompts. */
     GAPS,
     /** 3,000 at a time. */
-    STREAMS
+    STREAMS;
+
+    /** Whether the workers must give tokens at a pace that is set here. */
+    boolean needsPace() {
+        return switch (this) {
+            case SHORT, MID, LONG, TURNS -> false;
+            case MOST, GAPS, STREAMS -> true;
+        };
+    }
 }

@@ -22,17 +22,17 @@ final class Measurement {
 
     private final NativeTools tools;
     private final MockFleet fleet;
+    private final Gateway kind;
     private final RunningGateway gateway;
     private final Options options;
-    private final String name;
     private final Map<Figure, Double> figures = new EnumMap<>(Figure.class);
 
-    Measurement(NativeTools tools, MockFleet fleet, RunningGateway gateway, Options options, String name) {
-        this.tools = tools;
+    Measurement(NativeTools tools, MockFleet fleet, Gateway kind, RunningGateway gateway, Options options) {
+        this.tools = kind.hasOwnWorkers() ? tools.countingPieces() : tools;
         this.fleet = fleet;
+        this.kind = kind;
         this.gateway = gateway;
         this.options = options;
-        this.name = name;
     }
 
     /** What a load cost the gateway. */
@@ -50,6 +50,9 @@ final class Measurement {
     Map<Figure, Double> run() throws IOException, InterruptedException {
         figures.put(Figure.START_TIME, gateway.startTime().toMillis() / 1e3);
         for (LoadName load : options.loads()) {
+            if (load.needsPace() && kind.hasOwnWorkers()) {
+                continue;
+            }
             switch (load) {
                 case SHORT -> shortRequestsAndTokens();
                 case MID -> figures.put(Figure.MID_CPU, cost("mid", Load.MID).cpuMillis());
@@ -71,6 +74,9 @@ final class Measurement {
         if (gateway.countsAllocation()) {
             figures.put(Figure.REQUEST_ALLOCATION, few.allocatedKib());
             figures.put(Figure.TOKEN_ALLOCATION, perToken(few.allocatedKib(), many.allocatedKib()));
+        }
+        if (kind.hasOwnWorkers()) {
+            return;
         }
         Load bursts = Load.SHORT.withPace(Load.SHORT.pace().inBursts(BURST));
         figures.put(Figure.TOKEN_BURST_CPU, 1e3 * perToken(cost("short, bursts", bursts).cpuMillis(),
@@ -111,6 +117,7 @@ final class Measurement {
         int tokens = (int) (seconds.warm() + seconds.measured()) * 1_000_000 / STREAM_PACE.intervalMicros();
         Load streams = Load.SHORT.withConnections(STREAMS).withTokens(tokens).withPace(STREAM_PACE);
         long leasesLost = gateway.leasesLost();
+        long cutBefore = fleet.given().cut();
         long before = gateway.processes().residentKib();
         fleet.setPace(streams.pace());
         var resident = new NativeTools.Watch() {
@@ -125,7 +132,7 @@ final class Measurement {
             }
         };
         LoadResult result = tools.run(streams, gateway.port(), seconds, resident);
-        note("3,000 streams", result);
+        note("3,000 streams, " + (fleet.given().cut() - cutBefore) + " cut", result);
         figures.put(Figure.STREAM_MEMORY, (double) (resident.kib - before) / STREAMS);
         figures.put(Figure.STREAMS_LOST, (double) result.errors() + result.refused());
         figures.put(Figure.LEASES_LOST, (double) gateway.leasesLost() - leasesLost);
@@ -158,8 +165,10 @@ final class Measurement {
                 cpuNanos += gateway.processes().cpuNanos();
             }
         };
+        MockFleet.Given before = fleet.given();
         LoadResult result = tools.run(load, gateway.port(), options.seconds(), watch);
-        note(title, result);
+        long promptTokens = fleet.given().promptTokensSince(before);
+        note(promptTokens == 0 ? title : title + " (" + promptTokens + " prompt tokens)", result);
         return new Cost(result, watch.cpuNanos, watch.allocatedBytes);
     }
 
@@ -174,7 +183,7 @@ final class Measurement {
     /** What was seen, on standard error: the table is for standard output. */
     private void note(String title, LoadResult result) {
         System.err.printf(Locale.ROOT, "%s, %s: %,.0f requests/s, %,.0f tokens/s, bodies of %,d bytes, first token"
-                + " %.2f / %.2f ms, gap %.2f / %.2f / %.1f ms, %d refused, %d bad %s%n", name, title,
+                + " %.2f / %.2f ms, gap %.2f / %.2f / %.1f ms, %d refused, %d bad %s%n", kind.name(), title,
                 result.requestsPerSecond(), result.tokens() / result.seconds(), result.bodyBytes(),
                 result.firstP50Ms(), result.firstP99Ms(), result.gapP50Ms(), result.gapP99Ms(), result.gapMaxMs(),
                 result.refused(), result.errors(), result.firstError());

@@ -10,6 +10,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,17 +58,42 @@ final class MockFleet implements AutoCloseable {
         return workers.stream().map(Worker::port).toList();
     }
 
+    /** What they have given so far. @param cut answers whose reader left early */
+    record Given(long ended, long cut, long promptTokens) {
+
+        Given plus(Given other) {
+            return new Given(ended + other.ended, cut + other.cut, promptTokens + other.promptTokens);
+        }
+
+        /** Mean of the requests since then; 0 of those that do not come as token ids. */
+        long promptTokensSince(Given before) {
+            return ended == before.ended ? 0 : (promptTokens - before.promptTokens) / (ended - before.ended);
+        }
+    }
+
+    Given given() throws IOException, InterruptedException {
+        var all = new Given(0, 0, 0);
+        for (Worker worker : workers) {
+            all = all.plus(JsonMapper.shared().readValue(ask(worker, "/stats"), Given.class));
+        }
+        return all;
+    }
+
     /** For the requests that come from now on. */
     void setPace(Load.Pace pace) throws IOException, InterruptedException {
         for (Worker worker : workers) {
-            URI order = worker.url().resolve("/pace?first_us=0&interval_us=" + pace.intervalMicros() + "&per_write="
+            ask(worker, "/pace?first_us=0&interval_us=" + pace.intervalMicros() + "&per_write="
                     + pace.tokensPerWrite());
-            int status = http.send(HttpRequest.newBuilder(order).POST(BodyPublishers.noBody()).build(),
-                    BodyHandlers.discarding()).statusCode();
-            if (status != 200) {
-                throw new IOException("the mock worker takes no pace: status " + status);
-            }
         }
+    }
+
+    private String ask(Worker worker, String order) throws IOException, InterruptedException {
+        HttpResponse<String> response = http.send(HttpRequest.newBuilder(worker.url().resolve(order))
+                .POST(BodyPublishers.noBody()).build(), BodyHandlers.ofString());
+        if (response.statusCode() != 200) {
+            throw new IOException("the mock worker answers " + response.statusCode() + " to " + order);
+        }
+        return response.body();
     }
 
     /**

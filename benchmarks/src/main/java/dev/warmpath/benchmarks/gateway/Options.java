@@ -2,10 +2,12 @@ package dev.warmpath.benchmarks.gateway;
 
 import dev.warmpath.benchmarks.gateway.NativeTools.Seconds;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
 
 /**
  * What was asked for on the command line.
@@ -28,7 +30,7 @@ record Options(List<String> subjects, List<LoadName> loads, Path router, List<St
             --router JAR     ours (default: router-service/target/router-service-app.jar)
             --jvm "FLAGS"    of ours (default: "%s")
             --model DIR      whose tokenizer is used (default: models/warmpath-tiny)
-            --peers DIR      a Python environment with smg, vllm-router and dynamo (default: target/peers)
+            --peers DIR      a Python environment with smg, vllm-router or ai-dynamo (default: target/peers)
             --nginx N        its processes (default: 2)
             --warm-up S      seconds of load before ours is measured (default: 60)
             --seconds S      for each row (default: 10)
@@ -36,60 +38,36 @@ record Options(List<String> subjects, List<LoadName> loads, Path router, List<St
             """;
     private static final String COMMON_FLAGS =
             "-XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError --enable-native-access=ALL-UNNAMED -Xmx512m";
+    private static final String QUICK = "--quick";
+    private static final Set<String> NAMES = Set.of("--subjects", "--loads", "--router", "--jvm", "--model", "--peers",
+            "--nginx", "--warm-up", "--seconds");
+    private static final String ALL_LOADS = "short,mid,long,turns,most,gaps,streams";
     private static final String LAUNCHER_FLAGS = COMMON_FLAGS + " -XX:TieredStopAtLevel=1";
-    private static final Options DEFAULTS = new Options(List.of("ours", "nginx"), List.of(LoadName.values()),
-            Path.of("router-service/target/router-service-app.jar"), words(COMMON_FLAGS), Path.of("models/warmpath-tiny"), Path.of("target/peers"), 2, 60, new Seconds(3, 10));
 
     static Options parse(String[] arguments) {
-        Options options = DEFAULTS;
+        Map<String, String> given = new HashMap<>();
         for (int i = 0; i < arguments.length; i++) {
-            if (arguments[i].equals("--quick")) {
-                options = options.withTimes(20, new Seconds(2, 4));
-            } else if (i + 1 < arguments.length) {
-                options = options.with(arguments[i], arguments[++i]);
-            } else {
-                throw unknown(arguments[i]);
+            boolean isFlag = arguments[i].equals(QUICK);
+            if (!isFlag && (!NAMES.contains(arguments[i]) || i + 1 == arguments.length)) {
+                throw new IllegalArgumentException(arguments[i] + " is no option, or lacks its value\n" + help());
             }
+            given.put(arguments[i], isFlag ? "" : arguments[++i]);
         }
-        return options;
-    }
-
-    private Options with(String option, String value) {
-        return switch (option) {
-            case "--subjects" -> new Options(list(value), loads, router, flags, model, peers, nginxProcesses,
-                    warmUpSeconds, seconds);
-            case "--loads" -> new Options(subjects, loads(value), router, flags, model, peers, nginxProcesses,
-                    warmUpSeconds, seconds);
-            case "--router" -> new Options(subjects, loads, Path.of(value), flags, model, peers, nginxProcesses,
-                    warmUpSeconds, seconds);
-            case "--jvm" -> new Options(subjects, loads, router, words(value), model, peers, nginxProcesses,
-                    warmUpSeconds, seconds);
-            case "--model" -> new Options(subjects, loads, router, flags, Path.of(value), peers, nginxProcesses,
-                    warmUpSeconds, seconds);
-            case "--peers" -> new Options(subjects, loads, router, flags, model, Path.of(value), nginxProcesses,
-                    warmUpSeconds, seconds);
-            case "--nginx" -> new Options(subjects, loads, router, flags, model, peers, Integer.parseInt(value),
-                    warmUpSeconds, seconds);
-            case "--warm-up" -> withTimes(Double.parseDouble(value), seconds);
-            case "--seconds" -> withTimes(warmUpSeconds, new Seconds(seconds.warm(), Double.parseDouble(value)));
-            default -> throw unknown(option);
-        };
-    }
-
-    private Options withTimes(double warmUp, Seconds row) {
-        return new Options(subjects, loads, router, flags, model, peers, nginxProcesses, warmUp, row);
-    }
-
-    private static IllegalArgumentException unknown(String option) {
-        return new IllegalArgumentException(option + " is no option, or lacks its value\n" + help());
+        boolean quick = given.containsKey(QUICK);
+        return new Options(list(given.getOrDefault("--subjects", "ours,nginx")),
+                list(given.getOrDefault("--loads", ALL_LOADS).toUpperCase(Locale.ROOT)).stream()
+                        .map(LoadName::valueOf).toList(),
+                Path.of(given.getOrDefault("--router", "router-service/target/router-service-app.jar")),
+                words(given.getOrDefault("--jvm", COMMON_FLAGS)),
+                Path.of(given.getOrDefault("--model", "models/warmpath-tiny")),
+                Path.of(given.getOrDefault("--peers", "target/peers")),
+                Integer.parseInt(given.getOrDefault("--nginx", "2")),
+                Double.parseDouble(given.getOrDefault("--warm-up", quick ? "20" : "60")),
+                new Seconds(quick ? 2 : 3, Double.parseDouble(given.getOrDefault("--seconds", quick ? "4" : "10"))));
     }
 
     static String help() {
         return HELP.formatted(COMMON_FLAGS);
-    }
-
-    private static List<LoadName> loads(String text) {
-        return list(text.toUpperCase(Locale.ROOT)).stream().map(LoadName::valueOf).toList();
     }
 
     private static List<String> list(String text) {
@@ -105,22 +83,29 @@ record Options(List<String> subjects, List<LoadName> loads, Path router, List<St
         return new Seconds(6, Math.max(6, seconds.measured()));
     }
 
-    Gateway gateway(String name) {
+    /** In the order in which they are asked for. */
+    List<Gateway> gateways() {
+        return subjects.stream().map(this::gateway).toList();
+    }
+
+    private Gateway gateway(String name) {
         return switch (name) {
             case "ours" -> new Gateway.OurRouter(name, router, flags);
             case "launcher" -> new Gateway.OurRouter(name, router, words(LAUNCHER_FLAGS));
-            case "nginx" -> new Gateway.Nginx(name, "nginx", nginxProcesses);
-            case "smg" -> peer(name, "smg", "launch", "--host", "127.0.0.1", "--port", "{port}", "--policy",
-                    "cache_aware", "--worker-urls", "{workers}");
-            case "vllm-router" -> peer(name, "vllm-router", "--host", "127.0.0.1", "--port", "{port}", "--policy",
-                    "cache_aware", "--worker-urls", "{workers}");
+            case "nginx" -> new Gateway.Nginx(name, nginxProcesses);
+            case "smg" -> peer(name, "smg launch --host 127.0.0.1 --port {port} --policy cache_aware --log-level warn"
+                    + " --prometheus-host 127.0.0.1 --prometheus-port {metrics} --max-concurrent-requests 8192"
+                    + " --worker-urls {workers}");
+            case "vllm-router" -> peer(name, "vllm-router --host 127.0.0.1 --port {port} --policy cache_aware"
+                    + " --log-level warning --prometheus-host 127.0.0.1 --prometheus-port {metrics}"
+                    + " --worker-urls {workers}");
+            case "dynamo" -> new Gateway.Dynamo(name, peers.resolve("bin/python"));
             default -> throw new IllegalArgumentException(name + " is no gateway that is known here\n" + help());
         };
     }
 
-    private Gateway peer(String name, String program, String... arguments) {
-        List<String> command = new ArrayList<>(List.of(peers.resolve("bin").resolve(program).toString()));
-        command.addAll(Arrays.asList(arguments));
-        return new Gateway.Peer(name, command);
+    /** As it comes, but for its access log, which costs some of them more than the rest. */
+    private Gateway peer(String name, String command) {
+        return new Gateway.Peer(name, words(peers.resolve("bin") + "/" + command));
     }
 }

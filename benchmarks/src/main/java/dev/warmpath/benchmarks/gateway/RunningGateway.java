@@ -39,11 +39,11 @@ final class RunningGateway implements AutoCloseable {
     }
 
     /** Starts it and waits for its first answer. */
-    static RunningGateway start(Gateway gateway, MockFleet fleet, Path folder)
+    static RunningGateway start(Gateway gateway, MockFleet fleet, Path model, Path folder)
             throws IOException, InterruptedException {
         int port = Ports.free();
         long begin = System.nanoTime();
-        Gateway.Started started = gateway.start(new Gateway.Site(fleet, folder, port));
+        Gateway.Started started = gateway.start(new Gateway.Site(fleet, model, folder, port));
         try {
             awaitAnswer(gateway, started, port, begin);
             Duration startTime = Duration.ofNanos(System.nanoTime() - begin);
@@ -131,15 +131,22 @@ final class RunningGateway implements AutoCloseable {
         if (started.greeter() != null) {
             started.greeter().interrupt();
         }
-        started.process().destroy();
+        end(started.process());
+        if (started.workers() != null) {
+            end(started.workers());
+        }
+    }
+
+    private static void end(Process process) {
+        process.destroy();
         try {
-            if (started.process().waitFor(LONGEST_END_SECONDS, TimeUnit.SECONDS)) {
+            if (process.waitFor(LONGEST_END_SECONDS, TimeUnit.SECONDS)) {
                 return;
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        started.process().descendants().forEach(ProcessHandle::destroyForcibly);
-        started.process().destroyForcibly();
+        process.descendants().forEach(ProcessHandle::destroyForcibly);
+        process.destroyForcibly();
     }
 }
