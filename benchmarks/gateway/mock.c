@@ -12,8 +12,8 @@
  *     -l  it ends by itself after so many seconds (3600), and when its standard input ends
  *
  * POST /pace?first_us=A&interval_us=B&per_write=C sets the pace of the requests that come from then on: the first token
- * after A, then C tokens each B; B = 0 writes a whole answer at once. GET /stats tells how many
- * answers ended, how many were cut by the reader, and how many prompt tokens came by our protocol, from the start on.
+ * after A, then C tokens each B; B = 0 writes a whole answer at once. GET /stats tells how many answers have ended, how
+ * many were cut by their reader, and how many prompt tokens came by our protocol.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,6 +28,9 @@
 #include "due.h"
 
 #define PACKED "application/x-warmpath-generate"
+/* Of OpenAI's stream: the object's name, the model, what is new, why it ended. */
+#define CHUNK_FORMAT "data: {\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"%s\",\"created\":1700000000," \
+        "\"model\":\"%s\",\"choices\":[{\"index\":0,%s,\"logprobs\":null,\"finish_reason\":%s}]}\n\n"
 #define CHUNKED "transfer-encoding: chunked\r\n\r\n"
 enum { MAX_CONNECTIONS = MAX_DUE, MAX_REQUEST_BYTES = 32 << 20, EVENTS_PER_WAIT = 256 };
 enum answer { NOTHING, GENERATE, SSE, WHOLE, KV_EVENTS };
@@ -50,13 +53,23 @@ static struct connection *by_fd[MAX_CONNECTIONS];
 static int epoll_fd;
 static long ended, cut, prompt_tokens;
 static const char *token_id = "70", *token_text = " the", *model = "mock", *files = ".";
-static struct buffer snapshot, token_line, chat_chunk, text_chunk;
+static struct buffer snapshot, token_line, role_chunk, chat_chunk, text_chunk;
 
 static void append_chunk(struct buffer *b, const char *data, size_t length)
 {
     appendf(b, "%zx\r\n", length);
     append(b, data, length);
     append(b, "\r\n", 2);
+}
+
+__attribute__((format(printf, 2, 3))) static void append_chunkf(struct buffer *b, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    append_chunk(b, text, (size_t) n);
 }
 
 /* ---- connections ---- */
@@ -107,17 +120,12 @@ static void answer_whole(struct connection *c, int status, const char *type, con
 
 static void end_answer(struct connection *c, const char *reason)
 {
-    char last[512];
-    int n;
     if (c->answer == GENERATE)
-        n = snprintf(last, sizeof last, "{\"type\":\"finished\",\"reason\":\"%s\",\"usage\":{\"promptTokens\":%ld,"
+        append_chunkf(&c->out, "{\"type\":\"finished\",\"reason\":\"%s\",\"usage\":{\"promptTokens\":%ld,"
                 "\"cachedTokens\":0,\"completionTokens\":%ld}}\n", reason, c->prompt, c->sent);
     else
-        n = snprintf(last, sizeof last, "data: {\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"%s\","
-                "\"created\":1700000000,\"model\":\"%s\",\"choices\":[{\"index\":0,%s,\"logprobs\":null,"
-                "\"finish_reason\":\"%s\"}]}\n\ndata: [DONE]\n\n",
-                c->chat ? "chat.completion.chunk" : "text_completion", model, c->chat ? "\"delta\":{}" : "\"text\":\"\"", reason);
-    append_chunk(&c->out, last, (size_t) n);
+        append_chunkf(&c->out, CHUNK_FORMAT "data: [DONE]\n\n", c->chat ? "chat.completion.chunk" : "text_completion",
+                model, c->chat ? "\"delta\":{}" : "\"text\":\"\"", "\"length\"");
     append(&c->out, "0\r\n\r\n", 5);
     c->answer = NOTHING;
     ended++;
@@ -173,12 +181,8 @@ static void begin_answer(struct connection *c, enum answer answer, long tokens)
     if (answer != WHOLE)
         appendf(&c->out, "HTTP/1.1 200 OK\r\ncontent-type: %s\r\n" CHUNKED,
                 answer == GENERATE ? "application/x-ndjson" : "text/event-stream; charset=utf-8");
-    if (answer == SSE && c->chat) {
-        static const char role[] = "data: {\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"chat.completion.chunk\","
-                "\"created\":1700000000,\"model\":\"mock\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\","
-                "\"content\":\"\"},\"logprobs\":null,\"finish_reason\":null}]}\n\n";
-        append_chunk(&c->out, role, sizeof role - 1);
-    }
+    if (answer == SSE && c->chat)
+        append(&c->out, role_chunk.data, role_chunk.length);
     c->due.at = now() + wait;
     if (wait)
         schedule(&c->due, c->due.at);                          /* headers go with the first token */
@@ -328,7 +332,10 @@ static void serve(struct connection *c, char *head, const char *body, size_t len
         answer_whole(c, 404, "text/plain", "", 0);
 }
 
-/* False: the connection is gone, or asks for what is not served here. */
+/*
+ * One request at a time: nobody sends the next one before the answer has ended. False: the connection is gone, or asks
+ * for what is not served here.
+ */
 static bool serve_complete_requests(struct connection *c)
 {
     while (c->answer == NOTHING && c->in.length) {
@@ -430,17 +437,14 @@ static void run(int listener)
 
 static void prepare_lines(void)
 {
-    char text[512];
-    int n = snprintf(text, sizeof text, "{\"type\":\"tokens\",\"index\":0,\"ids\":[%s]}\n", token_id);
-    append_chunk(&token_line, text, (size_t) n);
-    n = snprintf(text, sizeof text, "data: {\"id\":\"chatcmpl-0123456789abcdef\",\"object\":\"chat.completion.chunk\","
-            "\"created\":1700000000,\"model\":\"%s\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%s\"},"
-            "\"logprobs\":null,\"finish_reason\":null}]}\n\n", model, token_text);
-    append_chunk(&chat_chunk, text, (size_t) n);
-    n = snprintf(text, sizeof text, "data: {\"id\":\"cmpl-0123456789abcdef\",\"object\":\"text_completion\","
-            "\"created\":1700000000,\"model\":\"%s\",\"choices\":[{\"index\":0,\"text\":\"%s\",\"logprobs\":null,"
-            "\"finish_reason\":null}]}\n\n", model, token_text);
-    append_chunk(&text_chunk, text, (size_t) n);
+    char content[256];
+    append_chunkf(&token_line, "{\"type\":\"tokens\",\"index\":0,\"ids\":[%s]}\n", token_id);
+    append_chunkf(&role_chunk, CHUNK_FORMAT, "chat.completion.chunk", model,
+            "\"delta\":{\"role\":\"assistant\",\"content\":\"\"}", "null");
+    snprintf(content, sizeof content, "\"delta\":{\"content\":\"%s\"}", token_text);
+    append_chunkf(&chat_chunk, CHUNK_FORMAT, "chat.completion.chunk", model, content, "null");
+    snprintf(content, sizeof content, "\"text\":\"%s\"", token_text);
+    append_chunkf(&text_chunk, CHUNK_FORMAT, "text_completion", model, content, "null");
 }
 
 static int listen_on(int port)

@@ -36,7 +36,7 @@ static inline void append_words(struct buffer *b, long bytes)
     for (size_t end = b->length + (size_t) bytes; b->length < end; append(b, " ", 1)) {
         uint64_t chance = next_random();
         if (chance % ONE_IN_SO_MANY_WORDS_IS_A_NUMBER == 0)
-            appendf(b, "%u", (unsigned) (chance >> 44));
+            appendf(b, "%u", (unsigned) (chance >> 52));
         else
             append_text(b, word[(chance >> 8) % word_count]);
     }

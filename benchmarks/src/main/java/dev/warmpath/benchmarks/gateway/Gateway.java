@@ -44,7 +44,10 @@ sealed interface Gateway {
         Process run(List<String> command, Map<String, String> environment, Path log) throws IOException {
             var builder = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
             builder.environment().putAll(environment);
-            return builder.start();
+            Process process = builder.start();
+            // whoever stops the benchmark stops what it started
+            Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
+            return process;
         }
 
         Path log(String name) {
