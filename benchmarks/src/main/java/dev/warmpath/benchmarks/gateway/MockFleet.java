@@ -124,7 +124,7 @@ final class MockFleet implements AutoCloseable {
     private boolean post(URI management, Worker worker, boolean known) throws InterruptedException {
         Object message = known ? new Heartbeat(worker.id, EPOCH, 0, 0, BLOCKS, 0, 0, 0, 0)
                 : new Registration(Protocol.VERSION, worker.id, EPOCH, worker.url(), model.description(), BLOCKS,
-                        SEQUENCES, true);
+                        SEQUENCES, true).withPackedPrompts();
         String path = known ? Protocol.HEARTBEATS_PATH : Protocol.REGISTRATIONS_PATH;
         try {
             return http.send(HttpRequest.newBuilder(management.resolve(path)).header("content-type", "application/json")
