@@ -30,7 +30,7 @@ import tools.jackson.databind.json.JsonMapper;
 
 /** Puts fleet, index and links together. */
 @Configuration(proxyBeanMethods = false)
-@EnableConfigurationProperties(RedisProperties.class)
+@EnableConfigurationProperties({RedisProperties.class, TokenizationProperties.class})
 class FleetLinkConfiguration {
 
     @Bean
