@@ -27,9 +27,10 @@ import org.openjdk.jmh.infra.Blackhole;
 
 /**
  * Nanoseconds a token: prompts of 10,000 to ids by our own encoder, by the library, and out of the cache of segments;
- * and ids to text one by one. There are 32 prompts, taken by turns: random words are forgotten until they come again, so
- * they are merged each time; those of prose and code are remembered. Only the library's encoding and its ids are asked for, as the router does where it uses
- * it. The repository's own model has 2,048 tokens; another tokenizer.json is given by {@code -p tokenizer}.
+ * and ids to text one by one. There are 32 prompts, taken by turns: random words are forgotten until they come again,
+ * so they are merged each time; those of prose and code are remembered. Only the library's encoding and its ids are
+ * asked for, as the router does where it uses it. The repository's own model has 2,048 tokens; another tokenizer.json
+ * is given by {@code -p tokenizer}.
  * <pre>
  *   java -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
  *        org.openjdk.jmh.Main EncodeBenchmark -prof gc -p tokenizer=smollm2/tokenizer.json
