@@ -31,7 +31,7 @@ final class AddedTokenFinder {
     /** By node: the longest other node that ends the way to here. */
     private final int[] suffix;
     /** Characters that tokens end with: others lead from the root to the root. A third of the time of an encoding. */
-    private final BitSet endings = new BitSet();
+    private final boolean[] endings = new boolean[Character.MAX_VALUE + 1];
     /** Open addressing, node and character → the next node. 0 in {@code targets} is a free place. */
     private long[] keys = new long[64];
     private int[] targets = new int[64];
@@ -45,7 +45,7 @@ final class AddedTokenFinder {
             String content = token.content();
             int node = ROOT;
             if (!content.isEmpty()) {
-                endings.set(content.charAt(content.length() - 1));
+                endings[content.charAt(content.length() - 1)] = true;
             }
             for (int i = content.length() - 1; i >= 0; i--) {
                 int next = child(node, content.charAt(i));
@@ -96,7 +96,7 @@ final class AddedTokenFinder {
             int state = ROOT;
             for (int at = text.length() - 1; at >= 0; at--) {
                 char letter = text.charAt(at);
-                if (state == ROOT && !endings.get(letter)) {
+                if (state == ROOT && !endings[letter]) {
                     continue;
                 }
                 state = step(state, letter);
