@@ -26,6 +26,8 @@ final class Measurement {
     private final RunningGateway gateway;
     private final Options options;
     private final Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+    private long measuredNanos;
+    private long foreignNanos;
 
     Measurement(NativeTools tools, MockFleet fleet, Gateway kind, RunningGateway gateway, Options options) {
         this.tools = kind.hasOwnWorkers() ? tools.countingPieces() : tools;
@@ -62,6 +64,9 @@ final class Measurement {
                 case GAPS -> gaps();
                 case STREAMS -> manyStreams();
             }
+        }
+        if (measuredNanos > 0) {
+            figures.put(Figure.FOREIGN_LOAD, (double) foreignNanos / measuredNanos);
         }
         return figures;
     }
@@ -155,6 +160,8 @@ final class Measurement {
 
             @Override
             public void begin() {
+                measuredNanos -= System.nanoTime();
+                foreignNanos -= foreignCpuNanos();
                 cpuNanos = -gateway.processes().cpuNanos();
                 allocatedBytes = -gateway.allocatedBytes();
             }
@@ -163,6 +170,8 @@ final class Measurement {
             public void end() {
                 allocatedBytes += gateway.allocatedBytes();
                 cpuNanos += gateway.processes().cpuNanos();
+                foreignNanos += foreignCpuNanos();
+                measuredNanos += System.nanoTime();
             }
         };
         MockFleet.Given before = fleet.given();
@@ -170,6 +179,11 @@ final class Measurement {
         long promptTokens = fleet.given().promptTokensSince(before);
         note(promptTokens == 0 ? title : title + " (" + promptTokens + " prompt tokens)", result);
         return new Cost(result, watch.cpuNanos, watch.allocatedBytes);
+    }
+
+    /** Ours are this process and all that it has started. */
+    private static long foreignCpuNanos() {
+        return ProcessTree.machineCpuNanos() - new ProcessTree(ProcessHandle.current()).cpuNanos();
     }
 
     static final NativeTools.Watch NOBODY = new NativeTools.Watch() {

@@ -75,7 +75,7 @@ final class Report {
         row("ours ÷", others);
         System.out.println("|---|" + "---:|".repeat(others.size()));
         for (Figure figure : Figure.values()) {
-            if (ours.containsKey(figure) && others.stream().anyMatch(other -> ratio(ours, figure, other) > 0)) {
+            if (figure.isCompared && ours.containsKey(figure) && others.stream().anyMatch(other -> ratio(ours, figure, other) > 0)) {
                 row(figure.title.replaceFirst("[:,][^:]*$", ""), others.stream().map(other ->
                         ratio(ours, figure, other) > 0 ? number(ratio(ours, figure, other), 2) : "–").toList());
             }
