@@ -75,7 +75,8 @@ public final class BpeEncoder {
     private final class Pass {
         private final byte[] text;
         private final TokenIds ids;
-        private final Merger merger = new Merger(merges, byteIds);
+        /** Most short texts need none. */
+        private @Nullable Merger merger;
 
         private Pass(byte[] text, TokenIds ids) {
             this.text = text;
@@ -97,7 +98,7 @@ public final class BpeEncoder {
 
         private void word(int from, int length) {
             if (length > RecentWords.MOST_BYTES && length > vocabulary.longestBytes()) {
-                merger.merge(text, from, from + length, ids);
+                merge(from, length);
                 return;
             }
             long first = WordKey.first(text, from, length);
@@ -107,19 +108,26 @@ public final class BpeEncoder {
             if (id != Vocabulary.NO_ID && stands(id, from, length)) {
                 ids.add(id);
             } else if (length > RecentWords.MOST_BYTES) {
-                merger.merge(text, from, from + length, ids);
+                merge(from, length);
             } else if (!recent.find(first, second, spread, text, from, length, ids)) {
                 int before = ids.count();
-                merger.merge(text, from, from + length, ids);
+                merge(from, length);
                 recent.add(first, second, spread, text, from, length, ids.toArray(before));
             }
+        }
+
+        private void merge(int from, int length) {
+            if (merger == null) {
+                merger = new Merger(merges, byteIds);
+            }
+            merger.merge(text, from, from + length, ids);
         }
 
         /** Whether a piece of the vocabulary, met as a word, is one token. */
         private boolean stands(int id, int from, int length) {
             if (standing[id] == UNKNOWN) {
                 int before = ids.count();
-                merger.merge(text, from, from + length, ids);
+                merge(from, length);
                 standing[id] = ids.count() == before + 1 && ids.get(before) == id ? STANDS : FALLS_APART;
                 ids.cutTo(before);
             }

@@ -93,10 +93,7 @@ final class Arithmetic {
     private static @Nullable Value joined(Value left, Value right, RenderContext context) {
         if (left instanceof Text text && right instanceof Text other) {
             context.chars((long) text.chars().length() + other.chars().length());
-            var builder = new Text.Builder(text.chars().length() + other.chars().length());
-            builder.append(text);
-            builder.append(other);
-            return builder.build();
+            return text.plus(other);
         }
         if (left instanceof Value.Sequence(var items, var tuple)
                 && right instanceof Value.Sequence(var others, var otherTuple) && tuple == otherTuple) {

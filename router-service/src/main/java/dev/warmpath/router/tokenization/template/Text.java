@@ -53,9 +53,24 @@ final class Text implements Value {
         if (from == 0 && to == chars.length()) {
             return this;
         }
-        var builder = new Builder(to - from);
-        builder.append(this, from, to);
-        return builder.build();
+        var marks = new Marks();
+        marks.add(clientRanges, from, to, -from);
+        return of(chars.substring(from, to), marks);
+    }
+
+    /** Both, one behind the other. */
+    Text plus(Text other) {
+        if (isEmpty() || other.isEmpty()) {
+            return isEmpty() ? other : this;
+        }
+        var marks = new Marks();
+        marks.add(clientRanges, 0, chars.length(), 0);
+        marks.add(other.clientRanges, 0, other.chars.length(), chars.length());
+        return of(chars.concat(other.chars), marks);
+    }
+
+    private static Text of(String chars, Marks marks) {
+        return chars.isEmpty() ? EMPTY : new Text(chars, marks.ranges());
     }
 
     /** These characters after a change that may move them (case, escapes): marks stay exact if the length does. */
@@ -103,20 +118,46 @@ final class Text implements Value {
         return chars;
     }
 
+    /** Ranges while a text is put together, in its order. */
+    private static final class Marks {
+        private int[] ranges = EMPTY.clientRanges;
+        private int count;
+
+        /** Those of another text that lie in {@code [from, to)} of it, moved by {@code shift}. */
+        void add(int[] others, int from, int to, int shift) {
+            for (int i = 0; i < others.length; i += 2) {
+                int start = Math.max(from, others[i]);
+                int end = Math.min(to, others[i + 1]);
+                if (start < end) {
+                    add(start + shift, end + shift);
+                }
+            }
+        }
+
+        private void add(int start, int end) {
+            if (count > 0 && ranges[count - 1] == start) {
+                ranges[count - 1] = end;
+                return;
+            }
+            if (count == ranges.length) {
+                ranges = Arrays.copyOf(ranges, Math.max(2, 2 * count));
+            }
+            ranges[count++] = start;
+            ranges[count++] = end;
+        }
+
+        int[] ranges() {
+            return count == ranges.length ? ranges : Arrays.copyOf(ranges, count);
+        }
+    }
+
     /** Puts texts together, marks included. */
     static final class Builder {
-        private final StringBuilder chars;
-        private int[] ranges = new int[8];
-        private int rangeCount;
+        /** A short conversation. */
+        private static final int FIRST_CHARS = 512;
 
-        Builder() {
-            this(16);
-        }
-
-        /** @param expectedChars that the text will have about */
-        Builder(int expectedChars) {
-            chars = new StringBuilder(expectedChars);
-        }
+        private final StringBuilder chars = new StringBuilder(FIRST_CHARS);
+        private final Marks marks = new Marks();
 
         void append(String trusted) {
             chars.append(trusted);
@@ -127,27 +168,8 @@ final class Text implements Value {
         }
 
         void append(Text text, int from, int to) {
-            int shift = chars.length() - from;
+            marks.add(text.clientRanges, from, to, chars.length() - from);
             chars.append(text.chars, from, to);
-            for (int i = 0; i < text.clientRanges.length; i += 2) {
-                int start = Math.max(from, text.clientRanges[i]);
-                int end = Math.min(to, text.clientRanges[i + 1]);
-                if (start < end) {
-                    mark(start + shift, end + shift);
-                }
-            }
-        }
-
-        private void mark(int start, int end) {
-            if (rangeCount > 0 && ranges[rangeCount - 1] == start) {
-                ranges[rangeCount - 1] = end;
-                return;
-            }
-            if (rangeCount == ranges.length) {
-                ranges = Arrays.copyOf(ranges, 2 * rangeCount);
-            }
-            ranges[rangeCount++] = start;
-            ranges[rangeCount++] = end;
         }
 
         int length() {
@@ -155,7 +177,7 @@ final class Text implements Value {
         }
 
         Text build() {
-            return chars.isEmpty() ? EMPTY : new Text(chars.toString(), Arrays.copyOf(ranges, rangeCount));
+            return of(chars.toString(), marks);
         }
     }
 }
