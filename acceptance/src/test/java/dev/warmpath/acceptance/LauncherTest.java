@@ -52,6 +52,8 @@ class LauncherTest {
             assertThat(started.stream().map(LauncherTest::commandLine).filter(line -> line.contains("worker.id=")))
                     .as("a GPU changes nothing for who has not asked for it").singleElement().asString()
                     .contains("-Xmx1024m", "--warmpath.compute.backend=vector", "--warmpath.kv.memory=128MB");
+            assertThat(commandLine(started.get(1))).as("C2 compiles, and 512 streams fit")
+                    .contains("-Xmx512m").doesNotContain("TieredStopAtLevel");
 
             Said status = warmpath("status");
             assertThat(status.text())
@@ -184,6 +186,22 @@ class LauncherTest {
 
             Gateway stranger = gateway(port + 1);
             assertThat(stranger.status("/v1/generate", Map.of("promptTokens", List.of(1, 2, 3)))).isEqualTo(401);
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
+    }
+
+    @Test
+    void a_routers_heap_follows_from_the_streams_it_is_to_hold() throws IOException, InterruptedException {
+        int port = LocalFleet.freePortRange(1, 1);
+        try {
+            Process up = builder(state.resolve("said"), Map.of("WARMPATH_ADMISSION_MAXINFLIGHT", "3000"),
+                    "up", "--workers", "1", "--detach", "--port", Integer.toString(port)).start();
+            assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            assertThat(up.exitValue()).as(read("said")).isZero();
+
+            // 32 MB and 293 MB for 3,000 streams, half as much to spare, and as much again for bodies
+            assertThat(commandLine(pids().getFirst())).contains("-Xmx974m");
         } finally {
             assertThat(warmpath("down").status()).isZero();
         }

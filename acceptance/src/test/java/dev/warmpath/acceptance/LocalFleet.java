@@ -199,9 +199,13 @@ final class LocalFleet implements AutoCloseable {
         }
     }
 
+    /** With the flags of the launcher: what is measured here is what runs there. */
     private Process startRouter(int number, int routerCount) {
         String id = routerCount == 1 ? "router" : "router-" + number;
-        return launch(id, List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m"),
+        return launch(id, List.of("-XX:+UseSerialGC", "-XX:Tier4InvocationThreshold=50000",
+                        "-XX:Tier4MinInvocationThreshold=6000", "-XX:Tier4CompileThreshold=150000",
+                        "-XX:Tier4BackEdgeThreshold=400000", "--sun-misc-unsafe-memory-access=allow",
+                        "-Dio.netty.noUnsafe=false", "-Dio.netty.leakDetection.level=disabled", "-Xmx512m"),
                 ROOT.resolve("router-service/target/router-service-app.jar"), routerPort(number), routerSettings);
     }
 

@@ -287,7 +287,7 @@ class OverloadFullTest {
         String managements = IntStream.rangeClosed(1, routers)
                 .mapToObj(router -> fleet.routerManagement(router).toString()).collect(Collectors.joining(","));
         workers = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m",
+                "-XX:+UseSerialGC", "-Xmx256m",
                 "-cp", System.getProperty("java.class.path"), ModelledWorkers.class.getName(),
                 managements, Integer.toString(port), Integer.toString(count),
                 Integer.toString(sequences), Integer.toString(promptTokensPerSecond), Integer.toString(millisPerToken))

@@ -37,12 +37,15 @@ record Options(List<String> subjects, List<LoadName> loads, Path router, List<St
             --quick          a warm-up of 20 seconds, rows of 4
             """;
     private static final String COMMON_FLAGS =
-            "-XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError --enable-native-access=ALL-UNNAMED -Xmx512m";
+            "-XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError --enable-native-access=ALL-UNNAMED -Xmx512m"
+            + " --sun-misc-unsafe-memory-access=allow -Dio.netty.noUnsafe=false -Dio.netty.leakDetection.level=disabled";
     private static final String QUICK = "--quick";
     private static final Set<String> NAMES = Set.of("--subjects", "--loads", "--router", "--jvm", "--model", "--peers",
             "--nginx", "--warm-up", "--seconds");
     private static final String ALL_LOADS = "short,mid,long,turns,most,gaps,streams";
-    private static final String LAUNCHER_FLAGS = COMMON_FLAGS + " -XX:TieredStopAtLevel=1";
+    private static final String LAUNCHER_FLAGS = COMMON_FLAGS
+            + " -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
+            + " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000";
 
     static Options parse(String[] arguments) {
         Map<String, String> given = new HashMap<>();
