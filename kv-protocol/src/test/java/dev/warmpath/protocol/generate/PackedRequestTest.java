@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.protocol.fleet.RouterId;
+import java.lang.reflect.RecordComponent;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
@@ -27,6 +29,17 @@ class PackedRequestTest {
         var head = json.readValue(body, 0, headLength, PackedRequest.Head.class);
         assertThat(head.with(PackedRequest.promptTokens(body, headLength))).usingRecursiveComparison()
                 .isEqualTo(request);
+    }
+
+    /** A field that is told in JSON only would be lost on the way to every worker of today. */
+    @Test
+    void a_head_has_all_fields_of_a_request_but_the_prompt() {
+        assertThat(names(PackedRequest.Head.class)).isEqualTo(names(GenerateRequest.class).stream()
+                .filter(name -> !name.equals("promptTokens")).toList());
+    }
+
+    private static List<String> names(Class<? extends Record> type) {
+        return Arrays.stream(type.getRecordComponents()).map(RecordComponent::getName).toList();
     }
 
     /** 10 is a line break: the first one counts, ids may hold any byte. */

@@ -58,6 +58,7 @@ final class AnswerEvents implements Dispatcher.Reader {
 
         private final CoreSubscriber<? super CompletionEvent> reader;
         private Subscription upstream = Operators.emptySubscription();
+        private boolean over;
 
         Translation(CoreSubscriber<? super CompletionEvent> reader) {
             this.reader = reader;
@@ -76,22 +77,36 @@ final class AnswerEvents implements Dispatcher.Reader {
 
         @Override
         public void onNext(DispatchEvent event) {
-            @Nullable CompletionEvent next = translate(event);
-            if (next == null) {
-                upstream.request(1);
-            } else {
-                reader.onNext(next);
+            if (over) {
+                return;
+            }
+            try {
+                @Nullable CompletionEvent next = translate(event);
+                if (next == null) {
+                    upstream.request(1);
+                } else {
+                    reader.onNext(next);
+                }
+            } catch (RuntimeException e) {                         // a fault of this router, and not of the worker
+                upstream.cancel();
+                onError(e);
             }
         }
 
         @Override
         public void onComplete() {
-            reader.onComplete();
+            if (!over) {
+                over = true;
+                reader.onComplete();
+            }
         }
 
         @Override
         public void onError(Throwable error) {
-            reader.onError(error);
+            if (!over) {
+                over = true;
+                reader.onError(error);
+            }
         }
     }
 

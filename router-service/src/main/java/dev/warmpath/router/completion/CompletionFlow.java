@@ -37,8 +37,8 @@ import reactor.core.publisher.Mono;
  *    int[]     block keys     or be refused    worker, why     token ids   text
  * </pre>
  * The request comes with the permit that it was given before its body was read. Everything before dispatch runs on the
- * tokenizer's threads, or for one that has waited on the thread that gave it its turn; everything after it where the
- * worker's bytes arrive. Nothing is sent to a worker before the request is known to be one that it can answer.
+ * client's event loop if the prompt is short, on the tokenizer's threads if it is not, or for one that has waited on the
+ * thread that gave it its turn; everything after it on the client's event loop, where the worker's bytes arrive, too. Nothing is sent to a worker before the request is known to be one that it can answer.
  *
  * <p>Ends. Whoever subscribes may cancel at any time: the worker's connection is closed, and its booking is given back.
  * The same happens, once, when the answer ends or fails. The permit is given back by whoever took it, when the answer
@@ -111,25 +111,39 @@ public final class CompletionFlow {
         private @Nullable Place place;
         private boolean over;
 
-        synchronized void takes(Place next) {
-            if (over) {
-                next.close();
-            } else {
-                place = next;
+        void takes(Place next) {
+            @Nullable Place tooLate = next;
+            synchronized (this) {
+                if (!over) {
+                    place = next;
+                    tooLate = null;
+                }
             }
+            close(tooLate);
         }
 
         /** It is given back; another revision may be tried. */
-        synchronized void leave() {
-            if (place != null) {
-                place.close();
+        void leave() {
+            @Nullable Place left;
+            synchronized (this) {
+                left = place;
                 place = null;
             }
+            close(left);
         }
 
-        synchronized void isOver() {
-            over = true;
+        void isOver() {
+            synchronized (this) {
+                over = true;
+            }
             leave();
+        }
+
+        /** Not under the lock: whoever gives a place back runs what the next one does first. */
+        private static void close(@Nullable Place place) {
+            if (place != null) {
+                place.close();
+            }
         }
     }
 

@@ -7,10 +7,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
 
 /**
- * The pool that reads large bodies, tokenizes and routes, off the event loops.
+ * The pool that reads large bodies and tokenizes all but short prompts, off the event loops.
  *
- * @param tokenizerThreads threads that read large bodies, tokenize and route, off the event loops; 0 = one less than
- *                         there are processors, at least 1: answers that run keep one for themselves
+ * @param tokenizerThreads threads that read large bodies, tokenize all but short prompts and route those, off the event
+ *                         loops; 0 = one less than there are processors, at least 1: answers that run keep one
  * @param tokenizerQueue computations that may wait for one of these threads; one more gets 503
  */
 @Validated

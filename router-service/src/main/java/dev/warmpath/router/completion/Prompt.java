@@ -51,6 +51,9 @@ public sealed interface Prompt {
                 long chars = 0;
                 for (ChatMessage message : chat.messages()) {
                     chars += EFFORT_OF_A_MESSAGE + Objects.requireNonNullElse(message.content(), "").length();
+                    for (Object field : message.fields().values()) {
+                        chars += field instanceof CharSequence text ? text.length() : 0;
+                    }
                 }
                 yield chars;
             }

@@ -67,9 +67,12 @@ public final class RouterDrain implements SmartLifecycle {
         lastOfSettling.add(step);
     }
 
-    /** The answer is cut if it has to end before it is over. */
+    /** The answer is cut if it has to end before it is over; one that begins so late has to ask {@link #cutIfLate}. */
     void begins(UntilCut answer) {
         answers.add(answer);
+    }
+
+    void cutIfLate(UntilCut answer) {
         if (isCut) {
             answer.cut(stopping());
         }

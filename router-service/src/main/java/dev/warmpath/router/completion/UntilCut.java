@@ -9,7 +9,8 @@ import reactor.util.context.Context;
 
 /**
  * Passes an answer on to its reader until it ends, or until this router cuts it: a failure like any other, except that
- * it comes from another thread, whatever is on its way. The lock is for that, and free at all other times.
+ * it comes from another thread, whatever is on its way. The lock keeps the two apart; nothing but the reader's next event
+ * is delivered under it.
  */
 final class UntilCut implements CoreSubscriber<CompletionEvent>, Subscription {
 
@@ -39,8 +40,9 @@ final class UntilCut implements CoreSubscriber<CompletionEvent>, Subscription {
     @Override
     public void onSubscribe(Subscription subscription) {
         upstream = subscription;
+        drain.begins(this);                                        // a reader that leaves at once takes it out again
         reader.onSubscribe(this);
-        drain.begins(this);
+        drain.cutIfLate(this);
     }
 
     @Override
@@ -51,24 +53,24 @@ final class UntilCut implements CoreSubscriber<CompletionEvent>, Subscription {
     }
 
     @Override
-    public synchronized void onComplete() {
+    public void onComplete() {
         if (end()) {
             reader.onComplete();
         }
     }
 
     @Override
-    public synchronized void onError(Throwable error) {
+    public void onError(Throwable error) {
         if (end()) {
             reader.onError(error);
         }
     }
 
     /** From any thread. */
-    synchronized void cut(DispatchException why) {
-        if (!over) {
+    void cut(DispatchException why) {
+        if (end()) {
             upstream.cancel();
-            onError(why);
+            reader.onError(why);
         }
     }
 
@@ -85,13 +87,16 @@ final class UntilCut implements CoreSubscriber<CompletionEvent>, Subscription {
         whenOver.run();
     }
 
+    /** Waits for the event that is being delivered. @return false if it had ended before */
     private boolean end() {
-        boolean ends = !over;
-        over = true;
-        if (ends) {
-            drain.isOver(this);
-            whenOver.run();
+        synchronized (this) {
+            if (over) {
+                return false;
+            }
+            over = true;
         }
-        return ends;
+        drain.isOver(this);
+        whenOver.run();
+        return true;
     }
 }

@@ -233,16 +233,27 @@ public final class Dispatcher {
             triedWorkerIds.add(placed.worker().id());
             metrics.routed(placed.decision().reason().text());
             countShadow(placed.decision());
-            AttemptTrace trace = tries.trace.attempt(tries.watches.size() + 1, placed.worker().id(),
-                    placed.decision().reason().text(), placed.decision().cachedTokens());
-            var watch = new AttemptWatch(placed, record(placed), trace, nanoTime);
-            tries.add(watch);
-            var attempt = new Attempt(this, placed, watch, deadline(placed), trace.headers());
-            watch.begin();
+            Attempt attempt;
+            try {
+                attempt = attempt(placed);
+            } catch (RuntimeException e) {                         // a fault of this router
+                placed.inFlight().close();
+                throw e;
+            }
             synchronized (this) {
                 current = attempt;
             }
             attempt.announce();
+        }
+
+        private Attempt attempt(Placed placed) {
+            AttemptTrace trace = tries.trace.attempt(tries.watches.size() + 1, placed.worker().id(),
+                    placed.decision().reason().text(), placed.decision().cachedTokens());
+            var watch = new AttemptWatch(placed, record(placed), trace, nanoTime);
+            var attempt = new Attempt(this, placed, watch, deadline(placed), trace.headers());
+            tries.add(watch);
+            watch.begin();
+            return attempt;
         }
 
         private void countShadow(RouteDecision.Routed decision) {
@@ -290,12 +301,17 @@ public final class Dispatcher {
         public void request(long count) {
             if (Operators.validate(count)) {
                 Attempt asked;
+                Subscription upstream;
                 synchronized (this) {
                     wanted = Operators.addCap(wanted, count);
                     asked = current;
+                    // one that has not begun asks for all that is wanted when it does
+                    upstream = asked == null ? null : asked.upstream;
                 }
-                if (asked != null) {
-                    asked.request(count);
+                if (upstream != null) {
+                    upstream.request(count);
+                } else if (asked != null) {
+                    asked.announce();
                 }
             }
         }
@@ -356,15 +372,19 @@ public final class Dispatcher {
                 }
                 announced = true;
             }
-            if (!isLeft()) {
-                emit(new Chosen(placed.decision()));
+            try {
+                if (!isLeft()) {
+                    emit(new Chosen(placed.decision()));
+                }
+                if (isLeft()) {
+                    leave();
+                } else {
+                    client.generate(worker, attempts.request, traceHeaders, firstToken, attempts.reader::hasEnough)
+                            .subscribe(this);
+                }
+            } catch (RuntimeException e) {                         // a fault of this router
+                fail(e);
             }
-            if (isLeft()) {
-                leave();
-                return;
-            }
-            client.generate(worker, attempts.request, traceHeaders, firstToken, attempts.reader::hasEnough)
-                    .subscribe(this);
         }
 
         private boolean isLeft() {
@@ -384,18 +404,6 @@ public final class Dispatcher {
                 leave();
             } else if (wanted > 0) {
                 subscription.request(wanted);
-            }
-        }
-
-        void request(long count) {
-            Subscription asked;
-            synchronized (attempts) {
-                asked = upstream;
-            }
-            if (asked == null) {
-                announce();
-            } else {
-                asked.request(count);
             }
         }
 

@@ -272,13 +272,16 @@ final class WorkerExchange implements Subscription {
             return;                                                // the reader asks for more while it is given something
         }
         delivering = true;
-        while (!ended && !arrived.isEmpty() && demand.get() > 0) {
-            if (demand.get() != Long.MAX_VALUE) {
-                demand.decrementAndGet();
+        try {
+            while (!ended && !arrived.isEmpty() && demand.get() > 0) {
+                if (demand.get() != Long.MAX_VALUE) {
+                    demand.decrementAndGet();
+                }
+                deliver(arrived.remove());
             }
-            deliver(arrived.remove());
+        } finally {
+            delivering = false;
         }
-        delivering = false;
     }
 
     private void deliver(GenerateEvent event) {

@@ -240,10 +240,7 @@ final class SseStream<E> {
     }
 
     private void tick() {
-        if (over) {
-            return;
-        }
-        if (!wroteSinceTick && credit > 0) {
+        if (!over && !wroteSinceTick && credit > 0) {
             credit--;
             events.addHeartbeat();
             emit();
@@ -251,15 +248,17 @@ final class SseStream<E> {
         wroteSinceTick = false;
         ticks++;
         if (ticks % TICKS == 0 && ++missedHeartbeats > MISSED_HEARTBEATS) {
-            answer.cancel();
-            end(() -> network.onError(new TimeoutException("the client has read nothing for "
-                    + heartbeat.multipliedBy(MISSED_HEARTBEATS).toMillis() + " ms")));
+            leave();
+            network.onError(new TimeoutException("the client has read nothing for "
+                    + heartbeat.multipliedBy(MISSED_HEARTBEATS).toMillis() + " ms"));
         }
     }
 
     private void complete() {
         if (!over) {
-            end(network::onComplete);
+            end();
+            stopTicker();
+            network.onComplete();
         }
     }
 
@@ -267,11 +266,12 @@ final class SseStream<E> {
         if (over) {
             return;
         }
+        end();
         events.clear();
         if (begun) {
-            end(() -> tell(error));
+            tell(error);
         } else {
-            end(() -> network.onError(error));
+            network.onError(error);
         }
     }
 
@@ -282,6 +282,7 @@ final class SseStream<E> {
             return;
         }
         untold = null;
+        stopTicker();
         events.addError(error);
         emit();
         network.onError(new BrokenOffException(error));
@@ -290,18 +291,22 @@ final class SseStream<E> {
     private void leave() {
         if (!over) {
             answer.cancel();
-            end(() -> { });
+            end();
         }
         untold = null;
+        stopTicker();
         events.clear();
     }
 
-    private void end(Runnable last) {
+    /** Of the answer; what is untold of it may wait for the reader yet. */
+    private void end() {
         over = true;
+        whenDrawn.run();
+    }
+
+    private void stopTicker() {
         if (ticker != null) {
             ticker.cancel(false);
         }
-        whenDrawn.run();
-        last.run();
     }
 }

@@ -4,8 +4,8 @@
  * ({@code ResponseWriter}, {@code SseEvents}), every error gets its status and OpenAI's error object
  * ({@code ApiError}), and web pages are let in or not ({@code CorsFilter}).
  * <p>Uses {@code admission} before a body is read, {@code fleet} and {@code models} for how long one may be,
- * {@code completion}'s pool, drain and events, the exceptions of {@code dispatch}, {@code routing}'s decision for
- * headers, {@code metrics} to count errors. Used by {@code openai}, and by {@code connections}.
+ * {@code completion}'s pool, drain and events, the exceptions and {@code HomeLoop} of {@code dispatch}, {@code
+ * routing}'s decision for headers, {@code metrics} to count errors. Used by {@code openai}, and by {@code connections}.
  */
 @NullMarked
 package dev.warmpath.router.http;

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,8 +48,9 @@ public final class ModelTokenizer {
     private final @Nullable ChatTemplate chatTemplate;
 
     /** How the text between two added tokens becomes ids; a prompt may begin with it. */
-    private interface Segments {
-        void encode(String segment, boolean first, TokenIds ids);
+    interface Segments {
+        /** @return false, and nothing added, if it does not */
+        boolean encode(String segment, boolean first, TokenIds ids);
     }
 
     /** One that remembers no text, otherwise the same. */
@@ -71,7 +73,7 @@ public final class ModelTokenizer {
         maxTokenBytes = json.maxTokenBytes();
         var proof = new EncoderProof(whole);
         segments = proof.agreeing(SegmentEncoder.of(json, files.tokenizer(), cache),
-                tried -> encode(RenderedPrompt.trusted(EncoderProof.TEXT), tried::encode),
+                tried -> Objects.requireNonNull(encode(RenderedPrompt.trusted(EncoderProof.TEXT), tried::encode)),
                 () -> SegmentEncoder.ofLibrary(json, cache));
         decoder = proof.agreeing(json.decoder(), vocabularySize);
 
@@ -106,9 +108,10 @@ public final class ModelTokenizer {
      */
     public int[] encode(String text, boolean addSpecialTokens) {
         int[] ids = encode(RenderedPrompt.trusted(text));
-        if (!addSpecialTokens) {
-            return ids;
-        }
+        return addSpecialTokens ? surrounded(ids) : ids;
+    }
+
+    private int[] surrounded(int[] ids) {
         boolean begun = prefix.length > 0 && ids.length > 0 && ids[0] == prefix[0];
         var all = new TokenIds();
         all.addAll(begun ? new int[0] : prefix);
@@ -123,10 +126,21 @@ public final class ModelTokenizer {
      * @throws TokenizationException MARKER_IN_CONTENT if the vocabulary cannot write such a text in another way
      */
     public int[] encode(RenderedPrompt prompt) {
-        return encode(prompt, segments::encodeOnce);
+        return Objects.requireNonNull(encode(prompt, segments::encodeOnce));
     }
 
-    private int[] encode(RenderedPrompt prompt, Segments encoder) {
+    /** As {@link #encode(String, boolean)}, or null where that would need the library: it may take many times as long. */
+    public int @Nullable [] encodeAlone(String text, boolean addSpecialTokens) {
+        int @Nullable [] ids = encodeAlone(RenderedPrompt.trusted(text));
+        return ids != null && addSpecialTokens ? surrounded(ids) : ids;
+    }
+
+    /** As {@link #encode(RenderedPrompt)}, or null likewise. */
+    public int @Nullable [] encodeAlone(RenderedPrompt prompt) {
+        return encode(prompt, segments::encodeOnceAlone);
+    }
+
+    private int @Nullable [] encode(RenderedPrompt prompt, Segments encoder) {
         String text = prompt.text();
         AddedTokenFinder.Search search = addedTokens.search(prompt);
         var ids = new TokenIds();
@@ -137,7 +151,9 @@ public final class ModelTokenizer {
             int end = match == null ? text.length() : match.start();
             if (at < end) {
                 int before = ids.count();
-                encoder.encode(text.substring(at, end), at == 0, ids);
+                if (!encoder.encode(text.substring(at, end), at == 0, ids)) {
+                    return null;
+                }
                 checkNoMarkers(ids, before, refusedIds);
             }
             if (match != null) {
@@ -149,7 +165,7 @@ public final class ModelTokenizer {
         return ids.toArray();
     }
 
-    /** Whether prompts are encoded by our own encoder, many times faster than by the library. */
+    /** Whether prompts are encoded by our own encoder, apart from texts that it leaves to the library. */
     public boolean hasOwnEncoder() {
         return segments.isOwn();
     }
@@ -171,7 +187,8 @@ public final class ModelTokenizer {
             if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
                 end--;
             }
-            tokens += encode(RenderedPrompt.trusted(text.substring(at, end)), segments::encode).length - MOST_AT_A_CUT;
+            var piece = RenderedPrompt.trusted(text.substring(at, end));
+            tokens += Objects.requireNonNull(encode(piece, segments::encode)).length - MOST_AT_A_CUT;
             if (tokens > most) {
                 return true;
             }
@@ -229,11 +246,6 @@ public final class ModelTokenizer {
     /** For one text that comes token by token. */
     TextStream textStream() {
         return decoder != null ? decoder.stream() : new WindowStream(this);
-    }
-
-    /** Whether prompts are encoded by our own encoder, apart from texts that it leaves to the library. */
-    boolean isEncodedHere() {
-        return segments.isOwn();
     }
 
     /** Whether {@code decode} leaves it out. */

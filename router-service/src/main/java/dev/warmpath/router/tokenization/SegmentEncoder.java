@@ -52,25 +52,37 @@ final class SegmentEncoder {
     }
 
     /** The same as {@link #encode}, remembered if the segment is long. */
-    void encodeOnce(String segment, boolean first, TokenIds ids) {
+    boolean encodeOnce(String segment, boolean first, TokenIds ids) {
+        return once(segment, first, ids, this::encode);
+    }
+
+    /** The same without the library: false, and nothing added, where it would be needed. */
+    boolean encodeOnceAlone(String segment, boolean first, TokenIds ids) {
+        return once(segment, first, ids, (text, _, to) -> own != null && own.encode(text, to));
+    }
+
+    private boolean once(String segment, boolean first, TokenIds ids, ModelTokenizer.Segments encoder) {
         if (segment.length() < SegmentCache.LEAST_CHARS) {
-            encode(segment, first, ids);
-            return;
+            return encoder.encode(segment, first, ids);
         }
         int @Nullable [] known = cache.get(cacheOwner, segment, first && startsApart);
         if (known != null) {
             ids.addAll(known);
-            return;
+            return true;
         }
         int before = ids.count();
-        encode(segment, first, ids);
+        if (!encoder.encode(segment, first, ids)) {
+            return false;
+        }
         cache.put(cacheOwner, segment, first && startsApart, ids.toArray(before));
+        return true;
     }
 
-    /** @param first whether a prompt begins with this segment */
-    void encode(String segment, boolean first, TokenIds ids) {
+    /** @param first whether a prompt begins with this segment @return true */
+    boolean encode(String segment, boolean first, TokenIds ids) {
         if (own == null || !own.encode(segment, ids)) {
             ids.addAll(library.encode(segment, first));
         }
+        return true;
     }
 }

@@ -55,9 +55,11 @@ public final class RequestTrace {
     public <T> T stage(Stage stage, Supplier<T> work) {
         if (recorded == null) {
             long startNanos = System.nanoTime();
-            T made = work.get();
-            stages.staged(stage, System.nanoTime() - startNanos);
-            return made;
+            try {
+                return work.get();
+            } finally {
+                stages.staged(stage, System.nanoTime() - startNanos);
+            }
         }
         var context = new Observed.OwnWork(stage);
         return Observation.createNotStarted(STAGE, () -> under(context), registry).observe(work);

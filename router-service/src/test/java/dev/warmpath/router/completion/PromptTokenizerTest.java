@@ -53,6 +53,25 @@ class PromptTokenizerTest {
         assertThat(tokenize(model, new Prompt.Text("x7".repeat(30_000), false))).hasSizeGreaterThan(8_192);
     }
 
+    /** U+0378 is no character yet, so the library has the say: it takes many times as long, and is made first. */
+    @Test
+    void a_short_prompt_stays_on_its_thread_unless_the_library_is_needed() throws IOException {
+        ServedModel model = tiny(/* contextLength */ 8_192);
+
+        assertThat(threadOf(model, "the key")).isEqualTo(Thread.currentThread().getName());
+        assertThat(threadOf(model, "the key \u0378")).startsWith("tokenizer-");
+        assertThat(threadOf(model, "the key ".repeat(1_000))).startsWith("tokenizer-");
+        assertThat(tokenize(model, new Prompt.Text("the key \u0378", false)))
+                .isEqualTo(model.tokenizer().encode("the key \u0378", false));
+    }
+
+    private String threadOf(ServedModel model, String text) {
+        try (Permit permit = admission.enter(0)) {
+            return Objects.requireNonNull(prompts.tokenize(model, new Prompt.Text(text, false), permit)
+                    .map(_ -> Thread.currentThread().getName()).block());
+        }
+    }
+
     private static ServedModel tiny(int contextLength) throws IOException {
         var tokenizer = new ModelTokenizer(new ModelFiles(Files.readAllBytes(MODEL.resolve("tokenizer.json")),
                 Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));

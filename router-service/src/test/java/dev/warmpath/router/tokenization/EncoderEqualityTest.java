@@ -55,7 +55,7 @@ class EncoderEqualityTest {
 
     private static void compare(byte[] json, int texts, int withPrefixes) {
         var tokenizer = new ModelTokenizer(new ModelFiles(json, TestTokenizers.bytes("{}"), null, null));
-        assertThat(tokenizer.isEncodedHere()).isTrue();
+        assertThat(tokenizer.hasOwnEncoder()).isTrue();
         var library = new NativeTokenizer(new String(json, StandardCharsets.UTF_8));
         var hard = new HardTexts(/* seed */ texts);
         for (int i = 0; i < texts; i++) {
