@@ -57,6 +57,8 @@ class DashboardsTest {
     private static final int BLOCKS = 160;
     /** Requests at once to one worker. */
     private static final int CROWD = 16;
+    /** Some 1,200 tokens: more than is encoded where it arrives. */
+    private static final String AT_LENGTH = " the key".repeat(600);
     private static final int TURNS_A_ROUND = IS_RENEWAL ? 200 : 60;
     private static final int ROUNDS_FOR_PICTURES = 8;
     /** Without what a panel asks for by then there is none. */
@@ -161,13 +163,18 @@ class DashboardsTest {
         }
     }
 
-    /** Conversations, some of them streamed, requests that are refused, and more than a worker has blocks for. */
+    /**
+     * Conversations, some of them streamed, questions short and long, requests that are refused, and more than a worker
+     * has blocks for.
+     */
     private static void work(int round) {
         IntStream.rangeClosed(1, WORKERS).forEach(worker -> crowd(worker, round));
         new ConversationLoad(fleet.gateways(), CLIENTS, Duration.ofMillis(50), round).run(TURNS_A_ROUND);
         for (Gateway router : fleet.gateways()) {
-            assertThat(router.streamChat(List.of(Map.of("role", "user", "content", "What is round " + round + "?"))))
-                    .contains("[DONE]");
+            String question = "What is round " + round + "?";
+            for (String asked : List.of(question, question + AT_LENGTH)) {
+                assertThat(router.streamChat(List.of(Map.of("role", "user", "content", asked)))).contains("[DONE]");
+            }
             assertThat(router.status("/v1/chat/completions", Map.of("model", "nobody's", "messages",
                     List.of(Map.of("role", "user", "content", "?"))))).isEqualTo(404);
         }
