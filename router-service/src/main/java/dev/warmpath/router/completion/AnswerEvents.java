@@ -13,12 +13,10 @@ import dev.warmpath.router.tokenization.ModelTokenizer;
 import java.util.Arrays;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
-import reactor.util.context.Context;
 
 /** Turns what happens to a request into the events of its answer. One generation; its signals come one at a time. */
 final class AnswerEvents implements Dispatcher.Reader {
@@ -54,25 +52,12 @@ final class AnswerEvents implements Dispatcher.Reader {
         return Flux.from(reader -> events.subscribe(new Translation(Operators.toCoreSubscriber(reader))));
     }
 
-    private final class Translation implements CoreSubscriber<DispatchEvent> {
+    private final class Translation extends Passing<DispatchEvent, CompletionEvent> {
 
-        private final CoreSubscriber<? super CompletionEvent> reader;
-        private Subscription upstream = Operators.emptySubscription();
         private boolean over;
 
         Translation(CoreSubscriber<? super CompletionEvent> reader) {
-            this.reader = reader;
-        }
-
-        @Override
-        public Context currentContext() {
-            return reader.currentContext();
-        }
-
-        @Override
-        public void onSubscribe(Subscription subscription) {
-            upstream = subscription;
-            reader.onSubscribe(subscription);
+            super(reader);
         }
 
         @Override

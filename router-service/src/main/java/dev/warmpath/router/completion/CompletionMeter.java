@@ -15,11 +15,9 @@ import java.util.Locale;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
-import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Operators;
-import reactor.util.context.Context;
 
 /** Watches one completion from outside and writes it into the meters, into its record and into its trace. */
 final class CompletionMeter {
@@ -62,24 +60,10 @@ final class CompletionMeter {
     }
 
     /** Passes the events on, each after it was written down. */
-    private final class Measured implements CoreSubscriber<CompletionEvent>, Subscription {
-
-        private final CoreSubscriber<? super CompletionEvent> reader;
-        private Subscription upstream = Operators.emptySubscription();
+    private final class Measured extends Passing<CompletionEvent, CompletionEvent> {
 
         Measured(CoreSubscriber<? super CompletionEvent> reader) {
-            this.reader = reader;
-        }
-
-        @Override
-        public Context currentContext() {
-            return reader.currentContext();
-        }
-
-        @Override
-        public void onSubscribe(Subscription subscription) {
-            upstream = subscription;
-            reader.onSubscribe(this);
+            super(reader);
         }
 
         @Override
@@ -100,11 +84,6 @@ final class CompletionMeter {
             failed(error);
             reader.onError(error);
             close();
-        }
-
-        @Override
-        public void request(long count) {
-            upstream.request(count);
         }
 
         @Override

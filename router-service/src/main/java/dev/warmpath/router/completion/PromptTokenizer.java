@@ -9,7 +9,6 @@ import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.tokenization.ModelTokenizer;
 import dev.warmpath.router.tokenization.TokenizationException;
-import dev.warmpath.router.tokenization.template.RenderedPrompt;
 import dev.warmpath.router.tokenization.template.TemplateException;
 import dev.warmpath.router.tracing.RequestTrace;
 import dev.warmpath.router.tracing.RequestTraces;
@@ -29,20 +28,6 @@ public final class PromptTokenizer {
     private static final long CHARS_PER_TOKEN = 4;
     /** Rendered and encoded in less time than another thread needs to wake up. */
     private static final int MOMENT_CHARS = 4_096;
-    private static final Encoder WITH_THE_LIBRARY = new Encoder(ModelTokenizer::encode, ModelTokenizer::encode);
-    private static final Encoder ALONE = new Encoder(ModelTokenizer::encodeAlone, ModelTokenizer::encodeAlone);
-
-    /** Of texts and of conversations; null where it does not. */
-    private record Encoder(OfText text, OfChat chat) {
-        interface OfText {
-            int @Nullable [] encode(ModelTokenizer tokenizer, String text, boolean addSpecialTokens);
-        }
-
-        interface OfChat {
-            int @Nullable [] encode(ModelTokenizer tokenizer, RenderedPrompt prompt);
-        }
-    }
-
     /** Encoded in a moment and in some megabytes, whatever the context. */
     private static final int SHORT_CHARS = 64 << 10;
 
@@ -73,13 +58,13 @@ public final class PromptTokenizer {
     /** The same as a stage of this request. */
     Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit, RequestTrace trace) {
         Supplier<int[]> work = () -> trace.stage(Stage.TOKENIZE,
-                () -> Objects.requireNonNull(encode(model, prompt, WITH_THE_LIBRARY)));
+                () -> Objects.requireNonNull(encode(model, prompt, /* alone */ false)));
         long moment = model.tokenizer().hasOwnEncoder() ? MOMENT_CHARS : 0;
         if (prompt.effort() > moment) {
             return pool.run(permit, work);
         }
         // where the library is needed after all: it takes a hundred times as long, and once the second it is made in
-        Supplier<int @Nullable []> alone = () -> trace.stage(Stage.TOKENIZE, () -> encode(model, prompt, ALONE));
+        Supplier<int @Nullable []> alone = () -> trace.stage(Stage.TOKENIZE, () -> encode(model, prompt, /* alone */ true));
         return Mono.fromSupplier(alone).switchIfEmpty(Mono.defer(() -> pool.run(permit, work)));
     }
 
@@ -97,12 +82,12 @@ public final class PromptTokenizer {
         return pool.run(permit, () -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
     }
 
-    private int @Nullable [] encode(ServedModel model, Prompt prompt, Encoder encoder) {
+    /** @param alone without the library: null where it is needed */
+    private int @Nullable [] encode(ServedModel model, Prompt prompt, boolean alone) {
         int @Nullable [] ids = switch (prompt) {
             case Prompt.Tokens tokens -> checked(tokens.ids(), model, "prompt");
-            case Prompt.Text text -> encoder.text.encode(
-                    model.tokenizer(), notHopeless(text.text(), model, prompt), text.addSpecialTokens());
-            case Prompt.Chat chat -> encode(model, chat, encoder);
+            case Prompt.Text text -> encode(model, text, alone);
+            case Prompt.Chat chat -> encode(model, chat, alone);
         };
         if (ids != null && ids.length == 0) {
             throw new BadRequestException(Fault.INVALID_VALUE, prompt.field(), "the prompt has no tokens");
@@ -110,12 +95,19 @@ public final class PromptTokenizer {
         return ids;
     }
 
-    private int @Nullable [] encode(ServedModel model, Prompt.Chat chat, Encoder encoder) {
+    private int @Nullable [] encode(ServedModel model, Prompt.Text prompt, boolean alone) {
+        ModelTokenizer tokenizer = model.tokenizer();
+        String text = notHopeless(prompt.text(), model, prompt);
+        return alone ? tokenizer.encodeAlone(text, prompt.addSpecialTokens())
+                : tokenizer.encode(text, prompt.addSpecialTokens());
+    }
+
+    private int @Nullable [] encode(ServedModel model, Prompt.Chat chat, boolean alone) {
         ModelTokenizer tokenizer = model.tokenizer();
         try {
             var rendered = tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of());
             notHopeless(rendered.text(), model, chat);
-            return encoder.chat.encode(tokenizer, rendered);
+            return alone ? tokenizer.encodeAlone(rendered) : tokenizer.encode(rendered);
         } catch (TemplateException e) {
             metrics.templateFailed(tag(e.kind()));
             throw switch (e.kind()) {

@@ -5,36 +5,28 @@ import org.reactivestreams.Subscription;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Operators;
-import reactor.util.context.Context;
 
 /**
  * Passes an answer on to its reader until it ends, or until this router cuts it: a failure like any other, except that
  * it comes from another thread, whatever is on its way. The lock keeps the two apart; nothing but the reader's next event
  * is delivered under it.
  */
-final class UntilCut implements CoreSubscriber<CompletionEvent>, Subscription {
+final class UntilCut extends Passing<CompletionEvent, CompletionEvent> {
 
     private final RouterDrain drain;
     private final Runnable whenOver;
-    private final CoreSubscriber<? super CompletionEvent> reader;
-    private Subscription upstream = Operators.emptySubscription();
     private boolean over;
 
     private UntilCut(RouterDrain drain, Runnable whenOver, CoreSubscriber<? super CompletionEvent> reader) {
+        super(reader);
         this.drain = drain;
         this.whenOver = whenOver;
-        this.reader = reader;
     }
 
     /** @param whenOver runs once the answer has ended, in whatever way, before its reader hears of it; may run twice */
     static Flux<CompletionEvent> of(Flux<CompletionEvent> answer, RouterDrain drain, Runnable whenOver) {
         return Flux.from(reader -> answer.subscribe(
                 new UntilCut(drain, whenOver, Operators.toCoreSubscriber(reader))));
-    }
-
-    @Override
-    public Context currentContext() {
-        return reader.currentContext();
     }
 
     @Override
@@ -72,11 +64,6 @@ final class UntilCut implements CoreSubscriber<CompletionEvent>, Subscription {
             upstream.cancel();
             reader.onError(why);
         }
-    }
-
-    @Override
-    public void request(long count) {
-        upstream.request(count);
     }
 
     /** From any thread; does not wait for what is on its way. */
