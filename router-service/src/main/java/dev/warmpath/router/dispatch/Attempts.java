@@ -54,8 +54,8 @@ final class Attempts implements Subscription {
     private @Nullable Attempt current;
     private boolean left;
 
-    Attempts(Dispatcher dispatcher, Tries tries, GenerateRequest request, Function<Set<String>, RouteResult> route, Reader reader,
-            boolean hasElsewhere, CoreSubscriber<? super DispatchEvent> events) {
+    Attempts(Dispatcher dispatcher, Tries tries, GenerateRequest request, Function<Set<String>, RouteResult> route,
+            Reader reader, boolean hasElsewhere, CoreSubscriber<? super DispatchEvent> events) {
         this.dispatcher = dispatcher;
         this.tries = tries;
         this.request = request;
@@ -135,7 +135,8 @@ final class Attempts implements Subscription {
     private void afterFailure(DispatchException failed) {
         dispatcher.metrics.attemptFailed(failed.failure().cause());
         boolean mayGoOn = !reader.hasShown() && failed.failure().isRetryable();
-        if (!mayGoOn || triedWorkerIds.size() >= dispatcher.properties.maxAttempts() || !dispatcher.takeRetry(failed.failure())) {
+        if (!mayGoOn || triedWorkerIds.size() >= dispatcher.properties.maxAttempts()
+                || !dispatcher.takeRetry(failed.failure())) {
             events.onError(failed);
             return;
         }
@@ -193,7 +194,7 @@ final class Attempts implements Subscription {
         private boolean hasToken;
         private boolean ended;
 
-        // guarded by all of them
+        // guarded by the attempts
         private @Nullable Subscription upstream;
         private boolean announced;
 
@@ -305,7 +306,7 @@ final class Attempts implements Subscription {
         public void onError(Throwable error) {
             reportLostConnection(error);
             if (reader.hasEnough()) {
-                onComplete();                  // it has its answer; what is missing is what the worker had to say about it
+                onComplete();              // it has its answer; what is missing is what the worker had to say about it
             } else {
                 fail(error);
             }
@@ -336,7 +337,8 @@ final class Attempts implements Subscription {
             if (error instanceof DispatchException failed && failed.failure() instanceof WorkerLost
                     && failed.getCause() != null) {
                 if (failed.getCause() instanceof StrangerException) {
-                    dispatcher.fleet.remove(worker, "somebody else answers at its address: " + failed.getCause().getMessage());
+                    dispatcher.fleet.remove(worker,
+                            "somebody else answers at its address: " + failed.getCause().getMessage());
                 } else {
                     dispatcher.fleet.connectionLost(worker, failed.getCause());
                 }
