@@ -157,12 +157,16 @@ public final class ExpectedFirstToken implements RoutingPolicy {
     /**
      * It holds one block less at most, and the rest differs by no more than a block's tokens. Or it is about to compute
      * this very prompt, and would have done so as soon as the other one: the second of two equal prompts waits for the
-     * first instead of being computed beside it. Not so once its running answers weigh.
+     * first instead of being computed beside it. What those add who have no first token either is the price of that
+     * company, a step each now and a row each later, and not counted. Not so once its running answers weigh.
      */
     private static boolean isAsGood(CandidateCost one, CandidateCost cheapest, RouteQuery query) {
         int fewerBlocks = cheapest.candidate().matchedBlocks() - one.candidate().matchedBlocks();
         boolean isNearlyAsGood = fewerBlocks <= 1 && restOf(one) - restOf(cheapest) <= query.blockSize();
-        long withoutCompany = one.cost() - one.terms().get("queued");
+        Candidate candidate = one.candidate();
+        double pendingShare = candidate.requests() == 0 ? 0 : (double) candidate.pendingRequests() / candidate.requests();
+        long company = one.terms().get("queued") + Math.round(one.terms().get("streams") * pendingShare);
+        long withoutCompany = one.cost() - company;
         return isNearlyAsGood || holdsAll(one, query) && withoutCompany - cheapest.cost() <= query.blockSize();
     }
 

@@ -226,14 +226,16 @@ final class WorkerLedger {
         }
     }
 
-    /** Leading blocks of the chain that requests have brought and the index cannot know. Changes nothing. */
+    /**
+     * Leading blocks of the chain that requests have brought, unless the index has known them and does so no more.
+     * Those that it has learned of a moment ago count here, too: it was asked about this prompt before. Changes nothing.
+     */
     int aboutToHold(BlockHashChain chain, int maxBlocks, IndexWord index) {
         int limit = Math.min(maxBlocks, chain.blockCount());
         int most = index.leavesRoomForHistory() ? settledHistory(index).match(chain, limit) : 0;
         for (Entry entry : running) {
             int common = entry.commonBlocks(chain, limit);
-            boolean counts = common > most && !(index.inStep() && entry.indexed)
-                    && !(entry.hasFirstToken && index.knows(entry));
+            boolean counts = common > most && (!index.inStep() || !entry.indexed || index.knows(entry));
             most = counts ? common : most;
         }
         for (Entry entry : ended) {

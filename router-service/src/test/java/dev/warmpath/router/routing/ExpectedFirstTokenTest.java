@@ -178,6 +178,20 @@ class ExpectedFirstTokenTest {
                 .containsExactly(0L, 0L);
     }
 
+    /** What the first one's row will add is no reason: 60 of 900 tokens here. A running answer's is, and adds as much. */
+    @Test
+    void on_processors_too_the_second_of_two_equal_prompts_waits_for_the_first() {
+        StepCost processor = new StepCost(300, 70, 150, 0);
+        Candidate twin = named("twin").matched(56).pending(900, 1).costing(processor).build();
+        Candidate busy = named("busy").matched(56).pending(900, 1).requests(2).costing(processor).build();
+        Candidate cold = named("cold").costing(processor).build();
+
+        Routed waits = choose(900, twin, cold);
+        assertThat(waits.workerId()).isEqualTo("twin");
+        assertThat(waits.snapshot().candidates().getFirst().terms().get("streams")).isEqualTo(64);
+        assertThat(choose(900, busy, cold).workerId()).isEqualTo("cold");
+    }
+
     /** Forty others use 60 blocks, one of them its first 1,000: of those beyond the 60 it would have the only use. */
     @Test
     void a_sessions_own_past_is_not_copied_for_the_sake_of_others() {

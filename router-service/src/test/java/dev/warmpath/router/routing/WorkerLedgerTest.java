@@ -1,0 +1,36 @@
+package dev.warmpath.router.routing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.warmpath.protocol.block.BlockHashChain;
+import dev.warmpath.protocol.block.ExtraKeys;
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.router.fleet.IndexGrade;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class WorkerLedgerTest {
+
+    private static final int BLOCK_SIZE = 16;
+    private final BlockHashChain prompt = BlockHashChain.of(
+            HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, IntStream.range(0, 100).toArray());
+    private final WorkerLedger ledger = new WorkerLedger(new RouterId("r"), BLOCK_SIZE, /* blocks */ 1_000);
+
+    /** The index is asked before the lock is taken: what it has learned since is held, and the answer does not say so. */
+    @Test
+    void a_running_prompt_counts_while_the_index_has_it_and_no_more_once_it_has_lost_it() {
+        WorkerLedger.Entry running = ledger.book(prompt, 100, 0, /* hasSlot */ true, 1, 0);
+        ledger.firstToken(running, 1);
+
+        assertThat(ledger.aboutToHold(prompt, 6, index(/* holds */ false))).as("not announced yet").isEqualTo(6);
+        assertThat(ledger.aboutToHold(prompt, 6, index(true))).as("announced a moment ago").isEqualTo(6);
+        ledger.settle(index(true));
+        assertThat(ledger.aboutToHold(prompt, 6, index(true))).as("and another decision has seen it").isEqualTo(6);
+        assertThat(ledger.aboutToHold(prompt, 6, index(false))).as("evicted").isZero();
+    }
+
+    private static WorkerLedger.IndexWord index(boolean holds) {
+        return new WorkerLedger.IndexWord(/* inStep */ true, IndexGrade.EXACT, 2, _ -> holds);
+    }
+}
