@@ -37,7 +37,8 @@ class ArchitectureTest {
             Map.entry("fields", List.of("completion")),
             // under every dialect: bodies admitted and read, answers written, each error its status
             Map.entry("http", List.of(
-                    "completion", "admission", "fleet", "models", "tokenization", "routing", "dispatch", "metrics")),
+                    "fields", "completion", "admission", "fleet", "models", "tokenization", "routing", "dispatch",
+                    "metrics")),
             // beneath both: deadlines of connections; what comes too late gets an error of the public API, and whoever
             // is not in use ends when the router drains
             Map.entry("connections", List.of("http", "completion", "metrics")),

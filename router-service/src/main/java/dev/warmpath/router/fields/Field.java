@@ -1,12 +1,10 @@
 package dev.warmpath.router.fields;
 
 import java.util.List;
-import java.util.function.Predicate;
-import tools.jackson.databind.JsonNode;
 
 /**
  * One field of a JSON object. {@link Unserved} ones are refused unless their value asks for nothing; the others are
- * read with {@link FieldReader}, each by the method for its type. A value of null counts as absent in all of them.
+ * read by {@link FieldReader}, each by its type. A value of null counts as absent in all of them.
  */
 public sealed interface Field {
 
@@ -139,8 +137,14 @@ public sealed interface Field {
         }
     }
 
-    /** Of a type that depends on the value: read as it stands. */
-    record Mixed(String name, String takes, String absent) implements Field {}
+    /** Of a type that depends on the value. */
+    record Mixed<T>(String name, String takes, String absent, Reading<T> reading) implements Field {}
+
+    /** Reads the value that the parser stands at, and leaves the parser at its end. */
+    @FunctionalInterface
+    interface Reading<T> {
+        T read(FieldReader json, Place place);
+    }
 
     /**
      * A field that clients know from elsewhere. Many write it with the value that asks for nothing, as {@code "n": 1}.
@@ -148,7 +152,13 @@ public sealed interface Field {
      * @param neutral whether a value, not null, asks for nothing
      * @param takes   these values in words; empty if there are none
      */
-    record Unserved(String name, Predicate<JsonNode> neutral, String takes) implements Field {
+    record Unserved(String name, Neutral neutral, String takes) implements Field {
+
+        /** Looks at the value that the parser stands at; where it says yes, it leaves the parser at the value's end. */
+        @FunctionalInterface
+        public interface Neutral {
+            boolean isNeutral(FieldReader json);
+        }
 
         /** No value but null. */
         public static Unserved always(String name) {
@@ -156,43 +166,46 @@ public sealed interface Field {
         }
 
         public static Unserved unless(String name, int neutral) {
-            return new Unserved(name, value -> value.isNumber() && value.doubleValue() == neutral,
-                    Integer.toString(neutral));
+            return new Unserved(name, json -> json.isNumber() && json.number() == neutral, Integer.toString(neutral));
         }
 
         public static Unserved unless(String name, boolean neutral) {
-            return new Unserved(name, value -> value.isBoolean() && value.booleanValue() == neutral,
-                    Boolean.toString(neutral));
+            return new Unserved(name, json -> json.isFlag() && json.flag() == neutral, Boolean.toString(neutral));
         }
 
         public static Unserved unlessOneOf(String name, String first, String second) {
             List<String> neutral = List.of(first, second);
-            return new Unserved(name, value -> value.isString() && neutral.contains(value.stringValue()),
+            return new Unserved(name, json -> json.isText() && neutral.contains(json.text()),
                     "\"" + first + "\" and \"" + second + "\"");
         }
 
         /** A list or object without elements. */
         public static Unserved unlessEmpty(String name) {
-            return new Unserved(name, value -> value.isContainer() && value.isEmpty(), "empty");
+            return new Unserved(name, json -> json.isList() ? !json.nextElement()
+                    : json.isObject() && json.nextField() == null, "empty");
         }
 
         public static Unserved unlessEmptyString(String name) {
-            return new Unserved(name, value -> value.isString() && value.stringValue().isEmpty(), "\"\"");
+            return new Unserved(name, json -> json.isText() && json.text().isEmpty(), "\"\"");
         }
 
         /** Whatever it says, as long as it is of its type: it changes no answer. */
         public static Unserved unlessString(String name) {
-            return new Unserved(name, JsonNode::isString, "a string");
+            return new Unserved(name, FieldReader::isText, "a string");
         }
 
         /** As {@link #unlessString}. */
         public static Unserved unlessObject(String name) {
-            return new Unserved(name, JsonNode::isObject, "an object");
+            return new Unserved(name, json -> {
+                boolean isObject = json.isObject();
+                json.skip();
+                return isObject;
+            }, "an object");
         }
 
         /** As {@link #unlessString}. */
         public static Unserved unlessFlag(String name) {
-            return new Unserved(name, JsonNode::isBoolean, "true or false");
+            return new Unserved(name, FieldReader::isFlag, "true or false");
         }
 
         @Override

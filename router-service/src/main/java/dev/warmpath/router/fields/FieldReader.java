@@ -3,272 +3,324 @@ package dev.warmpath.router.fields;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.databind.JsonNode;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
 
 /**
- * One JSON object of a request, read field by field. A read checks type and range and throws
- * {@link BadRequestException} with the field's path. {@link #refuseOthers} comes last; each served field of the table
- * has to be read before, so that nothing a client wrote is silently ignored.
+ * Reads a body by its table, in one pass: each value goes from the parser into the {@link FieldValues} of its object, by
+ * its field's type and range, and nothing else of the text is kept. Throws {@link BadRequestException} with the place of
+ * what is wrong, and the parser's exception where the text is no JSON. What is known and not served is refused by one
+ * name, unless it asks for nothing; by another what nobody knows. So nothing a client wrote is silently ignored.
  */
 public final class FieldReader {
 
-    private final JsonNode object;
-    private final FieldTable table;
-    private final String path;
+    private static final int FEW_IDS = 64;
 
-    /** @param path of this object in the body with a trailing dot; empty for the body itself */
-    private FieldReader(JsonNode object, FieldTable table, String path) {
-        this.object = object;
-        this.table = table;
-        this.path = path;
+    private final JsonParser json;
+
+    /** @param json at its beginning */
+    public FieldReader(JsonParser json) {
+        this.json = json;
     }
 
-    public static FieldReader ofBody(JsonNode body, FieldTable table) {
-        if (!body.isObject()) {
-            throw new BadRequestException(Fault.INVALID_JSON, null, "the body is not a JSON object but " + kind(body));
+    /** The whole text. */
+    public FieldValues body(FieldTable table) throws JacksonException {
+        JsonToken first = json.nextToken();
+        if (first != JsonToken.START_OBJECT) {
+            throw notABody(first == null ? "the body is empty" : "the body is not a JSON object but " + kind());
         }
-        return new FieldReader(body, table, "");
+        FieldValues body = object(table, null);
+        if (json.nextToken() != null) {
+            throw notABody("the body goes on after its end");
+        }
+        return body;
     }
 
-    /** The field as it stands, or null if it is absent. */
-    public @Nullable JsonNode value(Field.Mixed field) {
-        return valueOf(field);
-    }
-
-    public @Nullable String text(Field.Text field) {
-        JsonNode value = valueOf(field);
-        return value == null ? null : textOf(value, path(field));
-    }
-
-    public String requiredText(Field.Text field) {
-        String text = text(field);
-        if (text == null) {
-            throw missing(field);
+    /** Whether the body has this field at its top, with another value than null. Of the text, only that is looked at. */
+    public boolean bodyHas(Field field) throws JacksonException {
+        if (json.nextToken() != JsonToken.START_OBJECT) {
+            return false;
         }
-        return text;
-    }
-
-    public boolean flag(Field.Flag field) {
-        JsonNode value = valueOf(field);
-        if (value == null) {
-            return field.ifAbsent();
-        }
-        if (!value.isBoolean()) {
-            throw wrongType(path(field), field.takes(), value);
-        }
-        return value.booleanValue();
-    }
-
-    public @Nullable Integer integer(Field.Whole field) {
-        JsonNode value = valueOf(field);
-        return value == null ? null : integerOf(value, path(field), field.min());
-    }
-
-    public @Nullable Long integer(Field.Whole64 field) {
-        JsonNode value = valueOf(field);
-        if (value == null) {
-            return null;
-        }
-        if (!value.isIntegralNumber()) {
-            throw wrongType(path(field), "an integer", value);
-        }
-        if (!value.canConvertToLong()) {
-            throw invalid(path(field), "'" + path(field) + "' is " + value + ", which does not fit into 64 bits");
-        }
-        return value.longValue();
-    }
-
-    public @Nullable Float number(Field.Real field) {
-        JsonNode value = valueOf(field);
-        if (value == null) {
-            return null;
-        }
-        if (!value.isNumber()) {
-            throw wrongType(path(field), "a number", value);
-        }
-        if (!field.takes(value.doubleValue())) {
-            throw invalid(path(field), "'" + path(field) + "' is " + value + ", " + field.refusal(value.doubleValue()));
-        }
-        return (float) value.doubleValue();
-    }
-
-    /** Empty if there are none. */
-    public int[] ids(Field.Ids field) {
-        JsonNode value = valueOf(field);
-        if (value != null) {
-            return idsOf(value, path(field), field.maxCount());
-        }
-        if (field.absent().equals(Field.REQUIRED)) {
-            throw missing(field);
-        }
-        return new int[0];
-    }
-
-    /** Empty if there are none. */
-    public List<String> texts(Field.Texts field) {
-        JsonNode value = valueOf(field);
-        if (value == null) {
-            return List.of();
-        }
-        if (value.isString()) {
-            return List.of(textOf(value, path(field), field.maxChars()));
-        }
-        if (!value.isArray()) {
-            throw wrongType(path(field), "a string or an array of strings", value);
-        }
-        if (value.size() > field.maxCount()) {
-            throw invalid(path(field), "'" + path(field) + "' has " + value.size() + " strings, at most "
-                    + field.maxCount() + " are taken");
-        }
-        List<String> texts = new ArrayList<>();
-        for (int i = 0; i < value.size(); i++) {
-            texts.add(textOf(value.get(i), path(field) + "[" + i + "]", field.maxChars()));
-        }
-        return List.copyOf(texts);
-    }
-
-    public @Nullable FieldReader object(Field.Nested field) {
-        JsonNode value = valueOf(field);
-        if (value == null) {
-            return null;
-        }
-        if (!value.isObject()) {
-            throw wrongType(path(field), field.takes(), value);
-        }
-        return new FieldReader(value, field.fields(), path(field) + ".");
-    }
-
-    public List<FieldReader> objects(Field.Several field) {
-        JsonNode value = valueOf(field);
-        if (value == null) {
-            throw missing(field);
-        }
-        if (!value.isArray()) {
-            throw wrongType(path(field), "an array", value);
-        }
-        return objectsOf(value, path(field), field);
-    }
-
-    /** Elements of a list that stands where something else could, too. @param path of the list */
-    public static List<FieldReader> objectsOf(JsonNode list, String path, Field.Several field) {
-        if (list.isEmpty() || list.size() > field.maxCount()) {
-            throw invalid(path, "'" + path + "' has " + list.size() + " elements, 1 to " + field.maxCount()
-                    + " are taken");
-        }
-        List<FieldReader> objects = new ArrayList<>(list.size());
-        for (int i = 0; i < list.size(); i++) {
-            String elementPath = path + "[" + i + "]";
-            if (!list.get(i).isObject()) {
-                throw wrongType(elementPath, "an object", list.get(i));
+        for (String name = json.nextName(); name != null; name = json.nextName()) {
+            if (json.nextToken() != JsonToken.VALUE_NULL && name.equals(field.name())) {
+                return true;
             }
-            objects.add(new FieldReader(list.get(i), field.fields(), elementPath + "."));
+            json.skipChildren();
+        }
+        return false;
+    }
+
+    private static BadRequestException notABody(String message) {
+        return new BadRequestException(Fault.INVALID_JSON, null, message);
+    }
+
+    private FieldValues object(FieldTable table, @Nullable Place place) {
+        var values = new FieldValues(table, place);
+        for (String name = json.nextName(); name != null; name = json.nextName()) {
+            FieldTable.Row row = table.named(name);
+            if (row == null) {
+                String unknown = Place.of(place, BadRequestException.shown(name)).toString();
+                throw new BadRequestException(
+                        Fault.UNKNOWN_PARAMETER, unknown, "'" + unknown + "' is not a known field");
+            }
+            Place here = Place.of(place, name);
+            json.nextToken();
+            boolean isFirst = values.set(row, isNull() ? null : value(row.field(), here));
+            if (!isFirst) {
+                throw new BadRequestException(Fault.INVALID_JSON, here.toString(), "'" + here + "' is there twice");
+            }
+        }
+        return values;
+    }
+
+    private @Nullable Object value(Field field, Place place) {
+        return switch (field) {
+            case Field.Text _ -> text(place);
+            case Field.Flag flag -> flag(flag, place);
+            case Field.Whole whole -> integer(whole.min(), place);
+            case Field.Whole64 _ -> integer64(place);
+            case Field.Real real -> number(real, place);
+            case Field.Ids ids -> ids(ids.maxCount(), place);
+            case Field.Texts texts -> texts(texts, place);
+            case Field.Nested nested -> nested(nested, place);
+            case Field.Several several -> objects(several, place);
+            case Field.Mixed<?> mixed -> mixed.reading().read(this, place);
+            case Field.Unserved unserved -> {
+                refuseUnlessNeutral(unserved, place);
+                yield null;
+            }
+        };
+    }
+
+    private void refuseUnlessNeutral(Field.Unserved field, Place place) {
+        if (!field.neutral().isNeutral(this)) {
+            throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, place.toString(), "'" + place
+                    + "' is not supported" + (field.takes().isEmpty() ? "" : " (other than " + field.takes() + ")"));
+        }
+    }
+
+    // The value that the parser stands at, for fields whose type depends on it. Reading it leaves the parser at its end.
+
+    public boolean isNull() {
+        return json.currentToken() == JsonToken.VALUE_NULL;
+    }
+
+    public boolean isText() {
+        return json.currentToken() == JsonToken.VALUE_STRING;
+    }
+
+    public boolean isList() {
+        return json.currentToken() == JsonToken.START_ARRAY;
+    }
+
+    public boolean isObject() {
+        return json.currentToken() == JsonToken.START_OBJECT;
+    }
+
+    public boolean isFlag() {
+        return json.currentToken() == JsonToken.VALUE_TRUE || json.currentToken() == JsonToken.VALUE_FALSE;
+    }
+
+    public boolean isNumber() {
+        return json.currentToken() == JsonToken.VALUE_NUMBER_INT || json.currentToken() == JsonToken.VALUE_NUMBER_FLOAT;
+    }
+
+    /** Of a list, to its next element. @return false at its end */
+    public boolean nextElement() throws JacksonException {
+        return json.nextToken() != JsonToken.END_ARRAY;
+    }
+
+    /** Of an object, to the value of its next field. @return that field's name, or null at its end */
+    public @Nullable String nextField() throws JacksonException {
+        String name = json.nextName();
+        if (name != null) {
+            json.nextToken();
+        }
+        return name;
+    }
+
+    /** Past what is in a list or an object. */
+    public void skip() throws JacksonException {
+        json.skipChildren();
+    }
+
+    public boolean flag() {
+        return json.currentToken() == JsonToken.VALUE_TRUE;
+    }
+
+    public double number() throws JacksonException {
+        return json.getDoubleValue();
+    }
+
+    public String text() throws JacksonException {
+        return json.getString();
+    }
+
+    public String text(Place place) throws JacksonException {
+        if (!isText()) {
+            throw wrongType(place, "a string");
+        }
+        return text();
+    }
+
+    /** Token ids, at least 0 each. */
+    public int[] ids(int maxCount, Place place) throws JacksonException {
+        if (!isList()) {
+            throw wrongType(place, "an array of integers");
+        }
+        return nextElement() ? idsFromHere(maxCount, place) : new int[0];
+    }
+
+    /** The same of a list whose first element the parser has come to. */
+    public int[] idsFromHere(int maxCount, Place place) throws JacksonException {
+        var ids = new int[FEW_IDS];
+        int count = 0;
+        do {
+            int id = integer(0, place, count);
+            if (count < maxCount) {
+                ids = count < ids.length ? ids : Arrays.copyOf(ids, 2 * count);
+                ids[count] = id;
+            }
+            count++;
+        } while (nextElement());
+        if (count > maxCount) {
+            throw invalid(place, "'" + place + "' has " + count + " elements, at most " + maxCount + " are taken");
+        }
+        return Arrays.copyOf(ids, count);
+    }
+
+    public List<FieldValues> objects(Field.Several field, Place place) throws JacksonException {
+        if (!isList()) {
+            throw wrongType(place, "an array");
+        }
+        var objects = new ArrayList<FieldValues>();
+        int count = 0;
+        while (nextElement()) {
+            if (count++ >= field.maxCount()) {
+                skip();
+                continue;
+            }
+            Place here = place.element(count - 1);
+            if (!isObject()) {
+                throw wrongType(here, "an object");
+            }
+            objects.add(object(field.fields(), here));
+        }
+        if (count == 0 || count > field.maxCount()) {
+            throw invalid(place, "'" + place + "' has " + count + " elements, 1 to " + field.maxCount()
+                    + " are taken");
         }
         return objects;
     }
 
-    /** Where the field is in the body, for messages. */
-    public String path(Field field) {
-        return path + field.name();
+    private boolean flag(Field.Flag field, Place place) {
+        if (!isFlag()) {
+            throw wrongType(place, field.takes());
+        }
+        return flag();
     }
 
-    /** Refuses by one name what is known and not served, unless it asks for nothing; by another what nobody knows. */
-    public void refuseOthers() {
-        for (var property : object.properties()) {
-            switch (table.named(property.getKey())) {
-                case null -> {
-                    String unknown = path + BadRequestException.shown(property.getKey());
-                    throw new BadRequestException(
-                            Fault.UNKNOWN_PARAMETER, unknown, "'" + unknown + "' is not a known field");
-                }
-                case Field.Unserved unserved when !isNeutral(unserved, property.getValue()) ->
-                    throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, path(unserved),
-                            "'" + path(unserved) + "' is not supported"
-                                    + (unserved.takes().isEmpty() ? "" : " (other than " + unserved.takes() + ")"));
-                case Field _ -> { }
+    private int integer(int min, Place place) {
+        return integer(min, place, /* element */ -1);
+    }
+
+    /** @param element of the list that stands there, from 0; -1: the value is no element */
+    private int integer(int min, Place place, int element) {
+        boolean isWhole = json.currentToken() == JsonToken.VALUE_NUMBER_INT;
+        boolean fits = isWhole && json.getNumberType() == JsonParser.NumberType.INT;
+        if (fits && json.getIntValue() >= min) {
+            return json.getIntValue();
+        }
+        Place here = element < 0 ? place : place.element(element);
+        if (!isWhole) {
+            throw wrongType(here, "an integer");
+        }
+        throw invalid(here, "'" + here + "' is " + json.getString() + ", it must be at least " + min
+                + (fits ? "" : " and at most " + Integer.MAX_VALUE));
+    }
+
+    private long integer64(Place place) {
+        if (json.currentToken() != JsonToken.VALUE_NUMBER_INT) {
+            throw wrongType(place, "an integer");
+        }
+        if (json.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+            throw invalid(place, "'" + place + "' is " + json.getString() + ", which does not fit into 64 bits");
+        }
+        return json.getLongValue();
+    }
+
+    private float number(Field.Real field, Place place) {
+        if (!isNumber()) {
+            throw wrongType(place, "a number");
+        }
+        double value = number();
+        if (!field.takes(value)) {
+            throw invalid(place, "'" + place + "' is " + json.getString() + ", " + field.refusal(value));
+        }
+        return (float) value;
+    }
+
+    private List<String> texts(Field.Texts field, Place place) {
+        if (isText()) {
+            return List.of(shortText(field, place));
+        }
+        if (!isList()) {
+            throw wrongType(place, "a string or an array of strings");
+        }
+        var texts = new ArrayList<String>();
+        int count = 0;
+        while (nextElement()) {
+            if (count++ < field.maxCount()) {
+                texts.add(shortText(field, place.element(count - 1)));
+            } else {
+                skip();
             }
         }
+        if (count > field.maxCount()) {
+            throw invalid(place, "'" + place + "' has " + count + " strings, at most " + field.maxCount()
+                    + " are taken");
+        }
+        return List.copyOf(texts);
     }
 
-    private static boolean isNeutral(Field.Unserved field, JsonNode value) {
-        return value.isNull() || field.neutral().test(value);
-    }
-
-    private @Nullable JsonNode valueOf(Field field) {
-        JsonNode value = object.get(field.name());
-        return value == null || value.isNull() ? null : value;
-    }
-
-    private static String textOf(JsonNode value, String path, int maxChars) {
-        String text = textOf(value, path);
-        if (text.isEmpty() || text.length() > maxChars) {
-            throw invalid(path, "'" + path + "' has " + text.length() + " characters, 1 to " + maxChars
+    private String shortText(Field.Texts field, Place place) {
+        String text = text(place);
+        if (text.isEmpty() || text.length() > field.maxChars()) {
+            throw invalid(place, "'" + place + "' has " + text.length() + " characters, 1 to " + field.maxChars()
                     + " are taken");
         }
         return text;
     }
 
-    private static String textOf(JsonNode value, String path) {
-        if (!value.isString()) {
-            throw wrongType(path, "a string", value);
+    private FieldValues nested(Field.Nested field, Place place) {
+        if (!isObject()) {
+            throw wrongType(place, field.takes());
         }
-        return value.stringValue();
+        return object(field.fields(), place);
     }
 
-    /** Token ids, at least 0 each. */
-    public static int[] idsOf(JsonNode value, String path, int maxCount) {
-        if (!value.isArray()) {
-            throw wrongType(path, "an array of integers", value);
-        }
-        if (value.size() > maxCount) {
-            throw invalid(path, "'" + path + "' has " + value.size() + " elements, at most " + maxCount + " are taken");
-        }
-        int[] ids = new int[value.size()];
-        int i = 0;
-        for (JsonNode element : value) {
-            // the fast way first: a prompt may have a hundred thousand ids, and the path is only for messages
-            ids[i] = element.isInt() && element.intValue() >= 0
-                    ? element.intValue()
-                    : integerOf(element, path + "[" + i + "]", 0);
-            i++;
-        }
-        return ids;
+    public BadRequestException wrongType(Place place, String expected) {
+        return invalid(place, "'" + place + "' must be " + expected + ", not " + kind());
     }
 
-    private static int integerOf(JsonNode value, String path, int min) {
-        if (!value.isIntegralNumber()) {
-            throw wrongType(path, "an integer", value);
-        }
-        boolean fits = value.canConvertToInt();
-        if (!fits || value.intValue() < min) {
-            throw invalid(path, "'" + path + "' is " + value + ", it must be at least " + min
-                    + (fits ? "" : " and at most " + Integer.MAX_VALUE));
-        }
-        return value.intValue();
+    public static BadRequestException invalid(Place place, String message) {
+        return new BadRequestException(Fault.INVALID_VALUE, place.toString(), message);
     }
 
-    public BadRequestException missing(Field field) {
-        return new BadRequestException(Fault.MISSING_VALUE, path(field), "'" + path(field) + "' is missing");
-    }
-
-    public static BadRequestException invalid(String path, String message) {
-        return new BadRequestException(Fault.INVALID_VALUE, path, message);
-    }
-
-    public static BadRequestException wrongType(String path, String expected, JsonNode value) {
-        return invalid(path, "'" + path + "' must be " + expected + ", not " + kind(value));
-    }
-
-    private static String kind(JsonNode value) {
-        return switch (value.getNodeType()) {
-            case ARRAY -> "an array";
-            case OBJECT, POJO -> "an object";
-            case STRING, BINARY -> "a string";
-            case NUMBER -> value.isIntegralNumber() ? "an integer" : "a number with a fraction";
-            case BOOLEAN -> "a boolean";
-            case NULL -> "null";
-            case MISSING -> "nothing";
+    private String kind() {
+        return switch (json.currentToken()) {
+            case START_ARRAY -> "an array";
+            case START_OBJECT -> "an object";
+            case VALUE_STRING -> "a string";
+            case VALUE_NUMBER_INT -> "an integer";
+            case VALUE_NUMBER_FLOAT -> "a number with a fraction";
+            case VALUE_TRUE, VALUE_FALSE -> "a boolean";
+            case VALUE_NULL -> "null";
+            case null, default -> "nothing";
         };
     }
 }

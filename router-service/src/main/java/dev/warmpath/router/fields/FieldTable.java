@@ -11,11 +11,14 @@ import org.jspecify.annotations.Nullable;
 /** All fields that an object may have; no name twice. In the order in which they are shown. */
 public final class FieldTable {
 
-    private final Map<String, Field> fields = new LinkedHashMap<>();
+    private final Map<String, Row> rows = new LinkedHashMap<>();
+
+    /** @param index from 0, in the table's order */
+    record Row(Field field, int index) {}
 
     private FieldTable(Collection<? extends Field> fields) {
         for (Field field : fields) {
-            if (this.fields.put(field.name(), field) != null) {
+            if (rows.put(field.name(), new Row(field, rows.size())) != null) {
                 throw new IllegalArgumentException("'" + field.name() + "' is in the table twice");
             }
         }
@@ -33,10 +36,23 @@ public final class FieldTable {
     }
 
     public Collection<Field> fields() {
-        return fields.values();
+        return rows.values().stream().map(Row::field).toList();
     }
 
-    @Nullable Field named(String name) {
-        return fields.get(name);
+    int size() {
+        return rows.size();
+    }
+
+    @Nullable Row named(String name) {
+        return rows.get(name);
+    }
+
+    /** @throws IllegalArgumentException if it is no field of this table */
+    Row row(Field field) {
+        Row row = rows.get(field.name());
+        if (row == null || row.field() != field) {
+            throw new IllegalArgumentException("'" + field.name() + "' is not in the table");
+        }
+        return row;
     }
 }

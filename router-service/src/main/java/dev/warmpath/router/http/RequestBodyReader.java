@@ -9,6 +9,7 @@ import dev.warmpath.router.completion.ComputationPool;
 import dev.warmpath.router.dispatch.HomeLoop;
 import java.util.Arrays;
 import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
@@ -21,13 +22,12 @@ import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
-import tools.jackson.databind.JsonNode;
 
 /**
  * Reads a request's body as JSON. First a place, then the body: gathered on the heap, since what clients have not sent
  * whole must not fill the network's buffers, and parsed off the event loops if it is long. Memory is held for the bytes
- * that are there, and for a tree of JSON only while there is one: as many as threads that parse, the others wait for
- * a thread, not for memory.
+ * that are there, and for what parsing takes only meanwhile: as many bodies as threads that parse, the others wait for a
+ * thread, not for memory.
  */
 @Component
 public final class RequestBodyReader {
@@ -49,10 +49,12 @@ public final class RequestBodyReader {
     }
 
     /**
-     * @param use answers the request; it has the permit until the answer has been written
+     * @param reading makes a request of the body
+     * @param use     answers the request; it has the permit until the answer has been written
      * @return fails with {@link BadRequestException} or {@link OverloadedException} before that
      */
-    public Mono<Void> read(ServerWebExchange exchange, BiFunction<JsonNode, Permit, Mono<Void>> use) {
+    public <T> Mono<Void> read(
+            ServerWebExchange exchange, Function<JsonBody, T> reading, BiFunction<T, Permit, Mono<Void>> use) {
         ServerHttpRequest request = exchange.getRequest();
         refuseOtherThanPlainJson(request.getHeaders());
         BodyLimits.Limit limit = limits.now();
@@ -63,8 +65,8 @@ public final class RequestBodyReader {
         return Mono.using(
                 () -> admission.enter(limit.heapBytes(declaredBytes)),
                 permit -> gather(request, limit, declaredBytes, permit)
-                        .flatMap(body -> parse(body, limit, permit))
-                        .flatMap(json -> use.apply(json, permit)),
+                        .flatMap(body -> parse(body, limit, permit, reading))
+                        .flatMap(wanted -> use.apply(wanted, permit)),
                 Permit::close)
                 .contextWrite(context -> HomeLoop.set(context, HttpConnections.loopOf(exchange)));
     }
@@ -131,13 +133,13 @@ public final class RequestBodyReader {
         }
     }
 
-    private Mono<JsonNode> parse(Gathered body, BodyLimits.Limit limit, Permit permit) {
+    private <T> Mono<T> parse(Gathered body, BodyLimits.Limit limit, Permit permit, Function<JsonBody, T> reading) {
         int length = body.length;
-        Supplier<JsonNode> parsing = () -> {
+        Supplier<T> parsing = () -> {
             permit.hold(limit.heapBytes(length));
-            JsonNode json = limit.parse(body.bytes, length);
+            T request = reading.apply(new JsonBody(body.bytes, length, limit));
             permit.hold(limit.parsedHeapBytes(length));
-            return json;
+            return request;
         };
         return length <= LONGEST_ON_EVENT_LOOP ? Mono.fromSupplier(parsing) : pool.run(permit, parsing);
     }

@@ -2,6 +2,7 @@ package dev.warmpath.router.openai;
 
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
+import dev.warmpath.router.http.JsonBody;
 import dev.warmpath.router.http.RequestBodyReader;
 import dev.warmpath.router.http.RequestIdFilter;
 import dev.warmpath.router.http.ResponseWriter;
@@ -35,26 +36,31 @@ final class CompletionsController {
 
     @PostMapping("/v1/chat/completions")
     Mono<Void> chat(ServerWebExchange exchange) {
-        return bodies.read(exchange, (json, permit) ->
-                answer(exchange, ChatRequest.read(json, id(exchange), seeds), permit, CHAT));
+        return bodies.read(exchange, body -> chat(body, exchange),
+                (request, permit) -> answer(exchange, request, permit, CHAT));
     }
 
     @PostMapping("/v1/completions")
     Mono<Void> text(ServerWebExchange exchange) {
-        return bodies.read(exchange, (json, permit) ->
-                answer(exchange, TextRequest.read(json, id(exchange), seeds), permit, TEXT));
+        return bodies.read(exchange, body -> text(body, exchange),
+                (request, permit) -> answer(exchange, request, permit, TEXT));
     }
 
     /** Takes the body of either of the others; messages make it a chat. */
     @PostMapping("/v1/route")
     Mono<Void> route(ServerWebExchange exchange) {
-        return bodies.read(exchange, (json, permit) -> {
-            var request = json.hasNonNull("messages")
-                    ? ChatRequest.read(json, id(exchange), seeds)
-                    : TextRequest.read(json, id(exchange), seeds);
-            return flow.explain(request.completion(), permit)
-                    .flatMap(explanation -> responses.write(exchange, permit, RouteAnswer.of(explanation)));
-        });
+        return bodies.read(exchange,
+                body -> body.has(OpenAiFields.MESSAGES) ? chat(body, exchange) : text(body, exchange),
+                (request, permit) -> flow.explain(request.completion(), permit)
+                        .flatMap(explanation -> responses.write(exchange, permit, RouteAnswer.of(explanation))));
+    }
+
+    private GenerationRequest chat(JsonBody body, ServerWebExchange exchange) {
+        return ChatRequest.read(body.read(OpenAiFields.CHAT), RequestIdFilter.requestId(exchange), seeds);
+    }
+
+    private GenerationRequest text(JsonBody body, ServerWebExchange exchange) {
+        return TextRequest.read(body.read(OpenAiFields.TEXT), RequestIdFilter.requestId(exchange), seeds);
     }
 
     private Mono<Void> answer(
@@ -62,9 +68,5 @@ final class CompletionsController {
         return request.completion().streamed()
                 ? answers.writeStream(exchange, request.completion(), permit, format, request.includeUsage())
                 : answers.writeWhole(exchange, request.completion(), permit, format);
-    }
-
-    private static String id(ServerWebExchange exchange) {
-        return RequestIdFilter.requestId(exchange);
     }
 }

@@ -1,13 +1,13 @@
 package dev.warmpath.router.openai;
 
-import static dev.warmpath.router.fields.FieldReader.invalid;
-
 import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.router.completion.BadRequestException;
+import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.completion.SamplingOverrides;
-import dev.warmpath.router.fields.FieldReader;
+import dev.warmpath.router.fields.FieldValues;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -19,24 +19,22 @@ import org.jspecify.annotations.Nullable;
 record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
 
     /**
-     * Reads what chats and text completions have in common, and refuses what is left.
+     * Takes what chats and text completions have in common.
      *
      * @param prompt read from the body before
      * @param limit  likewise
      * @param seeds  for a request without a seed, so that two equal ones differ as they do at OpenAI
      */
-    static GenerationRequest read(FieldReader body, String requestId, String endpoint, Prompt prompt, OutputLimit limit,
+    static GenerationRequest read(FieldValues body, String requestId, String endpoint, Prompt prompt, OutputLimit limit,
             RandomGenerator seeds) {
         boolean stream = body.flag(OpenAiFields.STREAM);
         var completion = new CompletionRequest(requestId, endpoint, body.requiredText(OpenAiFields.MODEL), prompt,
                 readSampling(body, seeds), limit, body.texts(OpenAiFields.STOP),
                 body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS), stream);
-        var request = new GenerationRequest(completion, readIncludeUsage(body, stream));
-        body.refuseOthers();
-        return request;
+        return new GenerationRequest(completion, readIncludeUsage(body, stream));
     }
 
-    private static SamplingOverrides readSampling(FieldReader body, RandomGenerator seeds) {
+    private static SamplingOverrides readSampling(FieldValues body, RandomGenerator seeds) {
         @Nullable Float temperature = body.number(OpenAiFields.TEMPERATURE);
         @Nullable Float topP = body.number(OpenAiFields.TOP_P);
         @Nullable Integer topK = body.integer(OpenAiFields.TOP_K);
@@ -50,16 +48,15 @@ record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
         return temperature < SamplingParameters.MIN_TEMPERATURE ? 0f : temperature;
     }
 
-    private static boolean readIncludeUsage(FieldReader body, boolean stream) {
-        @Nullable FieldReader options = body.object(OpenAiFields.STREAM_OPTIONS);
+    private static boolean readIncludeUsage(FieldValues body, boolean stream) {
+        @Nullable FieldValues options = body.object(OpenAiFields.STREAM_OPTIONS);
         if (options == null) {
             return false;
         }
         if (!stream) {
-            throw invalid("stream_options", "'stream_options' is only taken with 'stream': true");
+            throw new BadRequestException(Fault.INVALID_VALUE, "stream_options",
+                    "'stream_options' is only taken with 'stream': true");
         }
-        boolean includeUsage = options.flag(OpenAiFields.INCLUDE_USAGE);
-        options.refuseOthers();
-        return includeUsage;
+        return options.flag(OpenAiFields.INCLUDE_USAGE);
     }
 }

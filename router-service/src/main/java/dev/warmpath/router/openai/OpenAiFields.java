@@ -15,6 +15,7 @@ import dev.warmpath.router.fields.Field.Texts;
 import dev.warmpath.router.fields.Field.Unserved;
 import dev.warmpath.router.fields.Field.Whole;
 import dev.warmpath.router.fields.Field.Whole64;
+import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldTable;
 
 /**
@@ -57,8 +58,8 @@ final class OpenAiFields {
             Unserved.unless("min_p", 0),
             Unserved.unless("min_tokens", 0),
             Unserved.unlessEmpty("logit_bias"),
-            new Unserved("response_format", value -> value.size() == 1 && value.path("type").isString()
-                    && value.path("type").stringValue().equals("text"), "{\"type\":\"text\"}"),
+            new Unserved("response_format", json -> json.isObject() && "type".equals(json.nextField()) && isTextWord(json)
+                    && json.nextField() == null, "{\"type\":\"text\"}"),
             Unserved.always("structured_outputs"),
             Unserved.always("guided_json"),
             Unserved.always("guided_regex"),
@@ -90,7 +91,8 @@ final class OpenAiFields {
             Unserved.unlessString("prompt_cache_key"));
 
     static final Text ROLE = Text.required("role");
-    static final Mixed CONTENT = new Mixed("content", "a string, or parts of a `type` \"text\" and a `text`", REQUIRED);
+    static final Mixed<String> CONTENT = new Mixed<>("content", "a string, or parts of a `type` \"text\" and a `text`",
+            REQUIRED, ChatRequest::readContent);
     static final Text NAME = new Text("name", "none");
     static final Several MESSAGES = new Several("messages", MAX_MESSAGES, FieldTable.of(
             ROLE, CONTENT, NAME,
@@ -102,7 +104,7 @@ final class OpenAiFields {
             Unserved.unlessEmpty("annotations"),
             Unserved.always("reasoning"),
             Unserved.always("reasoning_content")));
-    static final Text PART_TYPE = Text.required("type");
+    static final Mixed<String> PART_TYPE = new Mixed<>("type", "a string", REQUIRED, ChatRequest::readPartType);
     static final Text PART_TEXT = Text.required("text");
     /** What the content of a message may be a list of. */
     static final Several PARTS = new Several("content", MAX_MESSAGES, FieldTable.of(PART_TYPE, PART_TEXT));
@@ -119,8 +121,8 @@ final class OpenAiFields {
             Unserved.unlessOneOf("function_call", "none", "auto"),
             Unserved.unless("logprobs", false),
             Unserved.unless("top_logprobs", 0),
-            new Unserved("modalities", value -> value.size() == 1 && value.path(0).isString()
-                    && value.path(0).stringValue().equals("text"), "[\"text\"]"),
+            new Unserved("modalities", json -> json.isList() && json.nextElement() && isTextWord(json)
+                    && !json.nextElement(), "[\"text\"]"),
             Unserved.always("audio"),
             Unserved.always("prediction"),
             Unserved.always("reasoning_effort"),
@@ -133,8 +135,8 @@ final class OpenAiFields {
             Unserved.always("documents"),
             Unserved.unless("add_special_tokens", false)));
 
-    static final Mixed PROMPT = new Mixed("prompt", "a string or an array of token ids; or an array of one of these",
-            REQUIRED);
+    static final Mixed<TextRequest.Given> PROMPT = new Mixed<>("prompt",
+            "a string or an array of token ids; or an array of one of these", REQUIRED, TextRequest::readGiven);
 
     static final FieldTable TEXT = FieldTable.of(PROMPT).and(GENERATION).and(FieldTable.of(
             Unserved.always("logprobs"),
@@ -166,4 +168,8 @@ final class OpenAiFields {
     static final FieldTable DETOKENIZE = FieldTable.of(MODEL, TOKENS);
 
     private OpenAiFields() {}
+
+    private static boolean isTextWord(FieldReader json) {
+        return json.isText() && json.text().equals("text");
+    }
 }

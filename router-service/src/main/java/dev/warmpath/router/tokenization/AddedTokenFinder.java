@@ -23,6 +23,8 @@ final class AddedTokenFinder {
     record Match(AddedToken token, int start, int end) {}
 
     private static final int ROOT = 0;
+    private static final int FEW_ENDINGS = 3;
+    private static final int STRETCH = 128;
 
     /** By node, the token that is spelled there; null within one. */
     private final List<@Nullable AddedToken> tokens = new ArrayList<>();
@@ -30,8 +32,10 @@ final class AddedTokenFinder {
     private final int[] longest;
     /** By node: the longest other node that ends the way to here. */
     private final int[] suffix;
-    /** Characters that tokens end with: others lead from the root to the root. A third of the time of an encoding. */
+    /** Characters that tokens end with: others lead from the root to the root. */
     private final boolean[] endings = new boolean[Character.MAX_VALUE + 1];
+    /** The same as a list, where they are so few that looking for each in a stretch of text is fast: often only '>'. */
+    private final @Nullable String fewEndings;
     /** Open addressing, node and character → the next node. 0 in {@code targets} is a free place. */
     private long[] keys = new long[64];
     private int[] targets = new int[64];
@@ -63,6 +67,7 @@ final class AddedTokenFinder {
                 tokens.set(node, token);
             }
         }
+        fewEndings = fewOf(endings);
         suffix = new int[tokens.size()];
         longest = new int[tokens.size()];
         var shallowFirst = new ArrayList<Integer>();
@@ -75,6 +80,37 @@ final class AddedTokenFinder {
             suffix[node] = parent == ROOT ? ROOT : step(suffix[parent], letters.charAt(node));
             longest[node] = tokens.get(node) != null ? node : longest[suffix[node]];
         }
+    }
+
+    private static @Nullable String fewOf(boolean[] endings) {
+        var few = new StringBuilder();
+        for (int letter = 0; letter < endings.length; letter++) {
+            if (endings[letter]) {
+                few.append((char) letter);
+            }
+        }
+        return few.length() <= FEW_ENDINGS ? few.toString() : null;
+    }
+
+    /** The last place before {@code end} where a token may end, or -1. */
+    private int lastEnding(String text, int end) {
+        int before = fewEndings == null ? end : endWithEnding(text, end, fewEndings);
+        while (before > 0 && !endings[text.charAt(before - 1)]) {
+            before--;
+        }
+        return before - 1;
+    }
+
+    /** Passes over stretches without any: the JDK looks at many characters at a time. */
+    private static int endWithEnding(String text, int end, String few) {
+        for (int to = end; to > 0; to = Math.max(0, to - STRETCH)) {
+            for (int i = 0; i < few.length(); i++) {
+                if (text.indexOf(few.charAt(i), Math.max(0, to - STRETCH), to) >= 0) {
+                    return to;
+                }
+            }
+        }
+        return 0;
     }
 
     /** The tokens in one prompt. */
@@ -94,12 +130,8 @@ final class AddedTokenFinder {
             this.prompt = prompt;
             String text = prompt.text();
             int state = ROOT;
-            for (int at = text.length() - 1; at >= 0; at--) {
-                char letter = text.charAt(at);
-                if (state == ROOT && !endings[letter]) {
-                    continue;
-                }
-                state = step(state, letter);
+            for (int at = lastEnding(text, text.length()); at >= 0; at = state == ROOT ? lastEnding(text, at) : at - 1) {
+                state = step(state, text.charAt(at));
                 if (longest[state] != ROOT) {
                     add(at, longest[state]);
                 }

@@ -145,7 +145,8 @@ class BadInputTest extends RunningRouter {
 
     @Test
     void json_nested_deeper_than_64_is_refused() {
-        HttpResponse<String> response = post("/v1/completions", "{'model':" + "[".repeat(100) + "]".repeat(100) + "}");
+        HttpResponse<String> response = post(
+                "/v1/completions", "{'metadata':{'deep':" + "[".repeat(100) + "]".repeat(100) + "}}");
 
         assertThat(response.statusCode()).isEqualTo(400);
         assertThat(json(response).path("error").path("message").asString()).contains("depth", "64");

@@ -23,9 +23,9 @@ class ChatRequestTest {
         var tokenizer = new ModelTokenizer(new ModelFiles(Files.readAllBytes(MODEL.resolve("tokenizer.json")),
                 Files.readAllBytes(MODEL.resolve("tokenizer_config.json")), null, null));
 
-        Prompt.Chat chat = ChatRequest.readPrompt(FieldReader.ofBody(JsonMapper.shared().readTree("""
-                {"messages": [{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "Hi"}]}"""),
-                OpenAiFields.TOKENIZE_CHAT));
+        Prompt.Chat chat = ChatRequest.readPrompt(new FieldReader(JsonMapper.shared().createParser("""
+                {"messages": [{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "Hi"}]}"""))
+                .body(OpenAiFields.TOKENIZE_CHAT));
 
         assertThat(tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of()).text())
                 .isEqualTo("<|begin|><|system|>\nBe kind.<|end|>\n<|user|>\nHi<|end|>\n<|assistant|>\n");
