@@ -58,8 +58,8 @@ final class OpenAiFields {
             Unserved.unless("min_p", 0),
             Unserved.unless("min_tokens", 0),
             Unserved.unlessEmpty("logit_bias"),
-            new Unserved("response_format", json -> json.isObject() && "type".equals(json.nextField()) && isTextWord(json)
-                    && json.nextField() == null, "{\"type\":\"text\"}"),
+            new Unserved("response_format", json -> json.isObject() && "type".equals(json.nextField())
+                    && isTextWord(json) && json.nextField() == null, "{\"type\":\"text\"}"),
             Unserved.always("structured_outputs"),
             Unserved.always("guided_json"),
             Unserved.always("guided_regex"),

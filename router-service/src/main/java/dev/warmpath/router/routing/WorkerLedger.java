@@ -5,7 +5,9 @@ import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.RouterLoad;
 import dev.warmpath.router.fleet.IndexGrade;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +39,7 @@ final class WorkerLedger {
     private final int blockSize;
     private final int blockCount;
     private final List<Entry> running = new ArrayList<>();
-    private final List<Entry> ended = new ArrayList<>();
+    private final Deque<Entry> ended = new ArrayDeque<>();
     private final PromptHistory history;
     private Load booked = Load.NONE;
     private Load others = Load.NONE;
@@ -198,8 +200,9 @@ final class WorkerLedger {
     }
 
     /**
-     * Leaves to the index what it knows by now, if it is to be trusted. Asks it for one key of each prompt that was
-     * computed a moment ago. Forgets only what {@link #aboutToHold} would not count any more.
+     * Leaves to the index what it knows by now, if it is to be trusted. Asks it for one key of each running prompt that was
+     * computed, and of the prompts that have ended from the oldest to the first that it does not know: of a worker that
+     * announces nothing there may be a thousand. Forgets only what {@link #aboutToHold} would not count any more.
      */
     void settle(IndexWord index) {
         boolean keepsHistory = index.leavesRoomForHistory();
@@ -209,7 +212,9 @@ final class WorkerLedger {
         if (!keepsHistory) {
             history.clear();
         }
-        ended.removeIf(index::knows);
+        while (!ended.isEmpty() && index.knows(ended.getFirst())) {
+            ended.removeFirst();
+        }
         for (Entry entry : running) {
             entry.indexed = entry.indexed || entry.hasFirstToken && index.knows(entry);
         }
