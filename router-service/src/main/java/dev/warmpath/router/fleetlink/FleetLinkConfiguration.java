@@ -78,7 +78,11 @@ class FleetLinkConfiguration {
             ObjectProvider<RedisLink> redis) {
         var links = new WorkerLinks(fleet, index, events, new WorkerHttp(token), metrics, System::nanoTime);
         links.watchHealth(health);
-        links.rememberSegments(new SegmentCache(tokenization.segmentCache().toBytes()));
+        var segments = new SegmentCache(tokenization.segmentCache().toBytes());
+        metrics.watch(RouterMeter.SEGMENT_CACHE_BYTES, segments::bytes);
+        metrics.follow(RouterMeter.SEGMENTS, segments, SegmentCache::hits, "tokens", "known");
+        metrics.follow(RouterMeter.SEGMENTS, segments, SegmentCache::misses, "tokens", "computed");
+        links.rememberSegments(segments);
         links.tellStates();
         redis.ifAvailable(link -> {
             links.readLog(link, token, json);

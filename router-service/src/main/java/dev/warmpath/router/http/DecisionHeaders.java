@@ -4,16 +4,15 @@ import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.routing.RouteDecision;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.springframework.http.HttpHeaders;
+import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
-import reactor.core.publisher.Mono;
 
 /**
- * Tells in an answer's headers who gave it and why. They are written when the answer begins, so that a worker that was
- * tried and failed before is not the one that is named.
+ * Tells in an answer's headers who gave it and why. Nothing is sent before the first token, so the worker that was tried
+ * last is the one that is named.
  */
 @Component
 public final class DecisionHeaders {
@@ -35,21 +34,17 @@ public final class DecisionHeaders {
         if (!enabled) {
             return _ -> { };
         }
-        var latest = new AtomicReference<RouteDecision.Routed>();
-        exchange.getResponse().beforeCommit(
-                () -> Mono.fromRunnable(() -> write(latest.get(), exchange.getResponse().getHeaders())));
+        ServerHttpResponse response = exchange.getResponse();
         return event -> {
-            if (event instanceof Routed routed) {
-                latest.set(routed.decision());
+            if (event instanceof Routed routed && !response.isCommitted()) {
+                write(routed.decision(), response.getHeaders());
             }
         };
     }
 
     private static void write(RouteDecision.Routed decision, HttpHeaders headers) {
-        if (decision != null) {
-            headers.set(WORKER, decision.workerId());
-            headers.set(CACHED_TOKENS, Integer.toString(decision.cachedTokens()));
-            headers.set(DECISION, decision.reason().text());
-        }
+        headers.set(WORKER, decision.workerId());
+        headers.set(CACHED_TOKENS, Integer.toString(decision.cachedTokens()));
+        headers.set(DECISION, decision.reason().text());
     }
 }

@@ -2,6 +2,7 @@ package dev.warmpath.router.metrics;
 
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -11,6 +12,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
 import org.springframework.stereotype.Component;
 
 /** Records the router's meters. Tags take few values: models and workers beyond {@link #MAX_SERIES} count as one. */
@@ -74,6 +76,17 @@ public final class RouterMetrics {
     public Gauge watch(RouterMeter meter, Supplier<Number> value, String... tags) {
         return Gauge.builder(meter.meterName(), value).description(meter.description()).baseUnit(meter.unit())
                 .tags(tags).register(registry);
+    }
+
+    /**
+     * A counter that somebody else keeps.
+     *
+     * @param keeper held weakly: whoever uses it has to hold it
+     * @param count  since the start, never less than before; asked whenever somebody reads the counter
+     */
+    public <T> void follow(RouterMeter meter, T keeper, ToDoubleFunction<T> count, String... tags) {
+        FunctionCounter.builder(meter.meterName(), keeper, count).description(meter.description())
+                .baseUnit(meter.unit()).tags(tags).register(registry);
     }
 
     /** A counter of these tags begins at 0: a rate needs that before the first event. */

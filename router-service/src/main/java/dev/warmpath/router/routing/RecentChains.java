@@ -6,6 +6,7 @@ import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.router.models.ServedModel;
 import java.util.Arrays;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +18,6 @@ public final class RecentChains {
 
     /** Shorter prompts are hashed in some ten microseconds. */
     private static final int LEAST_BLOCKS = 32;
-    private static final long MAX_BYTES = 32 << 20;
     private static final int BYTES_PER_BLOCK = BlockHashChain.WORDS_PER_HASH * Long.BYTES;
     /** Of a chain's own fields, and of the entry. */
     private static final int OVERHEAD_BYTES = 1_024;
@@ -31,9 +31,16 @@ public final class RecentChains {
         }
     }
 
-    // its upkeep takes less time than waking another thread for it
-    private final Cache<Key, Known> last = Caffeine.newBuilder().maximumWeight(MAX_BYTES)
-            .weigher((Key _, Known known) -> known.bytes()).executor(Runnable::run).build();
+    private final Cache<Key, Known> last;
+    private final LongAdder continuedBlocks = new LongAdder();
+    private final LongAdder hashedBlocks = new LongAdder();
+
+    /** @param maxBytes 0: nothing is kept */
+    public RecentChains(long maxBytes) {
+        // its upkeep takes less time than waking another thread for it
+        last = Caffeine.newBuilder().maximumWeight(maxBytes)
+                .weigher((Key _, Known known) -> known.bytes()).executor(Runnable::run).build();
+    }
 
     /**
      * The prompt with its chain.
@@ -51,14 +58,34 @@ public final class RecentChains {
         return new TokenizedPrompt(model, tokens, chain, conversation);
     }
 
-    private static BlockHashChain chain(ServedModel model, int[] tokens, @Nullable Known before) {
-        if (before == null) {
-            return BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens);
-        }
-        int parting = Arrays.mismatch(before.tokens, tokens);
-        int common = parting < 0 ? tokens.length : parting;
-        BlockHashChain chain = before.chain.fork(common / model.hashSettings().blockSize());
+    private BlockHashChain chain(ServedModel model, int[] tokens, @Nullable Known before) {
+        BlockHashChain chain = before == null ? new BlockHashChain(model.hashSettings(), ExtraKeys.NONE)
+                : before.chain.fork(commonTokens(before.tokens, tokens) / model.hashSettings().blockSize());
+        int known = chain.blockCount();
         chain.extend(tokens, tokens.length);
+        continuedBlocks.add(known);
+        hashedBlocks.add(chain.blockCount() - known);
         return chain;
+    }
+
+    private static int commonTokens(int[] one, int[] other) {
+        int parting = Arrays.mismatch(one, other);
+        return parting < 0 ? other.length : parting;
+    }
+
+    /** Of long prompts, those that a turn before had, since the start. */
+    long continuedBlocks() {
+        return continuedBlocks.sum();
+    }
+
+    /** Of long prompts, the others. */
+    long hashedBlocks() {
+        return hashedBlocks.sum();
+    }
+
+    /** In use. */
+    long bytes() {
+        last.cleanUp();
+        return last.policy().eviction().orElseThrow().weightedSize().orElse(0);
     }
 }

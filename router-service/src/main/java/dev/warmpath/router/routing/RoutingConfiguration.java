@@ -2,6 +2,8 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.metrics.RouterMeter;
+import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.peers.DynamoCost;
 import dev.warmpath.router.routing.peers.LeastRequests;
@@ -32,8 +34,12 @@ class RoutingConfiguration {
     }
 
     @Bean
-    RecentChains recentChains() {
-        return new RecentChains();
+    RecentChains recentChains(RoutingProperties properties, RouterMetrics metrics) {
+        var chains = new RecentChains(properties.recentChains().toBytes());
+        metrics.watch(RouterMeter.RECENT_CHAINS_BYTES, chains::bytes);
+        metrics.follow(RouterMeter.CHAIN_BLOCKS, chains, RecentChains::continuedBlocks, "hash", "known");
+        metrics.follow(RouterMeter.CHAIN_BLOCKS, chains, RecentChains::hashedBlocks, "hash", "computed");
+        return chains;
     }
 
     @Bean

@@ -5,9 +5,11 @@ import jakarta.validation.constraints.DecimalMax;
 import jakarta.validation.constraints.DecimalMin;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
+import jakarta.validation.constraints.NotNull;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
 import org.springframework.validation.annotation.Validated;
 
 /**
@@ -20,6 +22,8 @@ import org.springframework.validation.annotation.Validated;
  *              so that all its turns are decided by one; at every router the same ones
  * @param sharePolicy the rule that decides on that share; unset: {@code policy} decides on all
  * @param weights what {@code expected-first-token} weighs beside tokens to be computed
+ * @param recentChains memory for the block hashes of long prompts that came lately, the last of each conversation: its
+ *                     next turn hashes only what is new. 0 keeps none
  */
 @Validated
 @ConfigurationProperties("warmpath.routing")
@@ -28,7 +32,8 @@ record RoutingProperties(
         @Nullable PolicyName shadow,
         @DefaultValue("0") @DecimalMin("0") @DecimalMax("1") double share,
         @Nullable PolicyName sharePolicy,
-        @DefaultValue @Valid WeightProperties weights) {
+        @DefaultValue @Valid WeightProperties weights,
+        @DefaultValue("32MB") @NotNull DataSize recentChains) {
 
     RoutingProperties {
         if (share > 0 && sharePolicy == null) {

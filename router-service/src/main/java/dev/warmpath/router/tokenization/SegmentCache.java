@@ -2,7 +2,6 @@ package dev.warmpath.router.tokenization;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
-import com.github.benmanes.caffeine.cache.stats.CacheStats;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +21,18 @@ public final class SegmentCache {
      * @param first whether the text begins a prompt, where that makes a difference
      */
     private record Key(Object owner, String text, boolean first) implements Comparable<Key> {
+        /** A record's own goes through a method handle for each component: twice as long as the text's hash. */
+        @Override
+        public int hashCode() {
+            return text.hashCode();
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Key(Object anOwner, String aText, boolean isFirst)
+                    && owner == anOwner && first == isFirst && text.equals(aText);
+        }
+
         /** So that texts made to share a hash are found in a tree, not in a list. */
         @Override
         public int compareTo(Key other) {
@@ -56,13 +67,18 @@ public final class SegmentCache {
         }
     }
 
-    /** Hits, misses and evicted bytes since the start. */
-    CacheStats stats() {
-        return ids.stats();
+    /** Segments whose ids were known, since the start. */
+    public long hits() {
+        return ids.stats().hitCount();
+    }
+
+    /** Segments whose ids were not. */
+    public long misses() {
+        return ids.stats().missCount();
     }
 
     /** Bytes in use, by the weights above. */
-    long bytes() {
+    public long bytes() {
         ids.cleanUp();
         return ids.policy().eviction().orElseThrow().weightedSize().orElse(0);
     }

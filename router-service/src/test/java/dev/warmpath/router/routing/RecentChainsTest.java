@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 /** Blocks of 16 tokens. */
 class RecentChainsTest extends TwoWorkers {
 
-    private final RecentChains chains = new RecentChains();
+    private final RecentChains chains = new RecentChains(1 << 20);
     private final SplittableRandom random = new SplittableRandom(3);
 
     @Test
@@ -19,6 +19,19 @@ class RecentChainsTest extends TwoWorkers {
         for (int length : new int[] {1_000, 1_001, 1_024, 4_000, 5_000, 5_000}) {
             assertSame(Arrays.copyOf(tokens, length), /* conversation */ 1);
         }
+        assertThat(chains.hashedBlocks()).as("each block once").isEqualTo(5_000 / 16);
+        assertThat(chains.continuedBlocks()).isEqualTo(62 + 62 + 64 + 250 + 312);
+    }
+
+    @Test
+    void where_no_memory_is_given_each_turn_is_hashed_whole() {
+        var none = new RecentChains(0);
+        int[] tokens = random.ints(1_600, 0, 40_000).toArray();
+        none.prompt(model, tokens, /* conversation */ 1);
+        none.prompt(model, tokens, /* conversation */ 1);
+
+        assertThat(none.hashedBlocks()).isEqualTo(200);
+        assertThat(none.bytes()).isZero();
     }
 
     @Test

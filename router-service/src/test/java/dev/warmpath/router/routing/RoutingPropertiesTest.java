@@ -9,11 +9,13 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.util.unit.DataSize;
 
 class RoutingPropertiesTest {
 
     private static final RoutingProperties.WeightProperties WEIGHTS =
             new RoutingProperties.WeightProperties(1, 512, 1, 0.5, 2_048);
+    private static final DataSize NO_BYTES = DataSize.ofBytes(0);
 
     @Test
     void our_own_rule_decides_on_everything_unless_set_otherwise() {
@@ -40,7 +42,7 @@ class RoutingPropertiesTest {
     @Test
     void a_share_without_a_policy_for_it_stops_the_start() {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, null, WEIGHTS))
+                .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, null, WEIGHTS, NO_BYTES))
                 .withMessage("warmpath.routing.share is 0.1, and warmpath.routing.share-policy does not say which"
                         + " policy is to decide on it");
     }
@@ -49,7 +51,7 @@ class RoutingPropertiesTest {
     void one_policy_is_not_compared_with_itself() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new RoutingProperties(PolicyName.LMETRIC, null, 0.1, PolicyName.LMETRIC,
-                        WEIGHTS))
+                        WEIGHTS, NO_BYTES))
                 .withMessage("warmpath.routing.share-policy is lmetric, as warmpath.routing.policy is: there would be"
                         + " nothing to compare");
     }

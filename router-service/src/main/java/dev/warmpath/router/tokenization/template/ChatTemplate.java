@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,11 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ChatTemplate {
     private static final int MAX_SOURCE_CHARS = 1 << 20;
+    /** What a template writes around a message, generously. */
+    private static final int CHARS_AROUND_MESSAGE = 64;
+    private static final Pattern TRUSTED_ROLE = Pattern.compile("[A-Za-z0-9_-]+");
+    private static final Text ROLE = Text.trusted("role");
+    private static final Text CONTENT = Text.trusted("content");
 
     private final List<Statement> statements;
     private final TemplateLimits limits;
@@ -69,7 +75,17 @@ public final class ChatTemplate {
         scope.put("add_generation_prompt", Value.bool(addGenerationPrompt));
         putIfPresent(scope, "bos_token", bosToken);
         putIfPresent(scope, "eos_token", eosToken);
-        return new RenderedPrompt(new Rendering(scope, new RenderContext(limits, clock)).run(statements));
+        var rendering = new Rendering(scope, new RenderContext(limits, clock), expectedChars(messages));
+        return new RenderedPrompt(rendering.run(statements));
+    }
+
+    /** Of most templates, about the prompt's length. */
+    private static int expectedChars(List<ChatMessage> messages) {
+        long chars = CHARS_AROUND_MESSAGE;
+        for (ChatMessage message : messages) {
+            chars += message.content() instanceof String text ? text.length() + CHARS_AROUND_MESSAGE : 0;
+        }
+        return (int) Math.min(MAX_SOURCE_CHARS, chars);
     }
 
     private static void putIfPresent(Map<String, Value> scope, String name, @Nullable String token) {
@@ -83,8 +99,8 @@ public final class ChatTemplate {
     private static Value message(ChatMessage message) {
         var entries = new LinkedHashMap<Value, Value>();
         String role = message.role();
-        entries.put(Text.trusted("role"), role.matches("[A-Za-z0-9_-]+") ? Text.trusted(role) : Text.fromClient(role));
-        entries.put(Text.trusted("content"), Value.of(message.content()));
+        entries.put(ROLE, TRUSTED_ROLE.matcher(role).matches() ? Text.trusted(role) : Text.fromClient(role));
+        entries.put(CONTENT, Value.of(message.content()));
         message.fields().forEach((name, value) -> entries.putIfAbsent(Text.fromClient(name), Value.of(value)));
         return new Value.Dict(entries);
     }

@@ -12,10 +12,12 @@ final class Rendering {
 
     private final RenderContext context;
     private Scope scope;
-    private Text.Builder out = new Text.Builder();
+    private Text.Builder out;
 
-    Rendering(Map<String, Value> variables, RenderContext context) {
+    /** @param expectedChars about the length of the output */
+    Rendering(Map<String, Value> variables, RenderContext context, int expectedChars) {
         this.context = context;
+        out = new Text.Builder(expectedChars);
         scope = new Scope(null);
         variables.forEach(scope::set);
     }
@@ -40,6 +42,7 @@ final class Rendering {
     private Flow run(Statement statement) {
         switch (statement) {
             case Statement.PrintText(Text text) -> print(text);
+            case Statement.Print(Expression.Arithmetic sum, _) when sum.operator().equals("+") -> printSum(sum);
             case Statement.Print(Expression value, int line) -> {
                 context.at(line);
                 print(PythonText.of(evaluate(value), context));
@@ -67,6 +70,25 @@ final class Rendering {
             }
         }
         return Flow.ON;
+    }
+
+    /** {@code a + b + c}, which is how templates write a message: texts go to the output one by one, without a copy. */
+    private void printSum(Expression.Arithmetic sum) {
+        var terms = new ArrayList<Expression>();
+        Expression rest = sum;
+        while (rest instanceof Expression.Arithmetic(String operator, var left, var right, _) && operator.equals("+")) {
+            terms.addFirst(right);
+            rest = left;
+        }
+        terms.addFirst(rest);
+        List<Value> values = evaluateAll(terms);
+        context.at(sum.line());
+        if (values.stream().allMatch(Text.class::isInstance)) {
+            values.forEach(value -> print((Text) value));
+        } else {
+            print(PythonText.of(values.stream().reduce((left, right) -> Arithmetic.apply("+", left, right, context))
+                    .orElseThrow(), context));
+        }
     }
 
     private void print(Text text) {

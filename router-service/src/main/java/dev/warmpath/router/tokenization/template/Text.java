@@ -153,11 +153,19 @@ final class Text implements Value {
 
     /** Puts texts together, marks included. */
     static final class Builder {
-        /** A short conversation. */
-        private static final int FIRST_CHARS = 512;
+        private static final int FEW_CHARS = 512;
 
-        private final StringBuilder chars = new StringBuilder(FIRST_CHARS);
+        private final StringBuilder chars;
         private final Marks marks = new Marks();
+
+        Builder() {
+            this(FEW_CHARS);
+        }
+
+        /** @param expectedChars about the length of the text that it will be */
+        Builder(int expectedChars) {
+            chars = new StringBuilder(expectedChars);
+        }
 
         void append(String trusted) {
             chars.append(trusted);
