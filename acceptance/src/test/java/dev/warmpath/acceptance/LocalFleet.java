@@ -33,6 +33,15 @@ final class LocalFleet implements AutoCloseable {
     static final int BLOCK_SIZE = 16;
 
     static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+    /** The launcher's, for a router. */
+    static final List<String> ROUTER_FLAGS = List.of("-XX:+UseSerialGC", "-XX:Tier4InvocationThreshold=50000",
+            "-XX:Tier4MinInvocationThreshold=6000", "-XX:Tier4CompileThreshold=150000",
+            "-XX:Tier4BackEdgeThreshold=400000");
+    /** Those of every router, in images, too: how its classes and its connections get their memory. */
+    static final List<String> MEMORY_FLAGS = List.of("-XX:MetaspaceSize=128m",
+            "--sun-misc-unsafe-memory-access=allow", "-Dio.netty.noUnsafe=false",
+            "-Dio.netty.leakDetection.level=disabled");
     private static final Path LOGS = Path.of("target", "fleet-logs");
     private static final int MANAGEMENT_OFFSET = 1000;
     private static final int ROUTER_OFFSET = 100;
@@ -202,11 +211,9 @@ final class LocalFleet implements AutoCloseable {
     /** With the flags of the launcher: what is measured here is what runs there. */
     private Process startRouter(int number, int routerCount) {
         String id = routerCount == 1 ? "router" : "router-" + number;
-        return launch(id, List.of("-XX:+UseSerialGC", "-XX:Tier4InvocationThreshold=50000",
-                        "-XX:Tier4MinInvocationThreshold=6000", "-XX:Tier4CompileThreshold=150000",
-                        "-XX:Tier4BackEdgeThreshold=400000", "--sun-misc-unsafe-memory-access=allow",
-                        "-Dio.netty.noUnsafe=false", "-Dio.netty.leakDetection.level=disabled", "-Xmx512m"),
-                ROOT.resolve("router-service/target/router-service-app.jar"), routerPort(number), routerSettings);
+        List<String> flags = Stream.of(ROUTER_FLAGS, MEMORY_FLAGS, List.of("-Xmx512m"))
+                .flatMap(List::stream).toList();
+        return launch(id, flags, ROOT.resolve("router-service/target/router-service-app.jar"), routerPort(number), routerSettings);
     }
 
     private Process startWorker(int number, String... settings) {

@@ -38,7 +38,8 @@ record Options(List<String> subjects, List<LoadName> loads, Path router, List<St
             """;
     private static final String COMMON_FLAGS =
             "-XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError --enable-native-access=ALL-UNNAMED -Xmx512m"
-            + " --sun-misc-unsafe-memory-access=allow -Dio.netty.noUnsafe=false -Dio.netty.leakDetection.level=disabled";
+            + " -XX:MetaspaceSize=128m --sun-misc-unsafe-memory-access=allow"
+            + " -Dio.netty.noUnsafe=false -Dio.netty.leakDetection.level=disabled";
     private static final String QUICK = "--quick";
     private static final Set<String> NAMES = Set.of("--subjects", "--loads", "--router", "--jvm", "--model", "--peers",
             "--nginx", "--warm-up", "--seconds");
