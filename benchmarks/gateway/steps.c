@@ -4,7 +4,7 @@
  * each step, a relay that does nothing but read tokens and write events, and the streams' readers. Printed is the
  * relay's processor time for a token: what the kernel takes, and so the most that frames can save of a token's way.
  *
- *   steps [-i step_us] [-s seconds]        10,000 and 3
+ *   cc -O2 -o steps benchmarks/gateway/steps.c && ./steps [-i step_us] [-s seconds]        10,000 and 3
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -125,8 +125,9 @@ static void measure(int streams, bool framed, long steps, long step_us)
             exit(0);
         }
     }
-    for (int role = 0; role < 3; role++)
-        wait(NULL);
+    for (int role = 0, status; role < 3; role++)
+        if (wait(&status) < 0 || status != 0)
+            exit(1);
     for (int i = 0; i < streams; i++) {
         close(worker_fds[i]);
         close(from[i]);
@@ -148,6 +149,9 @@ int main(int argc, char **argv)
     }
     if (step_us < 1000 || step_us > 1000000 || seconds < 1 || seconds > 60)
         return 2;
+    struct rlimit files = {4096, 4096};
+    if (setrlimit(RLIMIT_NOFILE, &files))
+        die("open files");
     printf("| streams | a connection each, us a token | frames, us a token |\n|---|---:|---:|\n");
     for (int streams = 1; streams <= MAX_STREAMS; streams *= 4) {
         printf("| %d | ", streams);

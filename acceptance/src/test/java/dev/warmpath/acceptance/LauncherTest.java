@@ -200,8 +200,8 @@ class LauncherTest {
             assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
             assertThat(up.exitValue()).as(read("said")).isZero();
 
-            // 32 MB and 293 MB for 3,000 streams, half as much to spare, and as much again for bodies
-            assertThat(commandLine(pids().getFirst())).contains("-Xmx974m");
+            // 32 MB and 293 MB for 3,000 streams, half as much to spare, 96 MB of caches, and as much again for bodies
+            assertThat(commandLine(pids().getFirst())).contains("-Xmx1166m");
         } finally {
             assertThat(warmpath("down").status()).isZero();
         }

@@ -13,6 +13,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.Dispatcher;
 import dev.warmpath.router.dispatch.Dispatcher.Tries;
 import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Stage;
 import dev.warmpath.router.models.ServedModel;
@@ -38,7 +39,8 @@ import reactor.core.publisher.Mono;
  * </pre>
  * The request comes with the permit that it was given before its body was read. Everything before dispatch runs on the
  * client's event loop if the prompt is short, on the tokenizer's threads if it is not, or for one that has waited on the
- * thread that gave it its turn; everything after it on the client's event loop, where the worker's bytes arrive, too. Nothing is sent to a worker before the request is known to be one that it can answer.
+ * thread that gave it its turn; everything after it on the client's event loop, where the worker's bytes arrive, too.
+ * Nothing is sent to a worker before the request is known to be one that it can answer.
  *
  * <p>Ends. Whoever subscribes may cancel at any time: the worker's connection is closed, and its booking is given back.
  * The same happens, once, when the answer ends or fails. The permit is given back by whoever took it, when the answer
@@ -74,6 +76,9 @@ public final class CompletionFlow {
         this.decisions = decisions;
         this.metrics = metrics;
         this.traces = traces;
+        metrics.watch(RouterMeter.RECENT_CHAINS_BYTES, chains::bytes);
+        metrics.follow(RouterMeter.CHAIN_BLOCKS, chains, RecentChains::continuedBlocks, "hash", "known");
+        metrics.follow(RouterMeter.CHAIN_BLOCKS, chains, RecentChains::hashedBlocks, "hash", "computed");
     }
 
     /**
@@ -201,17 +206,19 @@ public final class CompletionFlow {
         GenerateRequest generate = request.toGenerate(prompt);
         var answer = new AnswerEvents(prompt, request);
         journey.meter().inLine();
-        Flux<CompletionEvent> events = Mono.fromFuture(() -> waitingRoom.enter(prompt.model(),
+        return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(),
                         () -> router.uncachedTokens(prompt)))
                 .flatMapMany(place -> {
                     journey.turn().takes(place);
                     journey.meter().turn();
-                    return answer.of(journey.tries().dispatch(generate, excluded -> route(journey, prompt, excluded),
-                            answer, /* hasElsewhere */ otherThan(tried, request) != null));
+                    Flux<CompletionEvent> told = answer.of(journey.tries().dispatch(generate,
+                            excluded -> route(journey, prompt, excluded), answer,
+                            /* hasElsewhere */ otherThan(tried, request) != null));
+                    return request.stopStrings().isEmpty() ? told
+                            : told.concatWith(Mono.defer(answer::endWithoutWorker));
                 })
                 .onErrorResume(DispatchException.class, e -> answer.hasShown() ? Flux.error(e)
                         : answerElsewhere(journey, tried, e));
-        return request.stopStrings().isEmpty() ? events : events.concatWith(Mono.defer(answer::endWithoutWorker));
     }
 
     private RouteResult route(Journey journey, TokenizedPrompt prompt, Set<String> excludedWorkerIds) {

@@ -64,7 +64,8 @@ public final class PromptTokenizer {
             return pool.run(permit, work);
         }
         // where the library is needed after all: it takes a hundred times as long, and once the second it is made in
-        Supplier<int @Nullable []> alone = () -> trace.stage(Stage.TOKENIZE, () -> encode(model, prompt, /* alone */ true));
+        Supplier<int @Nullable []> alone = () -> trace.stage(Stage.TOKENIZE,
+                () -> encode(model, prompt, /* alone */ true));
         return Mono.fromSupplier(alone).switchIfEmpty(Mono.defer(() -> pool.run(permit, work)));
     }
 

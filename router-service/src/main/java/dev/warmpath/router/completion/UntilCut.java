@@ -16,6 +16,9 @@ final class UntilCut extends Passing<CompletionEvent, CompletionEvent> {
     private final RouterDrain drain;
     private final Runnable whenOver;
     private boolean over;
+    /** Its reader knows of it. One that is cut before finds out when it begins. */
+    private volatile boolean begun;
+    private volatile boolean left;
 
     private UntilCut(RouterDrain drain, Runnable whenOver, CoreSubscriber<? super CompletionEvent> reader) {
         super(reader);
@@ -34,6 +37,7 @@ final class UntilCut extends Passing<CompletionEvent, CompletionEvent> {
         upstream = subscription;
         drain.begins(this);                                        // a reader that leaves at once takes it out again
         reader.onSubscribe(this);
+        begun = true;
         drain.cutIfLate(this);
     }
 
@@ -60,7 +64,7 @@ final class UntilCut extends Passing<CompletionEvent, CompletionEvent> {
 
     /** From any thread. */
     void cut(DispatchException why) {
-        if (end()) {
+        if (begun && !left && end()) {
             upstream.cancel();
             reader.onError(why);
         }
@@ -69,6 +73,7 @@ final class UntilCut extends Passing<CompletionEvent, CompletionEvent> {
     /** From any thread; does not wait for what is on its way. */
     @Override
     public void cancel() {
+        left = true;
         upstream.cancel();
         drain.isOver(this);
         whenOver.run();

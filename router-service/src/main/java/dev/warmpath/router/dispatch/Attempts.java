@@ -269,6 +269,21 @@ final class Attempts implements Subscription {
 
         @Override
         public void onNext(GenerateEvent event) {
+            try {
+                take(event);
+            } catch (RuntimeException e) {                         // a fault of this router, and not of the worker
+                Subscription asked;
+                synchronized (Attempts.this) {
+                    asked = upstream;
+                }
+                if (asked != null) {
+                    asked.cancel();
+                }
+                fail(e);
+            }
+        }
+
+        private void take(GenerateEvent event) {
             switch (event) {
                 case GenerateEvent.Tokens tokens -> {
                     dispatcher.fleet.heardFrom(worker);
@@ -280,8 +295,8 @@ final class Attempts implements Subscription {
                 }
                 case GenerateEvent.Finished finished ->
                         emit(new DispatchEvent.Finished(finished.reason(), finished.usage()));
-                case GenerateEvent.Failed failed ->
-                        fail(new DispatchException(new Refused(worker.id(), failed.reason(), failed.message())));
+                case GenerateEvent.Failed failed -> failUnlessEnough(
+                        new DispatchException(new Refused(worker.id(), failed.reason(), failed.message())));
             }
         }
 
@@ -305,6 +320,10 @@ final class Attempts implements Subscription {
         @Override
         public void onError(Throwable error) {
             reportLostConnection(error);
+            failUnlessEnough(error);
+        }
+
+        private void failUnlessEnough(Throwable error) {
             if (reader.hasEnough()) {
                 onComplete();              // it has its answer; what is missing is what the worker had to say about it
             } else {

@@ -194,7 +194,7 @@ public sealed interface Field {
             return new Unserved(name, FieldReader::isText, "a string");
         }
 
-        /** As {@link #unlessString}. */
+        /** As {@link #unlessString}. What is in it is not looked at, even if a name is there twice. */
         public static Unserved unlessObject(String name) {
             return new Unserved(name, json -> {
                 boolean isObject = json.isObject();

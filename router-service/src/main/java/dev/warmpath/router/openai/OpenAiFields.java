@@ -107,7 +107,13 @@ final class OpenAiFields {
     static final Mixed<String> PART_TYPE = new Mixed<>("type", "a string", REQUIRED, ChatRequest::readPartType);
     static final Text PART_TEXT = Text.required("text");
     /** What the content of a message may be a list of. */
-    static final Several PARTS = new Several("content", MAX_MESSAGES, FieldTable.of(PART_TYPE, PART_TEXT));
+    static final Several PARTS = new Several("content", MAX_MESSAGES, FieldTable.of(
+            PART_TYPE, PART_TEXT,
+            // of other types: whoever sends its part's type last is told of the same
+            Unserved.always("image_url"),
+            Unserved.always("input_audio"),
+            Unserved.always("file"),
+            Unserved.always("refusal")));
     static final Flag ADD_GENERATION_PROMPT = new Flag("add_generation_prompt", true);
     /** The newer name, which wins. */
     static final Whole MAX_COMPLETION_TOKENS = new Whole("max_completion_tokens", 1, "`max_tokens`");

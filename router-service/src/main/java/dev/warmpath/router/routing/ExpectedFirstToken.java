@@ -164,7 +164,7 @@ public final class ExpectedFirstToken implements RoutingPolicy {
         int fewerBlocks = cheapest.candidate().matchedBlocks() - one.candidate().matchedBlocks();
         boolean isNearlyAsGood = fewerBlocks <= 1 && restOf(one) - restOf(cheapest) <= query.blockSize();
         Candidate candidate = one.candidate();
-        double pendingShare = candidate.requests() == 0 ? 0 : (double) candidate.pendingRequests() / candidate.requests();
+        double pendingShare = (double) candidate.pendingRequests() / Math.max(1, candidate.requests());
         long company = one.terms().get("queued") + Math.round(one.terms().get("streams") * pendingShare);
         long withoutCompany = one.cost() - company;
         return isNearlyAsGood || holdsAll(one, query) && withoutCompany - cheapest.cost() <= query.blockSize();

@@ -74,17 +74,17 @@ public final class RecentChains {
     }
 
     /** Of long prompts, those that a turn before had, since the start. */
-    long continuedBlocks() {
+    public long continuedBlocks() {
         return continuedBlocks.sum();
     }
 
     /** Of long prompts, the others. */
-    long hashedBlocks() {
+    public long hashedBlocks() {
         return hashedBlocks.sum();
     }
 
     /** In use. */
-    long bytes() {
+    public long bytes() {
         last.cleanUp();
         return last.policy().eviction().orElseThrow().weightedSize().orElse(0);
     }

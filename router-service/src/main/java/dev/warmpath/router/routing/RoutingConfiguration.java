@@ -2,8 +2,6 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.fleet.Fleet;
-import dev.warmpath.router.metrics.RouterMeter;
-import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.routing.peers.DynamoCost;
 import dev.warmpath.router.routing.peers.LeastRequests;
@@ -34,12 +32,8 @@ class RoutingConfiguration {
     }
 
     @Bean
-    RecentChains recentChains(RoutingProperties properties, RouterMetrics metrics) {
-        var chains = new RecentChains(properties.recentChains().toBytes());
-        metrics.watch(RouterMeter.RECENT_CHAINS_BYTES, chains::bytes);
-        metrics.follow(RouterMeter.CHAIN_BLOCKS, chains, RecentChains::continuedBlocks, "hash", "known");
-        metrics.follow(RouterMeter.CHAIN_BLOCKS, chains, RecentChains::hashedBlocks, "hash", "computed");
-        return chains;
+    RecentChains recentChains(RoutingProperties properties) {
+        return new RecentChains(properties.recentChains().toBytes());
     }
 
     @Bean

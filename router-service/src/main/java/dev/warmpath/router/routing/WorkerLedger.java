@@ -200,9 +200,9 @@ final class WorkerLedger {
     }
 
     /**
-     * Leaves to the index what it knows by now, if it is to be trusted. Asks it for one key of each running prompt that was
-     * computed, and of the prompts that have ended from the oldest to the first that it does not know: of a worker that
-     * announces nothing there may be a thousand. Forgets only what {@link #aboutToHold} would not count any more.
+     * Leaves to the index what it knows by now, if it is to be trusted. Asks it for one key of each running prompt that
+     * was computed, and of the prompts that have ended from the oldest to the first that it does not know: of a worker
+     * that announces nothing there may be a thousand. Forgets only what {@link #aboutToHold} would not count any more.
      */
     void settle(IndexWord index) {
         boolean keepsHistory = index.leavesRoomForHistory();

@@ -11,6 +11,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +65,25 @@ class UntilCutTest {
         assertThat(over).hasValue(1);
     }
 
+    /** The cut comes from another thread, between being noticed and being known to the reader. */
+    @Test
+    void one_that_is_cut_while_it_begins_hears_of_its_beginning_first() {
+        reader.whileBeginning = drain::stop;
+        answer().subscribe(reader);
+
+        assertThat(reader.heard).hasSize(2).startsWith("begin").last().isInstanceOf(DispatchException.class);
+        assertThat(over).hasValue(1);
+    }
+
+    @Test
+    void a_reader_that_has_left_hears_of_no_cut() {
+        answer().subscribe(reader);
+        Objects.requireNonNull(reader.answer).cancel();
+        drain.stop();
+
+        assertThat(reader.heard).isEmpty();
+    }
+
     /** As Reactor's own do where a client has left already. */
     @Test
     void a_reader_that_leaves_before_it_has_begun_is_not_remembered() {
@@ -109,9 +129,16 @@ class UntilCutTest {
         private final List<Object> heard = new ArrayList<>();
         private boolean leavesAtOnce;
         private @Nullable Runnable whileReading;
+        private @Nullable Runnable whileBeginning;
+        private @Nullable Subscription answer;
 
         @Override
         public void onSubscribe(Subscription subscription) {
+            answer = subscription;
+            if (whileBeginning != null) {
+                whileBeginning.run();
+                heard.add("begin");
+            }
             if (leavesAtOnce) {
                 subscription.cancel();
             } else {

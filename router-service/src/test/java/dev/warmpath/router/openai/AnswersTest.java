@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
@@ -265,6 +266,22 @@ class AnswersTest extends RunningRouter {
                 return worker.acceptedConnections() == before;
             });
         }
+    }
+
+    /** It may draw on behind the stop string until it is asked to end, and fail meanwhile: its answer is whole. */
+    @Test
+    void a_worker_that_fails_behind_a_stop_string_changes_no_answer_and_no_other_worker_is_asked() {
+        FakeWorker worker = join("w0").doing(
+                FakeWorker.failingAfter(FailureReason.ENGINE_FAILURE, "no more", ids("one STOP")));
+
+        JsonNode whole = json(post("/v1/completions", TEXT.formatted(",'stop':['STOP']")));
+        List<String> streamed = events(post("/v1/completions", TEXT.formatted(",'stop':['STOP'],'stream':true")).body());
+
+        assertThat(whole.path("choices").toString()).isEqualTo("""
+                [{"text":"one ","index":0,"logprobs":null,"finish_reason":"stop"}]""");
+        assertThat(streamed).noneMatch(event -> event.contains("error")).endsWith("[DONE]").doesNotHaveDuplicates();
+        assertThat(streamed.get(streamed.size() - 2)).contains("\"finish_reason\":\"stop\"");
+        assertThat(worker.requests()).as("one for each answer").hasSize(2);
     }
 
     @Test

@@ -93,6 +93,7 @@ class BadInputTest extends RunningRouter {
         {'model':'tiny','messages':[{'role':'tool','content':'a'}]} | invalid_value | messages[0].role | 'messages[0].role' is 'tool', served are
         {'model':'tiny','messages':[{'role':'user','content':5}]} | invalid_value | messages[0].content | must be a string or an array of text parts, not an integer
         {'model':'tiny','messages':[{'role':'user','content':[{'type':'image_url','image_url':{}}]}]} | unsupported_parameter | messages[0].content[0].type | 'messages[0].content[0].type' is 'image_url', only text is supported
+        {'model':'tiny','messages':[{'role':'user','content':[{'image_url':{'url':'a'},'type':'image_url'}]}]} | unsupported_parameter | messages[0].content[0].image_url | 'messages[0].content[0].image_url' is not supported
         {'model':'tiny','messages':[{'role':'user','content':[{'type':'text','text':7}]}]} | invalid_value | messages[0].content[0].text | 'messages[0].content[0].text' must be a string, not an integer
         {'model':'tiny','messages':[{'role':'user','content':'a','name':7}]} | invalid_value | messages[0].name | 'messages[0].name' must be a string, not an integer
         {'model':'tiny','messages':[{'role':'assistant','content':'a','tool_calls':[{}]}]} | unsupported_parameter | messages[0].tool_calls | 'messages[0].tool_calls' is not supported

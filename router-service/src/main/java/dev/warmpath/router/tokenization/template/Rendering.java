@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /** One run of a template: walks its statements, holds its variables and its output. */
 final class Rendering {
+    private static final int FEW_TERMS = 16;
+
     private enum Flow { ON, BREAK, CONTINUE }
 
     private final RenderContext context;
@@ -72,16 +74,22 @@ final class Rendering {
         return Flow.ON;
     }
 
-    /** {@code a + b + c}, which is how templates write a message: texts go to the output one by one, without a copy. */
+    /**
+     * {@code a + b + c}, which is how templates write a message: texts go to the output one by one, without a copy. All
+     * are evaluated before the first two are added, so of several faults another one may be told than Jinja tells. Of more
+     * than a few terms the first ones are a sum like any other, whose depth is bounded.
+     */
     private void printSum(Expression.Arithmetic sum) {
         var terms = new ArrayList<Expression>();
         Expression rest = sum;
-        while (rest instanceof Expression.Arithmetic(String operator, var left, var right, _) && operator.equals("+")) {
-            terms.addFirst(right);
+        while (terms.size() < FEW_TERMS
+                && rest instanceof Expression.Arithmetic(String operator, var left, var right, _)
+                && operator.equals("+")) {
+            terms.add(right);
             rest = left;
         }
-        terms.addFirst(rest);
-        List<Value> values = evaluateAll(terms);
+        terms.add(rest);
+        List<Value> values = evaluateAll(terms.reversed());
         context.at(sum.line());
         if (values.stream().allMatch(Text.class::isInstance)) {
             values.forEach(value -> print((Text) value));

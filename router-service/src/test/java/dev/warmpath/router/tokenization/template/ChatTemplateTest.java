@@ -138,6 +138,13 @@ class ChatTemplateTest {
     }
 
     @Test
+    void a_sum_that_is_printed_is_what_it_is_elsewhere() {
+        assertThat(render("{{ 1 + 2 + 3 }} {{ 'a' + 'b' + 'c' }} {{ [1] + [2] }}")).isEqualTo("6 abc [1, 2]");
+        assertThat(render("{{ 'x'" + " + 'x'".repeat(40) + " }}")).isEqualTo("x".repeat(41));
+        assertThat(failure("{{ 'a' + 1 }}").kind()).isEqualTo(Kind.EVALUATION);
+    }
+
+    @Test
     void nesting_in_the_source_ends_at_a_limit_too() {
         assertThat(failure("{{ " + "(".repeat(100_000) + "1" + ")".repeat(100_000) + " }}"))
                 .hasMessageContaining("nested");
