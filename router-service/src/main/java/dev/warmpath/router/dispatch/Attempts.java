@@ -256,15 +256,19 @@ final class Attempts implements Subscription {
         }
 
         void leave() {
+            watch.left();
+            stopAsking();
+            placed.inFlight().close();
+        }
+
+        private void stopAsking() {
             Subscription asked;
             synchronized (Attempts.this) {
                 asked = upstream;
             }
-            watch.left();
             if (asked != null) {
                 asked.cancel();
             }
-            placed.inFlight().close();
         }
 
         @Override
@@ -272,13 +276,7 @@ final class Attempts implements Subscription {
             try {
                 take(event);
             } catch (RuntimeException e) {                         // a fault of this router, and not of the worker
-                Subscription asked;
-                synchronized (Attempts.this) {
-                    asked = upstream;
-                }
-                if (asked != null) {
-                    asked.cancel();
-                }
+                stopAsking();
                 fail(e);
             }
         }
