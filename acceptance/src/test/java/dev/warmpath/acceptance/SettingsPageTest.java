@@ -36,6 +36,7 @@ import tools.jackson.databind.json.JsonMapper;
 /** The page of settings, and the list by which a start finds unknown ones, against the metadata in the jars. */
 class SettingsPageTest {
 
+    private static final String TABLE_OF = "java.util.Map<java.lang.String,";
     private static final String RENEW = "mvn -pl acceptance -am test -Dtest=SettingsPageTest"
             + " -Dsurefire.failIfNoSpecifiedTests=false -Drenew=settings";
     private static final Path PAGE = Path.of("../docs/settings.md");
@@ -189,10 +190,15 @@ class SettingsPageTest {
             case "java.util.List<java.lang.String>" -> "texts, parted by commas";
             case "java.util.Map<java.lang.String,java.lang.Double>" -> "table of numbers";
             case "java.util.Map<java.lang.String,java.lang.String>" -> "table of texts";
-            default -> Arrays.stream(Class.forName(type).getEnumConstants())
-                    .map(value -> "`" + ((Enum<?>) value).name().toLowerCase(Locale.ROOT).replace('_', '-') + "`")
-                    .collect(Collectors.joining(", "));
+            default -> type.startsWith(TABLE_OF)
+                    ? "table of " + choices(type.substring(TABLE_OF.length(), type.length() - 1)) : choices(type);
         }) + (range.isEmpty() ? "" : ", " + range);
+    }
+
+    private static String choices(String type) throws ClassNotFoundException {
+        return Arrays.stream(Class.forName(type).getEnumConstants())
+                .map(value -> "`" + ((Enum<?>) value).name().toLowerCase(Locale.ROOT).replace('_', '-') + "`")
+                .collect(Collectors.joining(", "));
     }
 
     private static String range(Parameter parameter) {

@@ -31,7 +31,7 @@ class ArchitectureTest {
     private static final Map<String, List<String>> ARROWS = Map.ofEntries(
             // the edge: JSON to requests, events to JSON; shows models and decisions
             Map.entry("openai", List.of(
-                    "http", "fields", "completion", "admission", "fleet", "models", "tokenization", "routing",
+                    "http", "fields", "completion", "answer", "admission", "fleet", "models", "tokenization", "routing",
                     "decisions")),
             // a bad field is a bad request
             Map.entry("fields", List.of("completion")),

@@ -120,8 +120,13 @@ public abstract class RunningRouter {
         var outcome = fleet.register(new Registration(
                 Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true));
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());
-        fleet.modelLoaded(parts.revision(), TOKENIZER);
+        fleet.modelLoaded(parts.revision(), tokenizer());
         return worker;
+    }
+
+    /** The model's; a test of other chat templates has another. */
+    protected ModelTokenizer tokenizer() {
+        return TOKENIZER;
     }
 
     /** The model's; a test of long answers has another. */

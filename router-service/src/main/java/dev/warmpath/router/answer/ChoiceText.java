@@ -22,9 +22,10 @@ public final class ChoiceText {
      * @param stopStrings text that ends the choice and is not part of it; none empty
      * @param silentIds   tokens that end it and are not part of its text; the model's own of this kind among them if
      *                    they end it
+     * @param marks       special tokens that are part of its text nevertheless
      */
-    public ChoiceText(ModelTokenizer tokenizer, List<String> stopStrings, IntStream silentIds) {
-        this.detokenizer = new IncrementalDetokenizer(tokenizer);
+    public ChoiceText(ModelTokenizer tokenizer, List<String> stopStrings, IntStream silentIds, List<String> marks) {
+        this.detokenizer = new IncrementalDetokenizer(tokenizer, marks);
         this.stops = new StopStrings(stopStrings);
         this.silentIds = silentIds.sorted().toArray();
     }

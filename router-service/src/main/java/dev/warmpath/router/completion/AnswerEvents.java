@@ -3,14 +3,21 @@ package dev.warmpath.router.completion;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.answer.ChoiceText;
+import dev.warmpath.router.answer.dialect.AnswerParser;
+import dev.warmpath.router.answer.dialect.AnswerPart;
+import dev.warmpath.router.answer.dialect.Dialect;
 import dev.warmpath.router.completion.CompletionEvent.Finished;
+import dev.warmpath.router.completion.CompletionEvent.Parts;
 import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.completion.CompletionEvent.Text;
 import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.dispatch.Dispatcher;
 import dev.warmpath.router.routing.TokenizedPrompt;
 import dev.warmpath.router.tokenization.ModelTokenizer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
@@ -25,15 +32,20 @@ final class AnswerEvents implements Dispatcher.Reader {
 
     private final TokenizedPrompt prompt;
     private final CompletionRequest request;
+    private final Dialect dialect;
     private ChoiceText choice;
+    /** Null: all of it is text. */
+    private @Nullable AnswerParser parser;
     private int predictedCachedTokens;
     private boolean shown;
     private boolean finished;
 
-    AnswerEvents(TokenizedPrompt prompt, CompletionRequest request) {
+    AnswerEvents(TokenizedPrompt prompt, CompletionRequest request, Dialect dialect) {
         this.prompt = prompt;
         this.request = request;
+        this.dialect = dialect;
         this.choice = newChoice();
+        this.parser = newParser();
     }
 
     @Override
@@ -101,14 +113,15 @@ final class AnswerEvents implements Dispatcher.Reader {
             case DispatchEvent.Chosen chosen -> {
                 if (choice.tokenCount() > 0) {
                     choice = newChoice();                          // nothing was shown of what another worker has drawn
+                    parser = newParser();
                 }
                 predictedCachedTokens = chosen.decision().cachedTokens();
                 yield new Routed(prompt.model().revision(), chosen.decision());
             }
             case DispatchEvent.Tokens tokens -> {
-                String text = choice.accept(tokens.ids());
-                shown |= request.streamed() && !text.isEmpty();
-                yield text.isEmpty() ? null : new Text(tokens.choice(), text);
+                @Nullable CompletionEvent more = read(tokens.choice(), choice.accept(tokens.ids()));
+                shown |= request.streamed() && more != null;
+                yield more;
             }
             case DispatchEvent.Finished end -> {
                 finished = true;
@@ -117,20 +130,40 @@ final class AnswerEvents implements Dispatcher.Reader {
         };
     }
 
+    private @Nullable CompletionEvent read(int index, String text) {
+        if (text.isEmpty()) {
+            return null;
+        }
+        if (parser == null) {
+            return new Text(index, text);
+        }
+        List<AnswerPart> parts = parser.accept(text);
+        return parts.isEmpty() ? null : new Parts(index, parts);
+    }
+
     /** The end of an answer that a stop string ended, if the worker has not told its own. */
     Mono<CompletionEvent> endWithoutWorker() {
-        return choice.isStopped() && !finished
-                ? Mono.just(new Finished(ONLY_CHOICE, "", FinishReason.STOP, usageAtStop(predictedCachedTokens), false))
-                : Mono.empty();
+        return choice.isStopped() && !finished ? Mono.just(new Finished(ONLY_CHOICE, rest(""), FinishReason.STOP,
+                usageAtStop(predictedCachedTokens), false)) : Mono.empty();
     }
 
     private Finished finish(DispatchEvent.Finished end) {
         if (choice.isStopped()) {
-            return new Finished(ONLY_CHOICE, "", FinishReason.STOP, usageAtStop(end.usage().cachedTokens()), true);
+            return new Finished(ONLY_CHOICE, rest(""), FinishReason.STOP, usageAtStop(end.usage().cachedTokens()), true);
         }
-        String rest = choice.finish();
+        List<AnswerPart> rest = rest(choice.finish());
         FinishReason reason = choice.isStopped() ? FinishReason.STOP : end.reason();
         return new Finished(ONLY_CHOICE, rest, reason, end.usage(), true);
+    }
+
+    /** The last parts of the choice. */
+    private List<AnswerPart> rest(String text) {
+        if (parser == null) {
+            return text.isEmpty() ? List.of() : List.of(new AnswerPart.Text(text));
+        }
+        List<AnswerPart> parts = new ArrayList<>(parser.accept(text));
+        parts.addAll(parser.finish());
+        return parts;
     }
 
     private Usage usageAtStop(int cachedTokens) {
@@ -142,6 +175,22 @@ final class AnswerEvents implements Dispatcher.Reader {
         IntStream ownEos = request.ignoreEos() ? IntStream.empty()
                 : tokenizer.eosIds().stream().mapToInt(Integer::intValue);
         return new ChoiceText(tokenizer, request.stopStrings(),
-                IntStream.concat(Arrays.stream(request.stopTokenIds()), ownEos));
+                IntStream.concat(Arrays.stream(request.stopTokenIds()), ownEos),
+                isParsed() ? dialect.marks(request.tools().mayCall()) : List.of());
+    }
+
+    private boolean isParsed() {
+        return dialect.hasParts(request.tools().mayCall());
+    }
+
+    private @Nullable AnswerParser newParser() {
+        if (!isParsed()) {
+            return null;
+        }
+        int[] ids = prompt.tokens();
+        int[] end = Arrays.copyOfRange(ids, Math.max(0, ids.length - Dialect.PROMPT_END), ids.length);
+        String promptEnd = prompt.model().tokenizer().decode(end, /* skipSpecialTokens */ false);
+        return dialect.newParser(request.tools().names(), request.tools().maxCalls(), promptEnd,
+                ThreadLocalRandom.current());
     }
 }

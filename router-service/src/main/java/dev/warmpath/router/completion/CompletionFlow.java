@@ -51,8 +51,11 @@ public final class CompletionFlow {
 
     /** Of a model, that one request is sent to, the first included. */
     private static final int MAX_REVISIONS = 3;
+    /** In an error. */
+    private static final int MAX_NAMED_MODELS = 16;
 
     private final Fleet fleet;
+    private final Dialects dialects;
     private final PromptTokenizer tokenizer;
     private final RecentChains chains;
     private final WaitingRoom waitingRoom;
@@ -63,10 +66,11 @@ public final class CompletionFlow {
     private final RouterMetrics metrics;
     private final RequestTraces traces;
 
-    CompletionFlow(Fleet fleet, PromptTokenizer tokenizer, RecentChains chains, WaitingRoom waitingRoom,
+    CompletionFlow(Fleet fleet, Dialects dialects, PromptTokenizer tokenizer, RecentChains chains, WaitingRoom waitingRoom,
             RequestRouter router, Dispatcher dispatcher, RouterDrain drain, DecisionLog decisions, RouterMetrics metrics,
             RequestTraces traces) {
         this.fleet = fleet;
+        this.dialects = dialects;
         this.tokenizer = tokenizer;
         this.chains = chains;
         this.waitingRoom = waitingRoom;
@@ -163,6 +167,7 @@ public final class CompletionFlow {
     private Flux<CompletionEvent> answer(Journey journey, ServedModel model, Set<String> failed) {
         waitingRoom.refuseIfHopeless(model);
         CompletionRequest request = journey.request();
+        dialects.check(model, request);
         Set<String> tried = plus(failed, model.revision());
         return tokenizer.tokenize(model, request.prompt(), journey.permit(), journey.trace())
                 .map(tokens -> journey.trace().stage(Stage.HASH, () -> chains.prompt(model, tokens,
@@ -204,7 +209,7 @@ public final class CompletionFlow {
     private Flux<CompletionEvent> dispatch(Journey journey, TokenizedPrompt prompt, Set<String> tried) {
         CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt);
-        var answer = new AnswerEvents(prompt, request);
+        var answer = new AnswerEvents(prompt, request, dialects.of(prompt.model(), request));
         journey.meter().inLine();
         return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(),
                         () -> router.uncachedTokens(prompt)))
@@ -229,6 +234,7 @@ public final class CompletionFlow {
     public Mono<RouteExplanation> explain(CompletionRequest request, Permit permit) {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model(), request.prompt());
+            dialects.check(model, request);
             return tokenizer.tokenize(model, request.prompt(), permit)
                     .map(tokens -> explain(request,
                             TokenizedPrompt.of(model, tokens, request.prompt().beginning())));
@@ -238,6 +244,17 @@ public final class CompletionFlow {
     private RouteExplanation explain(CompletionRequest request, TokenizedPrompt prompt) {
         request.toGenerate(prompt);                                // refuses what would be refused
         return new RouteExplanation(prompt, router.explain(prompt));
+    }
+
+    /** Names those that are. */
+    public static BadRequestException notServed(String name, Fleet fleet) {
+        List<String> served = fleet.models().stream().map(ServedModel::name).distinct().sorted()
+                .map(each -> "'" + BadRequestException.shown(each) + "'").toList();
+        int more = Math.max(0, served.size() - MAX_NAMED_MODELS);
+        String others = served.isEmpty() ? "" : "; served are "
+                + String.join(", ", served.subList(0, served.size() - more)) + (more == 0 ? "" : " and " + more + " more");
+        return new BadRequestException(Fault.MODEL_NOT_FOUND, "model",
+                "the model '" + BadRequestException.shown(name) + "' is not served here" + others);
     }
 
     /**
@@ -255,7 +272,6 @@ public final class CompletionFlow {
         if (fleet.models().isEmpty() || fleet.knows(name)) {
             throw new DispatchException(new NoWorker());
         }
-        throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model",
-                "the model '" + BadRequestException.shown(name) + "' is not served here");
+        throw notServed(name, fleet);
     }
 }

@@ -135,7 +135,7 @@ final class CompletionMeter {
                 RouteDecision.Routed decision = routed.decision();
                 policy = decision.reason() == RouteReason.TRIAL ? null : metrics.policy(decision.policy().text());
             }
-            case CompletionEvent.Text _ -> recordText();
+            case CompletionEvent.Text _, CompletionEvent.Parts _ -> recordText();
             case CompletionEvent.Finished finished -> {
                 if (!hasText || !finished.rest().isEmpty()) {
                     recordText();

@@ -7,6 +7,7 @@ import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.routing.TokenizedPrompt;
 import java.util.List;
+import java.util.Set;
 
 /**
  * What a client wants, read and checked as far as that needs no model.
@@ -21,6 +22,7 @@ import java.util.List;
  * @param stopTokenIds tokens that do so, at least 0 each
  * @param ignoreEos    true: the model's own end-of-sequence tokens do not end the answer
  * @param streamed     true: its text is shown as it comes; false: nothing of it before its end
+ * @param tools        what its answer may call
  */
 public record CompletionRequest(
         String requestId,
@@ -32,7 +34,23 @@ public record CompletionRequest(
         List<String> stopStrings,
         int[] stopTokenIds,
         boolean ignoreEos,
-        boolean streamed) {
+        boolean streamed,
+        ToolUse tools) {
+
+    /**
+     * Whether calls of tools are looked for in an answer.
+     *
+     * @param names    of the tools; empty: none is
+     * @param maxCalls calls beyond are left out
+     */
+    public record ToolUse(Set<String> names, int maxCalls) {
+
+        public static final ToolUse NONE = new ToolUse(Set.of(), 0);
+
+        boolean mayCall() {
+            return !names.isEmpty();
+        }
+    }
 
     /**
      * The request as a worker gets it.
@@ -62,18 +80,23 @@ public record CompletionRequest(
                 ignoreEos);
     }
 
+    /** In the words of OpenAI that agents and gateways look for to shorten their prompts. */
+    static String maximum(int contextLength) {
+        return "This model's maximum context length is " + contextLength + " tokens";
+    }
+
     private int maxTokens(int promptTokens, int contextLength) {
         int room = contextLength - promptTokens;
         if (room < 1) {
-            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has "
-                    + promptTokens + " tokens, the model takes " + contextLength + " with at least one of the answer");
+            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), maximum(contextLength)
+                    + ". The prompt has " + promptTokens + ", and the answer needs one at least");
         }
         return switch (limit) {
             case OutputLimit.AtMost atMost -> Math.min(atMost.maxTokens(), room);
             case OutputLimit.Exactly exactly when exactly.maxTokens() > room -> throw new BadRequestException(
-                    Fault.CONTEXT_LENGTH_EXCEEDED, exactly.field(), "the prompt has " + promptTokens + " tokens and '"
-                            + exactly.field() + "' asks for " + exactly.maxTokens() + " more, the model takes "
-                            + contextLength + " together");
+                    Fault.CONTEXT_LENGTH_EXCEEDED, exactly.field(), maximum(contextLength) + ". The prompt has "
+                            + promptTokens + ", and '" + exactly.field() + "' asks for " + exactly.maxTokens()
+                            + " more");
             case OutputLimit.Exactly exactly -> exactly.maxTokens();
         };
     }

@@ -3,7 +3,9 @@ package dev.warmpath.router.completion;
 import dev.warmpath.router.tokenization.template.ChatMessage;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** What a client asks to be continued. */
 public sealed interface Prompt {
@@ -18,6 +20,8 @@ public sealed interface Prompt {
     int MAX_BEGINNING_IDS = 256;
     /** A template's turn for each. */
     int EFFORT_OF_A_MESSAGE = 64;
+    /** Its name, and what JSON writes around it. */
+    int EFFORT_OF_A_FIELD = 16;
 
     /**
      * What the turns of one conversation have in common and others hardly do: of a chat the messages up to the first of
@@ -51,12 +55,31 @@ public sealed interface Prompt {
                 long chars = 0;
                 for (ChatMessage message : chat.messages()) {
                     chars += EFFORT_OF_A_MESSAGE + Objects.requireNonNullElse(message.content(), "").length();
-                    for (Object field : message.fields().values()) {
-                        chars += field instanceof CharSequence text ? text.length() : 0;
-                    }
+                    chars += effort(message.fields());
+                }
+                yield chars + effort(chat.variables());
+            }
+        };
+    }
+
+    private static long effort(@Nullable Object value) {
+        return switch (value) {
+            case String text -> text.length();
+            case Map<?, ?> map -> {
+                long chars = 0;
+                for (Object each : map.values()) {
+                    chars += EFFORT_OF_A_FIELD + effort(each);
                 }
                 yield chars;
             }
+            case List<?> list -> {
+                long chars = 0;
+                for (Object each : list) {
+                    chars += effort(each);
+                }
+                yield chars;
+            }
+            case null, default -> 1;
         };
     }
 
@@ -65,10 +88,13 @@ public sealed interface Prompt {
     }
 
     /**
-     * @param messages            at least one
-     * @param addGenerationPrompt end with the marker after which the assistant speaks
+     * @param messages             at least one
+     * @param addGenerationPrompt  end with the marker after which the assistant speaks
+     * @param continueFinalMessage end inside the last message, which the answer goes on with; not with the other
+     * @param variables            what else the template can see, as {@code tools}; as of {@link ChatMessage#fields}
      */
-    record Chat(List<ChatMessage> messages, boolean addGenerationPrompt) implements Prompt {}
+    record Chat(List<ChatMessage> messages, boolean addGenerationPrompt, boolean continueFinalMessage,
+            Map<String, ?> variables) implements Prompt {}
 
     /** @param addSpecialTokens begin with what the model expects at the beginning of a text */
     record Text(String text, boolean addSpecialTokens) implements Prompt {}

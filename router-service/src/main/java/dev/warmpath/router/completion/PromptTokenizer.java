@@ -13,7 +13,6 @@ import dev.warmpath.router.tokenization.template.TemplateException;
 import dev.warmpath.router.tracing.RequestTrace;
 import dev.warmpath.router.tracing.RequestTraces;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -78,7 +77,7 @@ public final class PromptTokenizer {
         int contextLength = model.description().contextLength();
         if (ids.length > contextLength) {
             throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, "tokens",
-                    "'tokens' has " + ids.length + " ids, the model takes " + contextLength);
+                    CompletionRequest.maximum(contextLength) + ". 'tokens' has " + ids.length);
         }
         return pool.run(permit, () -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
     }
@@ -106,7 +105,8 @@ public final class PromptTokenizer {
     private int @Nullable [] encode(ServedModel model, Prompt.Chat chat, boolean alone) {
         ModelTokenizer tokenizer = model.tokenizer();
         try {
-            var rendered = tokenizer.render(chat.messages(), chat.addGenerationPrompt(), Map.of());
+            var rendered = tokenizer.render(chat.messages(), chat.addGenerationPrompt(), chat.variables());
+            rendered = chat.continueFinalMessage() ? rendered.upToEndOf(chat.messages().getLast()) : rendered;
             notHopeless(rendered.text(), model, chat);
             return alone ? tokenizer.encodeAlone(rendered) : tokenizer.encode(rendered);
         } catch (TemplateException e) {
@@ -133,9 +133,8 @@ public final class PromptTokenizer {
         if (model.tokenizer().leastTokens(text) > contextLength
                 || text.length() > Math.max(SHORT_CHARS, CHARS_PER_TOKEN * contextLength)
                 && model.tokenizer().hasMoreTokensThan(text, contextLength)) {
-            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(), "the prompt has more than "
-                    + contextLength + " tokens, the model takes " + contextLength
-                    + " with at least one of the answer");
+            throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(),
+                    CompletionRequest.maximum(contextLength) + ". The prompt has more");
         }
         return text;
     }

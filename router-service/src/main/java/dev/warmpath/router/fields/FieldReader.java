@@ -4,7 +4,11 @@ import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -14,17 +18,25 @@ import tools.jackson.core.JsonToken;
  * Reads a body by its table, in one pass: each value goes from the parser into the {@link FieldValues} of its object, by
  * its field's type and range, and nothing else of the text is kept. Throws {@link BadRequestException} with the place of
  * what is wrong, and the parser's exception where the text is no JSON. What is known and not served is refused by one
- * name, unless it asks for nothing; by another what nobody knows. So nothing a client wrote is silently ignored.
+ * name, unless it asks for nothing; by another what nobody knows, unless that is to be ignored. So nothing a client wrote
+ * is silently ignored.
  */
 public final class FieldReader {
 
     private static final int FEW_IDS = 64;
 
     private final JsonParser json;
+    private final @Nullable Consumer<Place> ignored;
 
     /** @param json at its beginning */
     public FieldReader(JsonParser json) {
+        this(json, null);
+    }
+
+    /** @param ignored is told of each field that nobody knows; null: such a field is refused */
+    public FieldReader(JsonParser json, @Nullable Consumer<Place> ignored) {
         this.json = json;
+        this.ignored = ignored;
     }
 
     /** The whole text. */
@@ -62,6 +74,12 @@ public final class FieldReader {
         var values = new FieldValues(table, place);
         for (String name = json.nextName(); name != null; name = json.nextName()) {
             FieldTable.Row row = table.named(name);
+            if (row == null && ignored != null) {
+                ignored.accept(Place.of(place, BadRequestException.shown(name)));
+                json.nextToken();
+                skip();
+                continue;
+            }
             if (row == null) {
                 String unknown = Place.of(place, BadRequestException.shown(name)).toString();
                 throw new BadRequestException(
@@ -165,6 +183,40 @@ public final class FieldReader {
             throw wrongType(place, "a string");
         }
         return text();
+    }
+
+    /** Whatever stands there: null, Boolean, Number, String, or lists and maps of such in their order. */
+    public @Nullable Object any() throws JacksonException {
+        return switch (json.currentToken()) {
+            case START_OBJECT -> {
+                var fields = new LinkedHashMap<String, @Nullable Object>();
+                for (String name = nextField(); name != null; name = nextField()) {
+                    fields.put(name, any());
+                }
+                yield fields;
+            }
+            case START_ARRAY -> {
+                var elements = new ArrayList<@Nullable Object>();
+                while (nextElement()) {
+                    elements.add(any());
+                }
+                yield elements;
+            }
+            case VALUE_STRING -> text();
+            case VALUE_NUMBER_INT -> json.getNumberValue();
+            case VALUE_NUMBER_FLOAT -> number();
+            case VALUE_TRUE, VALUE_FALSE -> flag();
+            case null, default -> null;
+        };
+    }
+
+    /** The same of an object. */
+    @SuppressWarnings("unchecked")                                 // the names of JSON are strings
+    public Map<String, @Nullable Object> anyObject(Place place) throws JacksonException {
+        if (!isObject()) {
+            throw wrongType(place, "an object");
+        }
+        return (Map<String, @Nullable Object>) Objects.requireNonNull(any());
     }
 
     /** Token ids, at least 0 each. */

@@ -83,9 +83,18 @@ public final class FieldValues {
         return required(field, (List<FieldValues>) value(field));
     }
 
-    @SuppressWarnings("unchecked")                                 // as its reading left it
     public <T> T required(Field.Mixed<T> field) {
-        return required(field, (T) value(field));
+        return required(field, value(field));
+    }
+
+    @SuppressWarnings("unchecked")                                 // as its reading left it
+    public <T> @Nullable T value(Field.Mixed<T> field) {
+        return (T) value((Field) field);
+    }
+
+    /** Whether the field is there, with another value than null. */
+    public boolean has(Field field) {
+        return value(field) != null;
     }
 
     private @Nullable Object value(Field field) {

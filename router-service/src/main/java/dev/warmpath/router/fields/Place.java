@@ -28,6 +28,11 @@ public final class Place {
         return new Place(this, "", number);
     }
 
+    /** Of an object that stands here, a field. */
+    public Place field(String field) {
+        return new Place(this, field, -1);
+    }
+
     @Override
     public String toString() {
         String before = outer == null ? "" : outer.toString();

@@ -2,6 +2,7 @@ package dev.warmpath.router.openai;
 
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.answer.dialect.AnswerPart;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,14 +21,16 @@ interface AnswerFormat {
 
     String idPrefix();
 
-    AnswerBody whole(Head head, int choice, String text, FinishReason reason, Usage usage);
+    AnswerBody whole(Head head, int choice, WholeMessage message, FinishReason reason, Usage usage);
 
     /** What the stream of a choice begins with, or null. */
     @Nullable AnswerBody first(Head head, int choice);
 
-    AnswerBody text(Head head, int choice, String text);
+    /** @param part nothing but text where answers are not read for more */
+    AnswerBody part(Head head, int choice, AnswerPart part);
 
-    AnswerBody finish(Head head, int choice, FinishReason reason);
+    /** @param hasCalls the choice called tools */
+    AnswerBody finish(Head head, int choice, FinishReason reason, boolean hasCalls);
 
     /** The chunk without choices that ends a stream whose client asked for usage. */
     AnswerBody usage(Head head, Usage usage);

@@ -4,7 +4,9 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.answer.dialect.AnswerPart;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** Answers of {@code /v1/chat/completions}: a message, or the deltas of one. */
@@ -13,21 +15,44 @@ final class ChatFormat implements AnswerFormat {
     private static final String WHOLE = "chat.completion";
     private static final String CHUNK = "chat.completion.chunk";
     private static final String ASSISTANT = "assistant";
-    private static final Delta NO_CHANGE = new Delta(null, null);
+    private static final String FUNCTION = "function";
+    private static final String CALLED = "tool_calls";
+    private static final Delta NO_CHANGE = new Delta(null, null, null, null);
 
     @JsonInclude(JsonInclude.Include.ALWAYS)
     private record Choice(int index, Message message, @Nullable Object logprobs,
-            @JsonProperty("finish_reason") FinishReason finishReason) {}
+            @JsonProperty("finish_reason") String finishReason) {}
 
+    /**
+     * @param content          null if there is nothing but calls
+     * @param reasoningContent absent if the model did not show any, as the calls
+     */
     @JsonInclude(JsonInclude.Include.ALWAYS)
-    private record Message(String role, String content, @Nullable String refusal) {}
+    private record Message(String role, @Nullable String content, @Nullable String refusal,
+            @JsonInclude(JsonInclude.Include.NON_NULL) @JsonProperty("reasoning_content")
+            @Nullable String reasoningContent,
+            @JsonInclude(JsonInclude.Include.NON_EMPTY) @JsonProperty("tool_calls") List<ToolCall> toolCalls) {}
 
     @JsonInclude(JsonInclude.Include.ALWAYS)
     private record ChunkChoice(int index, Delta delta, @Nullable Object logprobs,
-            @JsonProperty("finish_reason") @Nullable FinishReason finishReason) {}
+            @JsonProperty("finish_reason") @Nullable String finishReason) {}
 
     @JsonInclude(JsonInclude.Include.NON_NULL)
-    private record Delta(@Nullable String role, @Nullable String content) {}
+    private record Delta(@Nullable String role, @Nullable String content,
+            @JsonProperty("reasoning_content") @Nullable String reasoningContent,
+            @JsonProperty("tool_calls") @Nullable List<ToolCall> toolCalls) {
+
+        static Delta of(ToolCall call) {
+            return new Delta(null, null, null, List.of(call));
+        }
+    }
+
+    /** A call, or in a delta the beginning or more of one; {@code index} is told there only. */
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    private record ToolCall(@Nullable Integer index, @Nullable String id, @Nullable String type, Function function) {}
+
+    @JsonInclude(JsonInclude.Include.NON_NULL)
+    private record Function(@Nullable String name, String arguments) {}
 
     @Override
     public String idPrefix() {
@@ -35,24 +60,44 @@ final class ChatFormat implements AnswerFormat {
     }
 
     @Override
-    public AnswerBody whole(Head head, int choice, String text, FinishReason reason, Usage usage) {
-        var message = new Message(ASSISTANT, text, null);
-        return AnswerBody.of(head, WHOLE, List.of(new Choice(choice, message, null, reason)), usage);
+    public AnswerBody whole(Head head, int choice, WholeMessage message, FinishReason reason, Usage usage) {
+        List<WholeMessage.Call> calls = message.calls();
+        List<ToolCall> toolCalls = calls.stream().map(call -> new ToolCall(null, call.id(), FUNCTION,
+                new Function(call.name(), call.arguments().toString()))).toList();
+        String text = message.text();
+        String reasoning = message.reasoning();
+        var body = new Message(ASSISTANT, text.isEmpty() && !calls.isEmpty() ? null : text, null,
+                reasoning.isEmpty() ? null : reasoning, toolCalls);
+        return AnswerBody.of(head, WHOLE, List.of(new Choice(choice, body, null, reason(reason, !calls.isEmpty()))),
+                usage);
     }
 
     @Override
     public AnswerBody first(Head head, int choice) {
-        return chunk(head, choice, new Delta(ASSISTANT, ""), null);
+        return chunk(head, choice, new Delta(ASSISTANT, "", null, null), null);
     }
 
     @Override
-    public AnswerBody text(Head head, int choice, String text) {
-        return chunk(head, choice, new Delta(null, text), null);
+    public AnswerBody part(Head head, int choice, AnswerPart part) {
+        Delta delta = switch (part) {
+            case AnswerPart.Text more -> new Delta(null, more.text(), null, null);
+            case AnswerPart.Reasoning more -> new Delta(null, null, more.text(), null);
+            case AnswerPart.Call call ->
+                Delta.of(new ToolCall(call.index(), call.id(), FUNCTION, new Function(call.name(), "")));
+            case AnswerPart.Arguments more ->
+                Delta.of(new ToolCall(more.index(), null, null, new Function(null, more.json())));
+        };
+        return chunk(head, choice, delta, null);
     }
 
     @Override
-    public AnswerBody finish(Head head, int choice, FinishReason reason) {
-        return chunk(head, choice, NO_CHANGE, reason);
+    public AnswerBody finish(Head head, int choice, FinishReason reason, boolean hasCalls) {
+        return chunk(head, choice, NO_CHANGE, reason(reason, hasCalls));
+    }
+
+    /** An answer that was cut off within its calls says so. */
+    private static String reason(FinishReason reason, boolean hasCalls) {
+        return hasCalls && reason == FinishReason.STOP ? CALLED : reason.name().toLowerCase(Locale.ROOT);
     }
 
     @Override
@@ -60,7 +105,7 @@ final class ChatFormat implements AnswerFormat {
         return AnswerBody.of(head, CHUNK, List.of(), usage);
     }
 
-    private static AnswerBody chunk(Head head, int choice, Delta delta, @Nullable FinishReason reason) {
+    private static AnswerBody chunk(Head head, int choice, Delta delta, @Nullable String reason) {
         return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(choice, delta, null, reason)));
     }
 }

@@ -8,6 +8,7 @@ import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
 import dev.warmpath.router.fields.Place;
 import dev.warmpath.router.tokenization.template.ChatMessage;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -19,20 +20,50 @@ import org.jspecify.annotations.Nullable;
 final class ChatRequest {
 
     private static final String ENDPOINT = "chat";
-    /** Those that need tools are refused with them. */
-    private static final Set<String> ROLES = Set.of("system", "developer", "user", "assistant");
+    private static final Set<String> ROLES = Set.of("system", "developer", "user", "assistant", "tool");
 
     private ChatRequest() {}
 
     static GenerationRequest read(FieldValues body, String requestId, RandomGenerator seeds) {
-        return GenerationRequest.read(body, requestId, ENDPOINT, readPrompt(body), readLimit(body), seeds);
+        return GenerationRequest.read(body, requestId, ENDPOINT, readPrompt(body), readLimit(body),
+                ToolFields.readUse(body), seeds);
     }
 
-    /** Messages as the template gets them. */
+    /** Messages, and what else the template gets. */
     static Prompt.Chat readPrompt(FieldValues body) {
-        List<FieldValues> messages = body.objects(OpenAiFields.MESSAGES);
-        return new Prompt.Chat(messages.stream().map(ChatRequest::readMessage).toList(),
-                body.flag(OpenAiFields.ADD_GENERATION_PROMPT));
+        List<ChatMessage> messages = body.objects(OpenAiFields.MESSAGES).stream().map(ChatRequest::readMessage).toList();
+        boolean continued = body.flag(OpenAiFields.CONTINUE_FINAL_MESSAGE);
+        boolean generation = body.flag(OpenAiFields.ADD_GENERATION_PROMPT);
+        if (continued && generation && body.has(OpenAiFields.ADD_GENERATION_PROMPT)) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.CONTINUE_FINAL_MESSAGE.name(),
+                    "'continue_final_message' and 'add_generation_prompt' are both true: the last message either goes on or "
+                            + "has ended");
+        }
+        return new Prompt.Chat(messages, generation && !continued, continued, readVariables(body));
+    }
+
+    private static Map<String, ?> readVariables(FieldValues body) {
+        @Nullable Map<String, @Nullable Object> given = body.value(OpenAiFields.CHAT_TEMPLATE_KWARGS);
+        @Nullable String effort = body.text(OpenAiFields.REASONING_EFFORT);
+        @Nullable List<?> tools = body.value(OpenAiFields.TOOLS);
+        boolean hasTools = tools != null && !tools.isEmpty();
+        if (given == null && effort == null && !hasTools) {
+            return Map.of();
+        }
+        var variables = new LinkedHashMap<String, @Nullable Object>();
+        if (effort != null) {
+            variables.put("reasoning_effort", effort);
+            if (effort.equals("none")) {
+                variables.put("enable_thinking", false);           // as Qwen's templates and others call it
+            }
+        }
+        if (given != null) {
+            variables.putAll(given);
+        }
+        if (hasTools) {
+            variables.put("tools", tools);
+        }
+        return variables;
     }
 
     private static ChatMessage readMessage(FieldValues message) {
@@ -40,13 +71,29 @@ final class ChatRequest {
         if (!ROLES.contains(role)) {
             String path = message.path(OpenAiFields.ROLE);
             throw new BadRequestException(Fault.INVALID_VALUE, path, "'" + path + "' is '"
-                    + BadRequestException.shown(role) + "', served are system, developer, user and assistant");
+                    + BadRequestException.shown(role) + "', served are system, developer, user, assistant and tool");
         }
-        @Nullable String name = message.text(OpenAiFields.NAME);
+        var fields = new LinkedHashMap<String, Object>();
+        putIfPresent(fields, "name", message.text(OpenAiFields.NAME));
+        putIfPresent(fields, "tool_call_id", message.text(OpenAiFields.TOOL_CALL_ID));
+        @Nullable String reasoning = message.text(OpenAiFields.REASONING_CONTENT);
+        putIfPresent(fields, "reasoning_content",
+                reasoning != null ? reasoning : message.text(OpenAiFields.REASONING));
+        @Nullable List<?> calls = message.value(OpenAiFields.TOOL_CALLS);
+        boolean hasCalls = role.equals("assistant") && calls != null && !calls.isEmpty();
+        if (hasCalls) {
+            fields.put("tool_calls", calls);
+        }
         // OpenAI's newer name of the same role; templates know the older one
         String templateRole = role.equals("developer") ? "system" : role;
-        return new ChatMessage(templateRole, message.required(OpenAiFields.CONTENT),
-                name == null ? Map.of() : Map.of("name", name));
+        return new ChatMessage(templateRole, hasCalls ? message.value(OpenAiFields.CONTENT)
+                : message.required(OpenAiFields.CONTENT), fields);
+    }
+
+    private static void putIfPresent(Map<String, Object> fields, String name, @Nullable String value) {
+        if (value != null) {
+            fields.put(name, value);
+        }
     }
 
     /** A string, or text parts, which are joined by line breaks as vLLM joins them for templates that take strings. */

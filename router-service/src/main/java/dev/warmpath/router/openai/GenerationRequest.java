@@ -5,6 +5,7 @@ import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
+import dev.warmpath.router.completion.CompletionRequest.ToolUse;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.completion.SamplingOverrides;
 import dev.warmpath.router.fields.FieldValues;
@@ -23,14 +24,15 @@ record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
      *
      * @param prompt read from the body before
      * @param limit  likewise
+     * @param tools  likewise
      * @param seeds  for a request without a seed, so that two equal ones differ as they do at OpenAI
      */
     static GenerationRequest read(FieldValues body, String requestId, String endpoint, Prompt prompt, OutputLimit limit,
-            RandomGenerator seeds) {
+            ToolUse tools, RandomGenerator seeds) {
         boolean stream = body.flag(OpenAiFields.STREAM);
         var completion = new CompletionRequest(requestId, endpoint, body.requiredText(OpenAiFields.MODEL), prompt,
                 readSampling(body, seeds), limit, body.texts(OpenAiFields.STOP),
-                body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS), stream);
+                body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS), stream, tools);
         return new GenerationRequest(completion, readIncludeUsage(body, stream));
     }
 

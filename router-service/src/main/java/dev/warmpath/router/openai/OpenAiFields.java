@@ -17,6 +17,9 @@ import dev.warmpath.router.fields.Field.Whole;
 import dev.warmpath.router.fields.Field.Whole64;
 import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldTable;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The fields of every request, OpenAI's and vLLM's. {@code docs/api.md} shows them, and a test holds it to these
@@ -92,18 +95,20 @@ final class OpenAiFields {
 
     static final Text ROLE = Text.required("role");
     static final Mixed<String> CONTENT = new Mixed<>("content", "a string, or parts of a `type` \"text\" and a `text`",
-            REQUIRED, ChatRequest::readContent);
+            "required, but beside `tool_calls`", ChatRequest::readContent);
     static final Text NAME = new Text("name", "none");
+    static final Mixed<List<Map<String, @Nullable Object>>> TOOL_CALLS = new Mixed<>("tool_calls",
+            "calls of an earlier answer, as it had them", "none", ToolFields::readCalls);
+    static final Text TOOL_CALL_ID = new Text("tool_call_id", "none");
+    static final Text REASONING = new Text("reasoning", "none");
+    /** The older name, which wins: answers have it. */
+    static final Text REASONING_CONTENT = new Text("reasoning_content", "`reasoning`");
     static final Several MESSAGES = new Several("messages", MAX_MESSAGES, FieldTable.of(
-            ROLE, CONTENT, NAME,
-            Unserved.unlessEmpty("tool_calls"),
-            Unserved.always("tool_call_id"),
+            ROLE, CONTENT, NAME, TOOL_CALLS, TOOL_CALL_ID, REASONING, REASONING_CONTENT,
             Unserved.always("function_call"),
             Unserved.always("refusal"),
             Unserved.always("audio"),
-            Unserved.unlessEmpty("annotations"),
-            Unserved.always("reasoning"),
-            Unserved.always("reasoning_content")));
+            Unserved.unlessEmpty("annotations")));
     static final Mixed<String> PART_TYPE = new Mixed<>("type", "a string", REQUIRED, ChatRequest::readPartType);
     static final Text PART_TEXT = Text.required("text");
     /** What the content of a message may be a list of. */
@@ -118,11 +123,20 @@ final class OpenAiFields {
     /** The newer name, which wins. */
     static final Whole MAX_COMPLETION_TOKENS = new Whole("max_completion_tokens", 1, "`max_tokens`");
 
+    static final Mixed<List<Map<String, @Nullable Object>>> TOOLS = new Mixed<>("tools",
+            "up to " + ToolFields.MAX_TOOLS + " objects of a `type` \"function\" and a `function` with a `name`", "none",
+            ToolFields::readTools);
+    static final Mixed<Boolean> TOOL_CHOICE = new Mixed<>("tool_choice", "\"auto\" or \"none\"", "auto",
+            ToolFields::readChoice);
+    static final Flag PARALLEL_TOOL_CALLS = new Flag("parallel_tool_calls", true);
+    static final Flag CONTINUE_FINAL_MESSAGE = new Flag("continue_final_message", false);
+    static final Mixed<Map<String, @Nullable Object>> CHAT_TEMPLATE_KWARGS = new Mixed<>("chat_template_kwargs",
+            "an object, for the chat template", "none", (json, place) -> json.anyObject(place));
+    static final Text REASONING_EFFORT = new Text("reasoning_effort", "the chat template's");
+
     static final FieldTable CHAT = FieldTable.of(MESSAGES).and(GENERATION).and(FieldTable.of(
-            MAX_COMPLETION_TOKENS, ADD_GENERATION_PROMPT,
-            Unserved.unlessEmpty("tools"),
-            Unserved.unlessOneOf("tool_choice", "none", "auto"),
-            Unserved.unlessFlag("parallel_tool_calls"),
+            MAX_COMPLETION_TOKENS, TOOLS, TOOL_CHOICE, PARALLEL_TOOL_CALLS, REASONING_EFFORT, ADD_GENERATION_PROMPT,
+            CONTINUE_FINAL_MESSAGE, CHAT_TEMPLATE_KWARGS,
             Unserved.unlessEmpty("functions"),
             Unserved.unlessOneOf("function_call", "none", "auto"),
             Unserved.unless("logprobs", false),
@@ -131,13 +145,10 @@ final class OpenAiFields {
                     && !json.nextElement(), "[\"text\"]"),
             Unserved.always("audio"),
             Unserved.always("prediction"),
-            Unserved.always("reasoning_effort"),
             Unserved.always("verbosity"),
             Unserved.always("web_search_options"),
-            Unserved.unless("continue_final_message", false),
             Unserved.unless("echo", false),
             Unserved.always("chat_template"),
-            Unserved.unlessEmpty("chat_template_kwargs"),
             Unserved.always("documents"),
             Unserved.unless("add_special_tokens", false)));
 
@@ -155,18 +166,18 @@ final class OpenAiFields {
     private static final FieldTable TOKENIZE = FieldTable.of(
             MODEL,
             Unserved.unless("return_token_strs", false),
-            Unserved.unless("continue_final_message", false),
-            Unserved.always("chat_template"),
-            Unserved.unlessEmpty("chat_template_kwargs"),
-            Unserved.unlessEmpty("tools"));
+            Unserved.always("chat_template"));
 
     static final FieldTable TOKENIZE_CHAT = TOKENIZE.and(FieldTable.of(
-            MESSAGES, ADD_GENERATION_PROMPT,
+            MESSAGES, TOOLS, REASONING_EFFORT, ADD_GENERATION_PROMPT, CONTINUE_FINAL_MESSAGE, CHAT_TEMPLATE_KWARGS,
             Unserved.unless("add_special_tokens", false)));
 
     static final Flag ADD_SPECIAL_TOKENS = new Flag("add_special_tokens", true);
 
-    static final FieldTable TOKENIZE_TEXT = TOKENIZE.and(FieldTable.of(PROMPT, ADD_SPECIAL_TOKENS));
+    static final FieldTable TOKENIZE_TEXT = TOKENIZE.and(FieldTable.of(PROMPT, ADD_SPECIAL_TOKENS,
+            Unserved.unless("continue_final_message", false),
+            Unserved.unlessEmpty("chat_template_kwargs"),
+            Unserved.unlessEmpty("tools")));
 
     /** How many a model takes is known later. */
     static final Ids TOKENS = new Ids("tokens", Integer.MAX_VALUE, REQUIRED);

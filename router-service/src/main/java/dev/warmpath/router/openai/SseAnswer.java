@@ -2,11 +2,14 @@ package dev.warmpath.router.openai;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonUnwrapped;
+import dev.warmpath.router.answer.dialect.AnswerPart;
 import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionEvent.Finished;
+import dev.warmpath.router.completion.CompletionEvent.Parts;
 import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.completion.CompletionEvent.Text;
 import dev.warmpath.router.http.SseEvents;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class SseAnswer {
 
     private static final String DONE = "[DONE]";
+    private static final int TEXT = -1;
+    private static final int REASONING = -2;
 
     private final SseEvents events;
     private final AnswerFormat format;
@@ -23,8 +28,10 @@ final class SseAnswer {
     private final boolean includeUsage;
     private AnswerFormat.Head head;
     private boolean begun;
+    private boolean hasCalls;
     private SseEvents.@Nullable Template texts;
     private int textsChoice;
+    private int textsKind;
 
     /** A chunk of a stream that will end with usage says so all along. */
     private record ChunkBeforeUsage(@JsonUnwrapped AnswerBody chunk,
@@ -46,7 +53,11 @@ final class SseAnswer {
             }
             case Text text -> {
                 begin(text.choice());
-                addText(text.choice(), text.text());
+                addText(text.choice(), TEXT, text.text(), AnswerPart.Text::new);
+            }
+            case Parts more -> {
+                begin(more.choice());
+                more.parts().forEach(part -> addPart(more.choice(), part));
             }
             case Finished finished -> {
                 begin(finished.choice());
@@ -63,20 +74,36 @@ final class SseAnswer {
         }
     }
 
-    /** All of a choice's chunks are alike but for their text: what Jackson writes around it is written once. */
-    private void addText(int choice, String text) {
-        if (texts == null || choice != textsChoice) {
-            texts = events.template(any -> chunk(format.text(head, choice, any)));
+    private void addPart(int choice, AnswerPart part) {
+        switch (part) {
+            case AnswerPart.Text(String text) -> addText(choice, TEXT, text, AnswerPart.Text::new);
+            case AnswerPart.Reasoning(String text) -> addText(choice, REASONING, text, AnswerPart.Reasoning::new);
+            case AnswerPart.Arguments(int call, String json) ->
+                addText(choice, call, json, any -> new AnswerPart.Arguments(call, any));
+            case AnswerPart.Call _ -> {
+                hasCalls = true;
+                events.addJson(chunk(format.part(head, choice, part)));
+            }
+        }
+    }
+
+    /**
+     * All chunks of one kind are alike but for their text: what Jackson writes around it is written once.
+     *
+     * @param kind of its part: one of the constants, or the index of the call whose arguments they are
+     */
+    private void addText(int choice, int kind, String text, Function<String, AnswerPart> part) {
+        if (texts == null || choice != textsChoice || kind != textsKind) {
+            texts = events.template(any -> chunk(format.part(head, choice, part.apply(any))));
             textsChoice = choice;
+            textsKind = kind;
         }
         events.add(texts, text);
     }
 
     private void end(Finished finished) {
-        if (!finished.rest().isEmpty()) {
-            addText(finished.choice(), finished.rest());
-        }
-        events.addJson(chunk(format.finish(head, finished.choice(), finished.reason())));
+        finished.rest().forEach(part -> addPart(finished.choice(), part));
+        events.addJson(chunk(format.finish(head, finished.choice(), finished.reason(), hasCalls)));
         if (includeUsage) {
             events.addJson(format.usage(head, finished.usage()));
         }

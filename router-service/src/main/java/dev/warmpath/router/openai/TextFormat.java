@@ -4,6 +4,7 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.answer.dialect.AnswerPart;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +23,8 @@ final class TextFormat implements AnswerFormat {
     }
 
     @Override
-    public AnswerBody whole(Head head, int choice, String text, FinishReason reason, Usage usage) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, choice, null, reason)), usage);
+    public AnswerBody whole(Head head, int choice, WholeMessage message, FinishReason reason, Usage usage) {
+        return AnswerBody.of(head, OBJECT, List.of(new Choice(message.text(), choice, null, reason)), usage);
     }
 
     @Override
@@ -32,12 +33,15 @@ final class TextFormat implements AnswerFormat {
     }
 
     @Override
-    public AnswerBody text(Head head, int choice, String text) {
-        return AnswerBody.of(head, OBJECT, List.of(new Choice(text, choice, null, null)));
+    public AnswerBody part(Head head, int choice, AnswerPart part) {
+        if (part instanceof AnswerPart.Text(String text)) {
+            return AnswerBody.of(head, OBJECT, List.of(new Choice(text, choice, null, null)));
+        }
+        throw new IllegalArgumentException("not a part of a text: " + part);
     }
 
     @Override
-    public AnswerBody finish(Head head, int choice, FinishReason reason) {
+    public AnswerBody finish(Head head, int choice, FinishReason reason, boolean hasCalls) {
         return AnswerBody.of(head, OBJECT, List.of(new Choice("", choice, null, reason)));
     }
 

@@ -5,6 +5,7 @@ import static dev.warmpath.router.fields.FieldReader.invalid;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
+import dev.warmpath.router.completion.CompletionRequest.ToolUse;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
@@ -29,7 +30,7 @@ final class TextRequest {
 
     static GenerationRequest read(FieldValues body, String requestId, RandomGenerator seeds) {
         Prompt prompt = readPrompt(body, /* addSpecialTokens */ true);
-        return GenerationRequest.read(body, requestId, ENDPOINT, prompt, readLimit(body), seeds);
+        return GenerationRequest.read(body, requestId, ENDPOINT, prompt, readLimit(body), ToolUse.NONE, seeds);
     }
 
     static Prompt readPrompt(FieldValues body, boolean addSpecialTokens) {

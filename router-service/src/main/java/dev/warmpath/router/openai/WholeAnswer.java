@@ -2,6 +2,7 @@ package dev.warmpath.router.openai;
 
 import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionEvent.Finished;
+import dev.warmpath.router.completion.CompletionEvent.Parts;
 import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.completion.CompletionEvent.Text;
 import org.jspecify.annotations.Nullable;
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /** Gathers the events of one answer that is sent in one piece. */
 final class WholeAnswer {
 
-    private final StringBuilder text = new StringBuilder();
+    private WholeMessage message = new WholeMessage();
     private String revision = "";
     private @Nullable Finished finished;
 
@@ -17,11 +18,12 @@ final class WholeAnswer {
         switch (event) {
             case Routed routed -> {
                 revision = routed.revision();
-                text.setLength(0);
+                message = new WholeMessage();
             }
-            case Text more -> text.append(more.text());
+            case Text more -> message.add(more.text());
+            case Parts more -> more.parts().forEach(message::add);
             case Finished last -> {
-                text.append(last.rest());
+                last.rest().forEach(message::add);
                 finished = last;
             }
         }
@@ -31,7 +33,6 @@ final class WholeAnswer {
         if (finished == null) {
             throw new IllegalStateException("the completion ended without its last event");
         }
-        return format.whole(headOf.revision(revision), finished.choice(), text.toString(), finished.reason(),
-                finished.usage());
+        return format.whole(headOf.revision(revision), finished.choice(), message, finished.reason(), finished.usage());
     }
 }

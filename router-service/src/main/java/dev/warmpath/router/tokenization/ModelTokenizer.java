@@ -12,6 +12,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,7 @@ public final class ModelTokenizer {
     private final @Nullable ByteLevelDecoder decoder;
     private final AddedTokenFinder addedTokens;
     private final BitSet specialIds = new BitSet();
+    private final Map<String, Integer> idsOfSpecials;
     /** What the post-processor puts before and after a text. */
     private final int[] prefix;
     private final int[] suffix;
@@ -45,6 +47,7 @@ public final class ModelTokenizer {
     private final List<Integer> eosIds;
     private final SamplingDefaults samplingDefaults;
     private final int contextLength;
+    private final @Nullable String chatTemplateSource;
     private final @Nullable ChatTemplate chatTemplate;
 
     /** How the text between two added tokens becomes ids; a prompt may begin with it. */
@@ -68,7 +71,9 @@ public final class ModelTokenizer {
         List<AddedToken> added = json.addedTokens();
         whole = new NativeTokenizer(json.whole());
         addedTokens = new AddedTokenFinder(added.stream().filter(token -> !json.isLeftToLibrary(token)).toList());
-        added.stream().filter(AddedToken::special).forEach(token -> specialIds.set(token.id()));
+        idsOfSpecials = added.stream().filter(AddedToken::special)
+                .collect(Collectors.toMap(AddedToken::content, AddedToken::id, (first, _) -> first));
+        idsOfSpecials.values().forEach(specialIds::set);
         vocabularySize = json.vocabularySize();
         maxTokenBytes = json.maxTokenBytes();
         var proof = new EncoderProof(whole);
@@ -90,6 +95,7 @@ public final class ModelTokenizer {
         samplingDefaults = config.samplingDefaults();
         contextLength = config.contextLength();
         @Nullable String template = config.chatTemplate();
+        chatTemplateSource = template;
         chatTemplate = template == null ? null : ChatTemplate.compile(template);
     }
 
@@ -253,6 +259,11 @@ public final class ModelTokenizer {
         return id >= 0 && specialIds.get(id);
     }
 
+    /** The id of the special token that is spelled like this; null if there is none. */
+    @Nullable Integer specialId(String content) {
+        return idsOfSpecials.get(content);
+    }
+
     /** One past the largest id; the model's own table may be padded further. */
     public int vocabularySize() {
         return vocabularySize;
@@ -271,6 +282,11 @@ public final class ModelTokenizer {
     /** Most tokens of prompt and answer together, or {@link #UNBOUNDED}. */
     public int contextLength() {
         return contextLength;
+    }
+
+    /** The chat template as the model's files have it, or null. */
+    public @Nullable String chatTemplate() {
+        return chatTemplateSource;
     }
 
     public @Nullable String bosToken() {

@@ -36,7 +36,7 @@ import reactor.core.publisher.Sinks;
 class CompletionMeterTest {
 
     private static final CompletionEvent WHOLE =
-            new CompletionEvent.Finished(0, "", FinishReason.STOP, new Usage(3, 0, 1), true);
+            new CompletionEvent.Finished(0, List.of(), FinishReason.STOP, new Usage(3, 0, 1), true);
 
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final RouterMetrics metrics = new RouterMetrics(meters);
@@ -133,7 +133,7 @@ class CompletionMeterTest {
     /** Of a request that came 50 ms ago. */
     private CompletionMeter meter(boolean streamed) {
         var request =
-                new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, streamed);
+                new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, streamed, CompletionRequest.ToolUse.NONE);
         var record = new RequestRecord(Instant.EPOCH, null, null, _ -> closed++);
         RequestTrace trace = new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null).notTraced();
         return new CompletionMeter(

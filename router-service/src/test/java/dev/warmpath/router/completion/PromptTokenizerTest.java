@@ -40,7 +40,8 @@ class PromptTokenizerTest {
 
         assertThat(tokenize(model, new Prompt.Text("a".repeat(240), false))).hasSizeGreaterThan(16);
         assertHopeless(model, new Prompt.Text("a".repeat(241), false));
-        assertHopeless(model, new Prompt.Chat(List.of(new ChatMessage("user", "a".repeat(241), Map.of())), true));
+        assertHopeless(model, new Prompt.Chat(List.of(new ChatMessage("user", "a".repeat(241))),
+                /* addGenerationPrompt */ true, /* continueFinalMessage */ false, Map.of()));
     }
 
     /** Its 100,000 tokens might be 6,667, by the longest one. */
@@ -91,7 +92,7 @@ class PromptTokenizerTest {
         assertThat(refusal.fault()).isEqualTo(BadRequestException.Fault.CONTEXT_LENGTH_EXCEEDED);
         assertThat(refusal.field()).isEqualTo(prompt.field());
         int most = model.description().contextLength();
-        assertThat(refusal).hasMessage("the prompt has more than " + most + " tokens, the model takes " + most
-                + " with at least one of the answer");
+        assertThat(refusal).hasMessage("This model's maximum context length is " + most
+                + " tokens. The prompt has more");
     }
 }

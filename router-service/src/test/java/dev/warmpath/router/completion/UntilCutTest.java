@@ -25,7 +25,7 @@ class UntilCutTest {
 
     private static final CompletionEvent TEXT = new CompletionEvent.Text(0, "a");
     private static final CompletionEvent END =
-            new CompletionEvent.Finished(0, "", FinishReason.STOP, new Usage(3, 0, 1), true);
+            new CompletionEvent.Finished(0, List.of(), FinishReason.STOP, new Usage(3, 0, 1), true);
 
     private final RouterDrain drain = new RouterDrain(
             new AdmissionControl(() -> 8, 1_000, new RouterMetrics(new SimpleMeterRegistry()), System::nanoTime),

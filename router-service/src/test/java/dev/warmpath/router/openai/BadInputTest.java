@@ -28,7 +28,21 @@ class BadInputTest extends RunningRouter {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         # ---- unserved, by name
-        ,'tools':[{'type':'function'}]       | unsupported_parameter | tools               | 'tools' is not supported (other than empty)
+        ,'tools':[{'type':'function'}]       | missing_value         | tools[0].function   | 'tools[0].function' is missing
+        ,'tools':[{'type':'function','function':{'name':'f'}}] | unsupported_parameter | tools | 'tools' is not supported by the model 'tiny': its chat template shows no known way
+        ,'tools':[{'function':{'name':'f'}}] | missing_value         | tools[0].type       | 'tools[0].type' is missing
+        ,'tools':[{'type':'web_search'}]     | unsupported_parameter | tools[0].type       | 'tools[0].type' is 'web_search', only function is supported
+        ,'tools':[{'type':'function','function':{}}] | missing_value | tools[0].function.name | 'tools[0].function.name' is missing
+        ,'tools':[{'type':'function','function':[]}] | invalid_value | tools[0].function   | 'tools[0].function' must be an object
+        ,'tools':[{'type':'function','function':{'name':'a b'}}] | invalid_value | tools[0].function.name | 'tools[0].function.name' is 'a b', a name has 1 to 64 letters, digits, '_', '-' and '.'
+        ,'tools':{}                          | invalid_value         | tools               | 'tools' must be an array, not an object
+        ,'tools':[7]                         | invalid_value         | tools[0]            | 'tools[0]' must be an object, not an integer
+        ,'tool_choice':'required'            | unsupported_parameter | tool_choice         | the model cannot be made to call a tool
+        ,'tool_choice':{'type':'function','function':{'name':'f'}} | unsupported_parameter | tool_choice | the model cannot be made to call a tool
+        ,'tool_choice':'any'                 | invalid_value         | tool_choice         | 'tool_choice' is 'any', it must be "auto" or "none"
+        ,'chat_template_kwargs':[]           | invalid_value         | chat_template_kwargs | 'chat_template_kwargs' must be an object, not an array
+        ,'reasoning_effort':3                | invalid_value         | reasoning_effort    | 'reasoning_effort' must be a string, not an integer
+        ,'add_generation_prompt':true,'continue_final_message':true | invalid_value | continue_final_message | are both true
         ,'tool_choice':'required'            | unsupported_parameter | tool_choice         | 'tool_choice' is not supported
         ,'functions':[{'name':'f'}]          | unsupported_parameter | functions           | 'functions' is not supported
         ,'response_format':{'type':'json_object'} | unsupported_parameter | response_format | 'response_format' is not supported
@@ -71,7 +85,7 @@ class BadInputTest extends RunningRouter {
         ,'stop_token_ids':[5,483]            | invalid_value         | stop_token_ids[1]   | 'stop_token_ids[1]' is 483, the model's token ids are 0 to 482
         ,'user':5                            | unsupported_parameter | user                | 'user' is not supported (other than a string)
         # ---- too long
-        ,'max_tokens':62                     | context_length_exceeded | max_tokens        | tokens and 'max_tokens' asks for 62 more, the model takes 64 together
+        ,'max_tokens':62                     | context_length_exceeded | max_tokens        | This model's maximum context length is 64 tokens. The prompt has
         """)
     void a_bad_field_of_a_chat_is_refused(String fields, String code, String param, String message) {
         join("w0");
@@ -90,13 +104,17 @@ class BadInputTest extends RunningRouter {
         {'model':'tiny','messages':['Hi']}               | invalid_value | messages[0] | 'messages[0]' must be an object, not a string
         {'model':'tiny','messages':[{'content':'a'}]}    | missing_value | messages[0].role | 'messages[0].role' is missing
         {'model':'tiny','messages':[{'role':'user'}]}    | missing_value | messages[0].content | 'messages[0].content' is missing
-        {'model':'tiny','messages':[{'role':'tool','content':'a'}]} | invalid_value | messages[0].role | 'messages[0].role' is 'tool', served are
+        {'model':'tiny','messages':[{'role':'pirate','content':'a'}]} | invalid_value | messages[0].role | 'messages[0].role' is 'pirate', served are
         {'model':'tiny','messages':[{'role':'user','content':5}]} | invalid_value | messages[0].content | must be a string or an array of text parts, not an integer
         {'model':'tiny','messages':[{'role':'user','content':[{'type':'image_url','image_url':{}}]}]} | unsupported_parameter | messages[0].content[0].type | 'messages[0].content[0].type' is 'image_url', only text is supported
         {'model':'tiny','messages':[{'role':'user','content':[{'image_url':{'url':'a'},'type':'image_url'}]}]} | unsupported_parameter | messages[0].content[0].image_url | 'messages[0].content[0].image_url' is not supported
         {'model':'tiny','messages':[{'role':'user','content':[{'type':'text','text':7}]}]} | invalid_value | messages[0].content[0].text | 'messages[0].content[0].text' must be a string, not an integer
         {'model':'tiny','messages':[{'role':'user','content':'a','name':7}]} | invalid_value | messages[0].name | 'messages[0].name' must be a string, not an integer
-        {'model':'tiny','messages':[{'role':'assistant','content':'a','tool_calls':[{}]}]} | unsupported_parameter | messages[0].tool_calls | 'messages[0].tool_calls' is not supported
+        {'model':'tiny','messages':[{'role':'assistant'}]} | missing_value | messages[0].content | 'messages[0].content' is missing
+        {'model':'tiny','messages':[{'role':'assistant','tool_calls':[{}]}]} | missing_value | messages[0].tool_calls[0].type | 'messages[0].tool_calls[0].type' is missing
+        {'model':'tiny','messages':[{'role':'assistant','tool_calls':[{'type':'function','function':{'arguments':'{}'}}]}]} | missing_value | messages[0].tool_calls[0].function.name | is missing
+        {'model':'tiny','messages':[{'role':'user','tool_calls':[{'type':'function','function':{'name':'f'}}]}]} | missing_value | messages[0].content | 'messages[0].content' is missing
+        {'model':'tiny','messages':[{'role':'user','content':'a','reasoning_content':1}]} | invalid_value | messages[0].reasoning_content | must be a string, not an integer
         {'model':'tiny','messages':[{'role':'user','content':'a','mood':1}]} | unknown_parameter | messages[0].mood | 'messages[0].mood' is not a known field
         """)
     void bad_messages_are_refused(String body, String code, String param, String message) {
@@ -160,7 +178,7 @@ class BadInputTest extends RunningRouter {
 
         assertRefused(post("/v1/completions", "{'model':'tiny','prompt':[%s]}".formatted(ids)), 400,
                 "context_length_exceeded", "prompt",
-                "the prompt has 64 tokens, the model takes 64 with at least one of the answer");
+                "This model's maximum context length is 64 tokens. The prompt has 64, and the answer needs one at least");
     }
 
     @Test
@@ -181,7 +199,7 @@ class BadInputTest extends RunningRouter {
         assertThat(early.statusCode()).isEqualTo(503);
         assertThat(json(early).path("error").path("code").asString()).isEqualTo("no_worker_available");
         assertThat(early.headers().firstValue("retry-after")).hasValue("2");
-        assertRefused(late, 404, "model_not_found", "model", "the model 'big' is not served here");
+        assertRefused(late, 404, "model_not_found", "model", "the model 'big' is not served here; served are 'tiny'");
     }
 
     @Test

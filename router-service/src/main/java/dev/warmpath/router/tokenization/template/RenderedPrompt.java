@@ -1,5 +1,7 @@
 package dev.warmpath.router.tokenization.template;
 
+import java.util.Objects;
+
 /**
  * A prompt as text, with the places that the client wrote. A tokenizer reads role markers only where the template
  * wrote them: {@link #isFromClient} is asked for each.
@@ -19,6 +21,25 @@ public final class RenderedPrompt {
     /** A prompt without role markers: what looks like one is ordinary text. */
     public static RenderedPrompt fromClient(String text) {
         return new RenderedPrompt(Text.fromClient(text));
+    }
+
+    /**
+     * The prompt without what the template wrote behind a message, so that this one can be continued.
+     *
+     * @throws TemplateException EVALUATION if the message is not in the prompt as it was written
+     */
+    public RenderedPrompt upToEndOf(ChatMessage message) {
+        String content = Objects.requireNonNullElse(message.content(), "");
+        String inner = content.strip();
+        int start = inner.isEmpty() ? -1 : text().lastIndexOf(inner);
+        if (start < 0) {
+            throw new TemplateException(TemplateException.Kind.EVALUATION,
+                    "the chat template does not write the last message as it is, so it cannot be continued", 0);
+        }
+        // as transformers does: white space at its end is kept if the template kept it
+        String withEnd = content.stripLeading();
+        int length = text().startsWith(withEnd, start) ? withEnd.length() : inner.length();
+        return new RenderedPrompt(text.substring(0, start + length));
     }
 
     public String text() {

@@ -1,0 +1,173 @@
+package dev.warmpath.router.answer.dialect;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Calls as DeepSeek V3 writes them, a type and a name before arguments in a fence,
+ * {@code <｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{…}\n```<｜tool▁call▁end｜>}, and as V3.1 does,
+ * {@code <｜tool▁call▁begin｜>f<｜tool▁sep｜>{…}<｜tool▁call▁end｜>}; around all of them {@code <｜tool▁calls▁begin｜>} and
+ * {@code <｜tool▁calls▁end｜>}.
+ */
+final class DeepSeekStage implements Stage {
+
+    static final String CALLS = "<｜tool▁calls▁begin｜>";
+    private static final String CALLS_END = "<｜tool▁calls▁end｜>";
+    private static final String CALL = "<｜tool▁call▁begin｜>";
+    private static final String CALL_END = "<｜tool▁call▁end｜>";
+    private static final String SEPARATOR = "<｜tool▁sep｜>";
+    static final List<String> MARKS = List.of(CALLS, CALLS_END, CALL, CALL_END, SEPARATOR);
+
+    private static final String WHITE = " \n\r\t";
+    private static final String FENCE = "```";
+    /** V3 has a type where V3.1 has the name. */
+    private static final String TYPE = "function";
+    private static final Marks BEGINNING = new Marks(List.of(CALLS, CALL));
+    private static final Marks BETWEEN = new Marks(List.of(CALL, CALLS_END));
+    private static final Marks HEADER_END = new Marks(List.of(SEPARATOR));
+    private static final Marks END = new Marks(List.of(CALL_END, CALLS_END));
+
+    private enum State { TEXT, BETWEEN, HEADER, NAME, FENCE, ARGUMENTS }
+
+    private final Parts parts;
+    private final HeldTail text;
+    private final StringBuilder waiting = new StringBuilder();
+    private HeldTail arguments;
+    private State state = State.TEXT;
+
+    DeepSeekStage(Parts parts) {
+        this.parts = parts;
+        this.text = new HeldTail(WHITE, parts::text);
+        this.arguments = newArguments();
+    }
+
+    /** White space and the fence's end behind them are left out. */
+    private HeldTail newArguments() {
+        return new HeldTail(WHITE + '`', parts::arguments);
+    }
+
+    @Override
+    public void accept(String more) {
+        waiting.append(more);
+        while (!waiting.isEmpty() && read()) { }                   // as far as it goes
+    }
+
+    private boolean read() {
+        return switch (state) {
+            case TEXT -> readText();
+            case BETWEEN -> readBetween();
+            case HEADER -> readHeader();
+            case NAME -> readName();
+            case FENCE -> readFence();
+            case ARGUMENTS -> readArguments();
+        };
+    }
+
+    private boolean readText() {
+        int mark = BEGINNING.beginning(waiting, 0);
+        @Nullable String found = BEGINNING.at(waiting, mark);
+        text.accept(waiting.substring(0, mark));
+        waiting.delete(0, mark);
+        if (found == null) {
+            return false;
+        }
+        text.end();
+        waiting.delete(0, found.length());
+        state = found.equals(CALL) ? State.HEADER : State.BETWEEN;
+        return true;
+    }
+
+    private boolean readBetween() {
+        int at = 0;
+        while (at < waiting.length() && Character.isWhitespace(waiting.charAt(at))) {
+            at++;
+        }
+        waiting.delete(0, at);
+        @Nullable String found = BETWEEN.at(waiting, 0);
+        if (found != null) {
+            waiting.delete(0, found.length());
+            state = found.equals(CALL) ? State.HEADER : State.TEXT;
+            return true;
+        }
+        if (BETWEEN.mayBegin(waiting, 0)) {
+            return false;
+        }
+        state = State.TEXT;
+        return true;
+    }
+
+    private boolean readHeader() {
+        int mark = HEADER_END.beginning(waiting, 0);
+        if (HEADER_END.at(waiting, mark) == null) {
+            return false;
+        }
+        String header = waiting.substring(0, mark).strip();
+        waiting.delete(0, mark + SEPARATOR.length());
+        if (header.equals(TYPE)) {
+            state = State.NAME;
+        } else {
+            begin(header);
+        }
+        return true;
+    }
+
+    private boolean readName() {
+        int line = waiting.indexOf("\n");
+        if (line < 0) {
+            return false;
+        }
+        String name = waiting.substring(0, line).strip();
+        waiting.delete(0, line + 1);
+        begin(name);
+        return true;
+    }
+
+    private void begin(String name) {
+        parts.call(name);
+        arguments = newArguments();
+        state = State.FENCE;
+    }
+
+    /** White space, and a line that opens a fence. */
+    private boolean readFence() {
+        int at = 0;
+        while (at < waiting.length() && Character.isWhitespace(waiting.charAt(at))) {
+            at++;
+        }
+        waiting.delete(0, at);
+        if (waiting.isEmpty() || FENCE.startsWith(waiting.toString())) {
+            return false;
+        }
+        if (waiting.indexOf(FENCE) == 0) {
+            int line = waiting.indexOf("\n");
+            if (line < 0) {
+                return false;
+            }
+            waiting.delete(0, line + 1);
+        }
+        state = State.ARGUMENTS;
+        return true;
+    }
+
+    private boolean readArguments() {
+        int mark = END.beginning(waiting, 0);
+        @Nullable String found = END.at(waiting, mark);
+        arguments.accept(waiting.substring(0, mark));
+        waiting.delete(0, mark);
+        if (found == null) {
+            return false;
+        }
+        waiting.delete(0, found.length());
+        state = found.equals(CALLS_END) ? State.TEXT : State.BETWEEN;
+        return true;
+    }
+
+    @Override
+    public void finish() {
+        if (state != State.ARGUMENTS && state != State.FENCE) {
+            parts.text(text.rest());
+            parts.text(waiting);
+        }
+        waiting.setLength(0);
+    }
+}

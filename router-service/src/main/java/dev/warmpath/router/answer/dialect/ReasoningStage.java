@@ -1,0 +1,121 @@
+package dev.warmpath.router.answer.dialect;
+
+import java.util.List;
+
+/**
+ * Reasoning between two marks at the beginning of an answer, as {@code <think>…</think>}. Line breaks around it are not
+ * part of it or of the answer: templates write them again when the reasoning is sent back, so that the prompt of the
+ * next turn is what was generated.
+ */
+final class ReasoningStage implements Stage {
+
+    private enum State { BEFORE, INSIDE, BEHIND, OVER }
+
+    private final Marks opening;
+    private final Marks closing;
+    private final Parts parts;
+    private final Stage next;
+    private final StringBuilder waiting = new StringBuilder();
+    private State state;
+    private boolean shown;
+
+    /** @param begun the prompt ends with the opening mark */
+    ReasoningStage(List<String> opening, List<String> closing, boolean begun, Parts parts, Stage next) {
+        this.opening = new Marks(opening);
+        this.closing = new Marks(closing);
+        this.state = begun ? State.INSIDE : State.BEFORE;
+        this.parts = parts;
+        this.next = next;
+    }
+
+    @Override
+    public void accept(String text) {
+        if (state == State.OVER) {
+            next.accept(text);
+            return;
+        }
+        waiting.append(text);
+        read();
+    }
+
+    private void read() {
+        if (state == State.BEFORE) {
+            readBefore();
+        }
+        if (state == State.INSIDE) {
+            readInside();
+        }
+        if (state == State.BEHIND) {
+            readBehind();
+        }
+    }
+
+    private void readBefore() {
+        int at = 0;
+        while (at < waiting.length() && Character.isWhitespace(waiting.charAt(at))) {
+            at++;
+        }
+        String mark = opening.at(waiting, at);
+        if (mark != null) {
+            waiting.delete(0, at + mark.length());
+            state = State.INSIDE;
+        } else if (!opening.mayBegin(waiting, at)) {
+            passOn();
+        }
+    }
+
+    private void readInside() {
+        int end = closing.beginning(waiting, 0);
+        int from = 0;
+        while (!shown && from < end && waiting.charAt(from) == '\n') {
+            from++;
+        }
+        int to = end;
+        while (to > from && waiting.charAt(to - 1) == '\n') {
+            to--;
+        }
+        if (to > from) {
+            shown = true;
+            parts.reasoning(waiting.subSequence(from, to));
+        }
+        String mark = closing.at(waiting, end);
+        if (mark != null) {
+            waiting.delete(0, end + mark.length());
+            state = State.BEHIND;
+        } else {
+            waiting.delete(0, Math.max(from, to));
+        }
+    }
+
+    private void readBehind() {
+        int at = 0;
+        while (at < waiting.length() && waiting.charAt(at) == '\n') {
+            at++;
+        }
+        waiting.delete(0, at);
+        if (!waiting.isEmpty()) {
+            passOn();
+        }
+    }
+
+    private void passOn() {
+        state = State.OVER;
+        String text = waiting.toString();
+        waiting.setLength(0);
+        next.accept(text);
+    }
+
+    @Override
+    public void finish() {
+        if (state == State.INSIDE) {
+            String rest = waiting.toString().stripTrailing();      // it may look like the beginning of a closing mark
+            if (!rest.isEmpty()) {
+                parts.reasoning(rest);
+            }
+        } else if (!waiting.isEmpty()) {
+            passOn();
+        }
+        waiting.setLength(0);
+        next.finish();
+    }
+}
