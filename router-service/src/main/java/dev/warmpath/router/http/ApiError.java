@@ -13,10 +13,13 @@ import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
 import org.springframework.util.InvalidMimeTypeException;
 import org.springframework.web.ErrorResponse;
+import org.springframework.web.server.MethodNotAllowedException;
 
 /**
  * An error as clients see it, and the status it travels with when nothing was answered yet. The one place where the
@@ -113,10 +116,18 @@ public record ApiError(int status, Body body, int retryAfterSeconds) {
         String code = phrase.toLowerCase(Locale.ROOT).replace(' ', '_');
         String message = switch (status) {
             case 404 -> "this path is not served";
+            case 405 -> framework instanceof MethodNotAllowedException wrong ? methods(wrong) : phrase;
             case 406 -> "answers are application/json or text/event-stream, which 'accept' leaves out";
             default -> detail == null ? phrase : BadRequestException.shown(detail);
         };
         return error(status, status < 500 ? INVALID_REQUEST : API_ERROR, code, message);
+    }
+
+    private static String methods(MethodNotAllowedException wrong) {
+        String served = wrong.getSupportedMethods().stream().map(HttpMethod::name).sorted()
+                .collect(Collectors.joining(" and "));
+        return BadRequestException.shown(wrong.getHttpMethod()) + " is not served on this path"
+                + (served.isEmpty() ? "" : ", but " + served);
     }
 
     private static ApiError error(int status, String type, String code, String message) {

@@ -4,9 +4,12 @@ import dev.warmpath.router.admission.AdmissionControl;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.fields.FieldReader;
+import dev.warmpath.router.fields.Place;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.models.ServedModel;
+import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.springframework.stereotype.Component;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -122,10 +125,10 @@ final class BodyLimits {
                     "the body is longer than " + bodyBytes + " bytes");
         }
 
-        /** Of the first bytes, so many. */
-        <T> T parse(byte[] body, int length, Function<FieldReader, T> reading) {
+        /** Of the first bytes, so many. @param ignored as of {@link FieldReader} */
+        <T> T parse(byte[] body, int length, @Nullable Consumer<Place> ignored, Function<FieldReader, T> reading) {
             try (JsonParser parser = json.createParser(ObjectReadContext.empty(), body, 0, length)) {
-                return reading.apply(new FieldReader(parser));
+                return reading.apply(new FieldReader(parser, ignored));
             } catch (JacksonException e) {
                 throw new BadRequestException(Fault.INVALID_JSON, null, words(e) + place(e.getLocation()));
             }

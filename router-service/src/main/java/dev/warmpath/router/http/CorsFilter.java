@@ -48,6 +48,7 @@ final class CorsFilter implements WebFilter {
         allowed.addExposedHeader(RequestIdFilter.HEADER);
         allowed.addExposedHeader(HttpHeaders.RETRY_AFTER);
         DecisionHeaders.NAMES.forEach(allowed::addExposedHeader);
+        allowed.addExposedHeader(IgnoredFields.HEADER);
         allowed.setMaxAge(KNOWN_FOR);
     }
 

@@ -6,6 +6,7 @@ import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldTable;
 import dev.warmpath.router.fields.FieldValues;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** A request's body, which has come as a whole and is not read yet. */
 public final class JsonBody {
@@ -13,11 +14,14 @@ public final class JsonBody {
     private final byte[] bytes;
     private final int length;
     private final BodyLimits.Limit limit;
+    private final @Nullable IgnoredFields ignored;
 
-    JsonBody(byte[] bytes, int length, BodyLimits.Limit limit) {
+    /** @param ignored is told of fields that nobody knows; null: they are refused */
+    JsonBody(byte[] bytes, int length, BodyLimits.Limit limit, @Nullable IgnoredFields ignored) {
         this.bytes = bytes;
         this.length = length;
         this.limit = limit;
+        this.ignored = ignored;
     }
 
     /** @throws BadRequestException if it is no JSON object of these fields, or more than is read */
@@ -31,6 +35,6 @@ public final class JsonBody {
     }
 
     private <T> T parsed(Function<FieldReader, T> reading) {
-        return limit.parse(bytes, length, reading);
+        return limit.parse(bytes, length, ignored, reading);
     }
 }

@@ -41,11 +41,14 @@ public final class RequestBodyReader {
     private final BodyLimits limits;
     private final AdmissionControl admission;
     private final ComputationPool pool;
+    private final boolean ignoresUnknown;
 
-    RequestBodyReader(BodyLimits limits, AdmissionControl admission, ComputationPool pool) {
+    RequestBodyReader(
+            BodyLimits limits, AdmissionControl admission, ComputationPool pool, ApiProperties properties) {
         this.limits = limits;
         this.admission = admission;
         this.pool = pool;
+        this.ignoresUnknown = properties.unknownFields() == ApiProperties.UnknownFields.IGNORE;
     }
 
     /**
@@ -65,7 +68,7 @@ public final class RequestBodyReader {
         return Mono.using(
                 () -> admission.enter(limit.heapBytes(declaredBytes)),
                 permit -> gather(request, limit, declaredBytes, permit)
-                        .flatMap(body -> parse(body, limit, permit, reading))
+                        .flatMap(body -> parse(body, limit, permit, reading, exchange.getResponse().getHeaders()))
                         .flatMap(wanted -> use.apply(wanted, permit)),
                 Permit::close)
                 .contextWrite(context -> HomeLoop.set(context, HttpConnections.loopOf(exchange)));
@@ -133,11 +136,16 @@ public final class RequestBodyReader {
         }
     }
 
-    private <T> Mono<T> parse(Gathered body, BodyLimits.Limit limit, Permit permit, Function<JsonBody, T> reading) {
+    private <T> Mono<T> parse(Gathered body, BodyLimits.Limit limit, Permit permit, Function<JsonBody, T> reading,
+            HttpHeaders answered) {
         int length = body.length;
+        @Nullable IgnoredFields ignored = ignoresUnknown ? new IgnoredFields() : null;
         Supplier<T> parsing = () -> {
             permit.hold(limit.heapBytes(length));
-            T request = reading.apply(new JsonBody(body.bytes, length, limit));
+            T request = reading.apply(new JsonBody(body.bytes, length, limit, ignored));
+            if (ignored != null) {
+                ignored.writeTo(answered);
+            }
             permit.hold(limit.parsedHeapBytes(length));
             return request;
         };

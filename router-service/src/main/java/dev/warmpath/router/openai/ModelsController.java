@@ -2,8 +2,7 @@ package dev.warmpath.router.openai;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
-import dev.warmpath.router.completion.BadRequestException;
-import dev.warmpath.router.completion.BadRequestException.Fault;
+import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.fleet.Fleet;
 import dev.warmpath.router.models.ServedModel;
 import java.util.List;
@@ -63,8 +62,7 @@ final class ModelsController {
         String id = name.substring(1);
         @Nullable ServedModel served = fleet.model(id);
         if (served == null) {
-            throw new BadRequestException(Fault.MODEL_NOT_FOUND, "model",
-                    "the model '" + BadRequestException.shown(id) + "' is not served here");
+            throw CompletionFlow.notServed(id, fleet);
         }
         return Model.of(served);
     }

@@ -73,7 +73,7 @@ class UnreadAnswersTest extends RunningRouter {
         assertThat(most.statusCode()).isEqualTo(200);
         assertThat(tooMany.statusCode()).isEqualTo(400);
         assertThat(json(tooMany).path("error").toString()).isEqualTo("""
-                {"message":"'tokens' has 6009 ids, the model takes 6008","type":"invalid_request_error",\
+                {"message":"This model's maximum context length is 6008 tokens. 'tokens' has 6009","type":"invalid_request_error",\
                 "param":"tokens","code":"context_length_exceeded"}""");
     }
 

@@ -425,7 +425,7 @@ class AnswersTest extends RunningRouter {
         assertThat(json(get("/v1/models/tiny")).path("id").asString()).isEqualTo("tiny");
         assertThat(get("/v1/models/some/other").statusCode()).isEqualTo(404);
         assertThat(json(get("/v1/models/some/other")).path("error").path("message").asString())
-                .isEqualTo("the model 'some/other' is not served here");
+                .isEqualTo("the model 'some/other' is not served here; served are 'tiny'");
     }
 
     @Test
