@@ -34,7 +34,7 @@ final class SegmentEncoder {
     static SegmentEncoder of(TokenizerJson json, byte[] file, SegmentCache cache) {
         return switch (json.recognition()) {
             case Recognition.Recognised(BpeEncoder encoder) ->
-                    new SegmentEncoder(encoder, new LibrarySegments(file), cache, /* startsApart */ false);
+                    new SegmentEncoder(encoder, new LibrarySegments(file), cache, json.treatsStartApart());
             case Recognition.Unknown(String what) -> {
                 log.info("this model's prompts are encoded by the library, slower by far: not known here is {}",
                         what.length() > 200 ? what.substring(0, 200) + "…" : what);
@@ -58,7 +58,7 @@ final class SegmentEncoder {
 
     /** The same without the library: false, and nothing added, where it would be needed. */
     boolean encodeOnceAlone(String segment, boolean first, TokenIds ids) {
-        return once(segment, first, ids, (text, _, to) -> own != null && own.encode(text, to));
+        return once(segment, first, ids, (text, start, to) -> own != null && own.encode(text, start, to));
     }
 
     private boolean once(String segment, boolean first, TokenIds ids, ModelTokenizer.Segments encoder) {
@@ -80,7 +80,7 @@ final class SegmentEncoder {
 
     /** @param first whether a prompt begins with this segment @return true */
     boolean encode(String segment, boolean first, TokenIds ids) {
-        if (own == null || !own.encode(segment, ids)) {
+        if (own == null || !own.encode(segment, first, ids)) {
             ids.addAll(library.encode(segment, first));
         }
         return true;

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Byte-level byte pair encoding, with the ids of the Hugging Face library. Safe for concurrent use.
+ * Byte pair encoding, with the ids of the Hugging Face library. Safe for concurrent use.
  *
  * <p>Idea: text is mostly words that are tokens, or were met before. A pattern cuts the text; a word of the
  * {@link Vocabulary} is one look-up, one of the {@link RecentWords} another, and only the rest is merged. Nothing is
@@ -20,29 +20,22 @@ public final class BpeEncoder {
     private static final byte STANDS = 1;
     private static final byte FALLS_APART = 2;
 
+    private final Preparation preparation;
     private final WordPattern pattern;
-    private final boolean prefixSpace;
-    private final boolean normalized;
+    private final Alphabet alphabet;
     private final Vocabulary vocabulary;
     private final MergeTable merges;
-    private final int[] byteIds;
     private final byte[] standing;
     private final RecentWords recent = new RecentWords();
 
-    /**
-     * @param prefixSpace  put a space before a text that does not begin with one
-     * @param normalized   compose characters first: NFC
-     * @param ignoreMerges a word of the vocabulary is its token, whatever merging would give
-     * @param byteIds      by byte: its id, or {@link Merger#DROPPED}
-     */
-    BpeEncoder(WordPattern pattern, boolean prefixSpace, boolean normalized, boolean ignoreMerges,
-            Vocabulary vocabulary, MergeTable merges, int[] byteIds) {
+    /** @param ignoreMerges a word of the vocabulary is its token, whatever merging would give */
+    BpeEncoder(Preparation preparation, WordPattern pattern, Alphabet alphabet, Vocabulary vocabulary,
+            MergeTable merges, boolean ignoreMerges) {
+        this.preparation = preparation;
         this.pattern = pattern;
-        this.prefixSpace = prefixSpace;
-        this.normalized = normalized;
+        this.alphabet = alphabet;
         this.vocabulary = vocabulary;
         this.merges = merges;
-        this.byteIds = byteIds;
         standing = new byte[vocabulary.idCount()];
         if (ignoreMerges) {
             Arrays.fill(standing, STANDS);
@@ -51,24 +44,27 @@ public final class BpeEncoder {
 
     /**
      * Adds the ids of a text without added tokens.
+     * @param first whether a prompt begins with it
      * @return false, and nothing added, if the library is to encode it: a character is unknown to one of the Unicode
      *         versions involved, or the text is nothing but accents
      */
-    public boolean encode(String text, TokenIds ids) {
+    public boolean encode(String text, boolean first, TokenIds ids) {
         if (text.isEmpty()) {
             return true;
         }
-        @Nullable String composed = normalized ? Composition.of(text) : text;
-        if (composed == null) {
+        @Nullable String prepared = preparation.of(text, first);
+        if (prepared == null) {
             return false;
         }
-        byte[] bytes = Utf8.padded(prefixSpace && composed.charAt(0) != ' ' ? " " + composed : composed);
         int before = ids.count();
-        if (new Pass(bytes, ids).run()) {
-            return true;
+        if (!new Pass(Utf8.padded(prepared), ids).run()) {
+            ids.cutTo(before);
+            return false;
         }
-        ids.cutTo(before);
-        return false;
+        if (alphabet.fusedId() != Alphabet.DROPPED) {
+            ids.fuse(before, alphabet.fusedId());                // a run of them may lie in several words
+        }
+        return true;
     }
 
     /** One text on its way. */
@@ -118,7 +114,7 @@ public final class BpeEncoder {
 
         private void merge(int from, int length) {
             if (merger == null) {
-                merger = new Merger(merges, byteIds);
+                merger = new Merger(merges, alphabet);
             }
             merger.merge(text, from, from + length, ids);
         }

@@ -12,12 +12,8 @@ final class Merger {
     /** Up to here the scan is as fast as the heap. */
     static final int SHORT_BYTES = 64;
 
-    /** Instead of an id: a byte that the vocabulary lacks, and that is left out. */
-    static final int DROPPED = -1;
-
     private final MergeTable merges;
-    /** By byte: its id, or {@link #DROPPED}. */
-    private final int[] byteIds;
+    private final Alphabet alphabet;
 
     /** By place: the id there. */
     private int[] ids = new int[SHORT_BYTES];
@@ -26,33 +22,22 @@ final class Merger {
     private final Chain chain = new Chain();
     private long steps;
 
-    Merger(MergeTable merges, int[] byteIds) {
+    Merger(MergeTable merges, Alphabet alphabet) {
         this.merges = merges;
-        this.byteIds = byteIds;
+        this.alphabet = alphabet;
     }
 
     /** Adds the ids of the word {@code text[from, to)}, of one byte or more. */
     void merge(byte[] text, int from, int to, TokenIds out) {
-        int count = spell(text, from, to);
-        for (int i = 0; i + 1 < count; i++) {
-            pairs[i] = merges.find(ids[i], ids[i + 1]);
-        }
-        out.addAll(ids, 0, count <= SHORT_BYTES ? mergeByScan(count) : chain.mergeByHeap(count));
-    }
-
-    private int spell(byte[] text, int from, int to) {
         if (to - from > ids.length) {
             ids = new int[to - from];
             pairs = new long[to - from];
         }
-        int count = 0;
-        for (int i = from; i < to; i++) {
-            int id = byteIds[text[i] & 0xFF];
-            if (id != DROPPED) {
-                ids[count++] = id;
-            }
+        int count = alphabet.spell(text, from, to, ids);
+        for (int i = 0; i + 1 < count; i++) {
+            pairs[i] = merges.find(ids[i], ids[i + 1]);
         }
-        return count;
+        out.addAll(ids, 0, count <= SHORT_BYTES ? mergeByScan(count) : chain.mergeByHeap(count));
     }
 
     /** How many pairs were looked at so far: what time grows with. */

@@ -136,7 +136,18 @@ final class Reading {
         return true;
     }
 
-    private static List<JsonNode> steps(JsonNode step, String inner) throws UnknownException {
+    /** Whether it puts one string for another, and does nothing else. */
+    static boolean isReplace(JsonNode step, String before, String after) throws UnknownException {
+        if (!type(step).equals("Replace")) {
+            return false;
+        }
+        onlyKeys("Replace", step, Set.of("type", "pattern", "content"));
+        onlyKeys("Replace's pattern", step.path("pattern"), Set.of("String"));
+        return step.path("pattern").path("String").asString("").equals(before)
+                && step.path("content").asString("").equals(after);
+    }
+
+    static List<JsonNode> steps(JsonNode step, String inner) throws UnknownException {
         if (!type(step).equals("Sequence")) {
             return List.of(step);
         }

@@ -3,7 +3,9 @@ package dev.warmpath.router.tokenization.bpe;
 import dev.warmpath.router.tokenization.bpe.Reading.UnknownException;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.StreamSupport;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /** Whether a tokenizer.json is one that is encoded here. */
@@ -25,13 +27,29 @@ public sealed interface Recognition {
     private static BpeEncoder encoder(JsonNode root) throws UnknownException {
         Reading.onlyKeys("tokenizer.json", root, Set.of("version", "truncation", "padding", "added_tokens",
                 "normalizer", "pre_tokenizer", "post_processor", "decoder", "model"));
-        boolean composes = Reading.composes(root.path("normalizer"));
-        var words = Reading.Words.of(root.path("pre_tokenizer"));
         JsonNode model = root.path("model");
         checkModel(model);
-        return new BpeEncoder(words.pattern(), words.prefixSpace(), composes,
-                Reading.flag(model, "ignore_merges", false), vocabulary(model.path("vocab")), merges(model),
-                byteIds(model));
+        @Nullable Metaspace spaces = Metaspace.of(root);
+        return spaces == null ? ofBytes(root, model) : ofCharacters(spaces, model);
+    }
+
+    private static BpeEncoder ofBytes(JsonNode root, JsonNode model) throws UnknownException {
+        boolean composes = Reading.composes(root.path("normalizer"));
+        var words = Reading.Words.of(root.path("pre_tokenizer"));
+        var start = words.prefixSpace() ? Preparation.Start.SPACE_IF_NONE : Preparation.Start.NOTHING;
+        return new BpeEncoder(new Preparation(start, composes, /* spaced */ false), words.pattern(),
+                new Alphabet.Bytes(byteIds(model)), vocabulary(model, ByteLetters::spelled), merges(model),
+                Reading.flag(model, "ignore_merges", false));
+    }
+
+    private static BpeEncoder ofCharacters(Metaspace spaces, JsonNode model) throws UnknownException {
+        if (Reading.flag(model, "ignore_merges", false)) {
+            throw new UnknownException("a model that ignores merges of whole texts");
+        }
+        var pattern = new WordPattern.AtSeams(CharacterModel.seams(model), spaces.apart());
+        return new BpeEncoder(new Preparation(spaces.start(), /* composes */ false, /* spaced */ true), pattern,
+                CharacterModel.alphabet(model), vocabulary(model, CharacterModel::spelled), merges(model),
+                /* ignoreMerges */ false);
     }
 
     private static void checkModel(JsonNode model) throws UnknownException {
@@ -51,9 +69,8 @@ public sealed interface Recognition {
     private static int[] byteIds(JsonNode model) throws UnknownException {
         var ids = new int[256];
         for (int b = 0; b < ids.length; b++) {
-            ids[b] = model.path("vocab").path(String.valueOf(ByteLetters.letter(b))).asInt(Merger.DROPPED);
-            boolean inUtf8 = b < 0xC0 || b > 0xC1 && b < 0xF5;
-            if (ids[b] == Merger.DROPPED && inUtf8) {
+            ids[b] = model.path("vocab").path(String.valueOf(ByteLetters.letter(b))).asInt(Alphabet.DROPPED);
+            if (ids[b] == Alphabet.DROPPED && Utf8.isUsed(b)) {
                 ids[b] = unknownId(model);
             }
         }
@@ -62,23 +79,26 @@ public sealed interface Recognition {
 
     private static int unknownId(JsonNode model) throws UnknownException {
         JsonNode token = model.path("unk_token");
-        int id = model.path("vocab").path(token.asString("")).asInt(Merger.DROPPED);
-        boolean known = Reading.isAbsent(token) || id != Merger.DROPPED && !Reading.flag(model, "fuse_unk", false);
+        int id = model.path("vocab").path(token.asString("")).asInt(Alphabet.DROPPED);
+        boolean known = Reading.isAbsent(token) || id != Alphabet.DROPPED && !Reading.flag(model, "fuse_unk", false);
         if (!known || Reading.flag(model, "byte_fallback", false)) {
             throw new UnknownException("a vocabulary that lacks bytes, and what is done about it");
         }
-        return Reading.isAbsent(token) ? Merger.DROPPED : id;
+        return Reading.isAbsent(token) ? Alphabet.DROPPED : id;
     }
 
-    private static Vocabulary vocabulary(JsonNode vocab) throws UnknownException {
+    /** @param spelled a piece's bytes, null if no text has them */
+    private static Vocabulary vocabulary(JsonNode model, Function<String, byte @Nullable []> spelled)
+            throws UnknownException {
+        JsonNode vocab = model.path("vocab");
         int last = StreamSupport.stream(vocab.spliterator(), false).mapToInt(id -> id.asInt(-1)).max().orElse(0);
         if (last > 8 * vocab.size()) {
             throw new UnknownException("the id " + last + " in a vocabulary of " + vocab.size());
         }
         var words = new Vocabulary(last + 1);
         for (Map.Entry<String, JsonNode> entry : vocab.properties()) {
-            byte[] spelled = ByteLetters.spelled(entry.getKey());
-            if (spelled != null && !words.put(entry.getValue().asInt(-1), spelled)) {
+            byte @Nullable [] bytes = spelled.apply(entry.getKey());
+            if (bytes != null && !words.put(entry.getValue().asInt(-1), bytes)) {
                 throw new UnknownException("the piece '" + entry.getKey() + "' with the id " + entry.getValue());
             }
         }

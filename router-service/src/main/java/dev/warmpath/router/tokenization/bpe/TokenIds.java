@@ -39,6 +39,17 @@ public final class TokenIds {
         return count;
     }
 
+    /** Makes one of each run of an id, among those from {@code from} on. */
+    void fuse(int from, int id) {
+        int kept = from;
+        for (int i = from; i < count; i++) {
+            if (i == from || ids[i] != id || ids[i - 1] != id) {
+                ids[kept++] = ids[i];
+            }
+        }
+        count = kept;
+    }
+
     /** Takes back all ids but the first {@code kept}. */
     void cutTo(int kept) {
         count = kept;

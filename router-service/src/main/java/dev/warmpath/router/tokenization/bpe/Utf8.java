@@ -53,6 +53,11 @@ public final class Utf8 {
         return first >= 0 ? 1 : first < (byte) 0xE0 ? 2 : first < (byte) 0xF0 ? 3 : 4;
     }
 
+    /** Whether a byte is anywhere in UTF-8. */
+    static boolean isUsed(int b) {
+        return b < 0xC0 || b > 0xC1 && b < 0xF5;
+    }
+
     /** Where the character begins that ends at {@code end}. */
     static int lastStart(byte[] text, int end) {
         int at = end - 1;

@@ -29,6 +29,28 @@ sealed interface WordPattern {
      */
     int wordEnd(byte[] text, int from, int limit);
 
+    /**
+     * No pre-tokenizer, or one that cuts before spaces and nowhere else. Seams make words of what would be one word of
+     * a whole text otherwise.
+     * @param spacesApart whether the pre-tokenizer cuts before each space
+     */
+    record AtSeams(Seams seams, boolean spacesApart) implements WordPattern {
+        @Override
+        public int wordEnd(byte[] text, int from, int limit) {
+            int left = Utf8.codePoint(text, from);
+            int width;
+            for (int at = from + Utf8.width(text[from]); at < limit; at += width) {
+                int right = Utf8.codePoint(text, at);
+                if (right == ' ' && spacesApart || seams.isBetween(left, right)) {
+                    return at;
+                }
+                left = right;
+                width = Utf8.width(text[at]);
+            }
+            return limit;
+        }
+    }
+
     /** How far digits go together. */
     enum Digits {
         /** As the pattern has it: {@code  ?\p{N}+}. */

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class MergerTest {
     private static final int[] BYTE_IDS = IntStream.range(0, 256).toArray();
+    private static final Alphabet ALPHABET = new Alphabet.Bytes(BYTE_IDS);
 
     private static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.US_ASCII);
@@ -28,9 +29,9 @@ class MergerTest {
         merges.put('b', 'c', /* rank */ 0, /* id */ 300);
         merges.put('a', 'b', 1, 301);
         merges.put('a', 'a', 2, 302);
-        assertThat(merged(new Merger(merges, BYTE_IDS), "abcab")).containsExactly('a', 300, 301);
-        assertThat(merged(new Merger(merges, BYTE_IDS), "aaaaa")).containsExactly(302, 302, 'a');
-        assertThat(merged(new Merger(merges, BYTE_IDS), "x")).containsExactly('x');
+        assertThat(merged(new Merger(merges, ALPHABET), "abcab")).containsExactly('a', 300, 301);
+        assertThat(merged(new Merger(merges, ALPHABET), "aaaaa")).containsExactly(302, 302, 'a');
+        assertThat(merged(new Merger(merges, ALPHABET), "x")).containsExactly('x');
     }
 
     @Test
@@ -38,10 +39,10 @@ class MergerTest {
         var merges = new MergeTable(1);
         merges.put('a', 'b', 0, 300);
         int[] lacking = BYTE_IDS.clone();
-        lacking['x'] = Merger.DROPPED;
-        assertThat(merged(new Merger(merges, lacking), "axxb")).containsExactly(300);
-        assertThat(merged(new Merger(merges, lacking), "x".repeat(100))).isEmpty();
-        assertThat(merged(new Merger(merges, lacking), "x".repeat(100) + "ab")).containsExactly(300);
+        lacking['x'] = Alphabet.DROPPED;
+        assertThat(merged(new Merger(merges, new Alphabet.Bytes(lacking)), "axxb")).containsExactly(300);
+        assertThat(merged(new Merger(merges, new Alphabet.Bytes(lacking)), "x".repeat(100))).isEmpty();
+        assertThat(merged(new Merger(merges, new Alphabet.Bytes(lacking)), "x".repeat(100) + "ab")).containsExactly(300);
     }
 
     /** The definition: look for the least rank of all, merge it where it comes first, begin again. */
@@ -50,7 +51,7 @@ class MergerTest {
         for (int seed = 0; seed < 400; seed++) {
             var random = new Random(seed);
             MergeTable merges = randomMerges(random, 60);
-            var merger = new Merger(merges, BYTE_IDS);
+            var merger = new Merger(merges, ALPHABET);
             for (int length : new int[] {1, 2, 7, 63, 64, 65, 66, 200}) {
                 String word = letters(random, length);
                 assertThat(merged(merger, word)).as("seed " + seed + ": " + word).isEqualTo(defined(merges, word));
@@ -111,7 +112,7 @@ class MergerTest {
     }
 
     private static long steps(MergeTable merges, String word) {
-        var merger = new Merger(merges, BYTE_IDS);
+        var merger = new Merger(merges, ALPHABET);
         merged(merger, word);
         return merger.steps();
     }
