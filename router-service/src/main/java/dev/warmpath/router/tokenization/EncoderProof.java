@@ -1,6 +1,6 @@
 package dev.warmpath.router.tokenization;
 
-import dev.warmpath.router.tokenization.bpe.ByteLevelDecoder;
+import dev.warmpath.router.tokenization.bpe.TokenDecoder;
 import java.util.Arrays;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -55,15 +55,19 @@ final class EncoderProof {
     }
 
     /** @return null if ids are the library's to decode */
-    @Nullable ByteLevelDecoder agreeing(@Nullable ByteLevelDecoder tried, int vocabularySize) {
+    @Nullable TokenDecoder agreeing(@Nullable TokenDecoder tried, int vocabularySize) {
         if (tried == null) {
             return null;
         }
         int[] all = IntStream.range(0, vocabularySize).toArray();
-        if (tried.decode(all, 0, all.length, false).equals(library.decode(all, 0, all.length, false))) {
+        if (agrees(tried, all) && agrees(tried, library.encode(TEXT, false))) {
             return tried;
         }
         log.warn("this model's tokens are decoded by the library: our own decoder gave another text");
         return null;
+    }
+
+    private boolean agrees(TokenDecoder tried, int[] ids) {
+        return tried.decode(ids, 0, ids.length, false).equals(library.decode(ids, 0, ids.length, false));
     }
 }

@@ -1,7 +1,7 @@
 package dev.warmpath.router.tokenization;
 
-import dev.warmpath.router.tokenization.bpe.ByteLevelDecoder;
 import dev.warmpath.router.tokenization.bpe.TextStream;
+import dev.warmpath.router.tokenization.bpe.TokenDecoder;
 import dev.warmpath.router.tokenization.bpe.TokenIds;
 import dev.warmpath.router.tokenization.template.ChatMessage;
 import dev.warmpath.router.tokenization.template.ChatTemplate;
@@ -33,7 +33,7 @@ public final class ModelTokenizer {
 
     private final NativeTokenizer whole;
     private final SegmentEncoder segments;
-    private final @Nullable ByteLevelDecoder decoder;
+    private final @Nullable TokenDecoder decoder;
     private final AddedTokenFinder addedTokens;
     private final BitSet specialIds = new BitSet();
     private final Map<String, Integer> idsOfSpecials;

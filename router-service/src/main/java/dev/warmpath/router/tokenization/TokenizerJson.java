@@ -1,7 +1,7 @@
 package dev.warmpath.router.tokenization;
 
-import dev.warmpath.router.tokenization.bpe.ByteLevelDecoder;
 import dev.warmpath.router.tokenization.bpe.Recognition;
+import dev.warmpath.router.tokenization.bpe.TokenDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -139,8 +139,8 @@ final class TokenizerJson {
     }
 
     /** Null if ids can only be decoded by the library. */
-    @Nullable ByteLevelDecoder decoder() {
-        return ByteLevelDecoder.of(root);
+    @Nullable TokenDecoder decoder() {
+        return TokenDecoder.of(root);
     }
 
     /** As the model has it. */

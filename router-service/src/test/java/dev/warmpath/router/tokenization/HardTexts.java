@@ -27,7 +27,7 @@ final class HardTexts {
     private static final String[] SIGNS = {
         ".", "...", ",", "!?", "//", "/", "/\n", "(){}", "=>", "->", "–", "“", "$", "€", "_", "__", "#", "*/",
         "<|", "|>", "\\", "~",
-        "!\n\n", "?\r\n", "'\"", "\u00ad", "\ufffd", "\0", "\u007f", "§"};
+        "!\n\n", "?\r\n", "'\"", "\u00ad", "\ufffd", "\0", "\u007f", "§", "▁", "▁▁", "▁a", "<unk>", "<0x41>"};
     private static final String[] EMOJI = {
         "😀", "👩‍👩‍👧", "🇩🇪", "🇩🇪🇫🇷", "❤️", "👍🏽", "🏴‍☠️", "\u200d", "\ufe0f", "☃"};
     private static final String[] MARKS = {

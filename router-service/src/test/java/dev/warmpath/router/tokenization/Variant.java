@@ -7,9 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ArrayNode;
@@ -30,7 +34,19 @@ enum Variant {
     QWEN2("tiny", split(Variant.CL100K_REGEX.formatted(""), "Isolated", false), "{\"type\": \"NFC\"}", false),
     QWEN2_RANDOM("random", split(Variant.CL100K_REGEX.formatted(""), "Isolated", false), "{\"type\": \"NFC\"}", false),
     O200K("tiny", split(Variant.O200K_REGEX.formatted(Variant.ENDINGS, "{1,3}"), "Isolated", false), "null", false),
-    TEKKEN("random", split(Variant.O200K_REGEX.formatted("", ""), "Isolated", false), "null", true);
+    TEKKEN("random", split(Variant.O200K_REGEX.formatted("", ""), "Isolated", false), "null", true),
+    LLAMA2("metaspace", "null", Variant.PREPEND_AND_REPLACE, false),
+    LLAMA2_RANDOM("characters", "null", Variant.PREPEND_AND_REPLACE, false),
+    /** Characters that the vocabulary lacks are unknown, each or as many as come together. */
+    LLAMA2_UNKNOWN("characters, no bytes", "null", Variant.PREPEND_AND_REPLACE, false),
+    LLAMA2_FUSED("characters, no bytes, fused", "null", Variant.PREPEND_AND_REPLACE, false),
+    GEMMA("metaspace", "null", Variant.REPLACE, false),
+    GEMMA3_RANDOM("characters", Variant.SPLIT_AT_SPACE, Variant.REPLACE, false),
+    MISTRAL("metaspace", Variant.metaspace("first", false), "null", false),
+    MISTRAL_RANDOM("characters", Variant.metaspace("first", false), "null", false),
+    METASPACE_NEVER("metaspace", Variant.metaspace("never", false), "null", false),
+    METASPACE_APART("characters, Metaspace decodes", Variant.metaspace("always", true), "null", false),
+    METASPACE_APART_FUSED("characters, no bytes, fused", Variant.metaspace("first", true), "null", false);
 
     private static final String GPT2_REGEX =
             "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
@@ -41,6 +57,12 @@ enum Variant {
             "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+%1$s"
             + "|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*%1$s"
             + "|\\p{N}%2$s| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+    private static final String REPLACE =
+            "{\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"▁\"}";
+    private static final String PREPEND_AND_REPLACE =
+            "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"Prepend\", \"prepend\": \"▁\"}, " + REPLACE + "]}";
+    private static final String SPLIT_AT_SPACE = "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, "
+            + "\"behavior\": \"MergedWithPrevious\", \"invert\": false}";
     private static final JsonMapper MAPPER = JsonMapper.shared();
 
     private final String vocabulary;
@@ -59,8 +81,10 @@ enum Variant {
     byte[] json() {
         var root = (ObjectNode) MAPPER.readTree(switch (vocabulary) {
             case "tiny" -> tiny();
-            case "random" -> RandomVocabulary.JSON;
-            case "lacking", "unknown" -> lacking(RandomVocabulary.JSON);
+            case "random" -> RandomVocabulary.OF_BYTES;
+            case "lacking", "unknown" -> lacking(RandomVocabulary.OF_BYTES);
+            case "characters", "characters, no bytes", "characters, no bytes, fused", "characters, Metaspace decodes" ->
+                    RandomVocabulary.OF_CHARACTERS;
             default -> new String(TestTokenizers.resource(vocabulary + ".json"), StandardCharsets.UTF_8);
         });
         root.set("pre_tokenizer", MAPPER.readTree(preTokenizer));
@@ -68,6 +92,12 @@ enum Variant {
         ((ObjectNode) root.path("model")).put("ignore_merges", ignoreMerges);
         if (vocabulary.equals("unknown")) {
             ((ObjectNode) root.path("model")).put("unk_token", "e");
+        }
+        if (vocabulary.contains("no bytes")) {
+            ((ObjectNode) root.path("model")).put("byte_fallback", false).put("fuse_unk", vocabulary.contains("fused"));
+        }
+        if (vocabulary.contains("Metaspace decodes")) {
+            root.set("decoder", MAPPER.readTree(preTokenizer));
         }
         return MAPPER.writeValueAsBytes(root);
     }
@@ -85,15 +115,16 @@ enum Variant {
         var root = (ObjectNode) MAPPER.readTree(json);
         ((ObjectNode) root.path("model")).set("vocab", vocab);
         ((ObjectNode) root.path("model")).set("merges", merges);
-        renumberAdded(root, vocab.size());
+        renumberAdded(root, vocab);
         return root.toString();
     }
 
-    /** Behind the vocabulary, where the library numbers them. */
-    private static void renumberAdded(JsonNode root, int from) {
-        int id = from;
+    /** Behind the vocabulary, where the library numbers them, but for those that are in it. */
+    private static void renumberAdded(JsonNode root, JsonNode vocab) {
+        int next = vocab.size();
         for (JsonNode token : root.path("added_tokens")) {
-            ((ObjectNode) token).put("id", id++);
+            @Nullable JsonNode known = vocab.get(token.path("content").asString());
+            ((ObjectNode) token).put("id", known == null ? next++ : known.asInt());
         }
     }
 
@@ -114,6 +145,11 @@ enum Variant {
                 .formatted(prefixSpace, regex);
     }
 
+    private static String metaspace(String scheme, boolean split) {
+        return "{\"type\": \"Metaspace\", \"replacement\": \"▁\", \"prepend_scheme\": \"%s\", \"split\": %s}"
+                .formatted(scheme, split);
+    }
+
     private static String digits(boolean individual) {
         return "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Digits\", \"individual_digits\": %s}, %s]}"
                 .formatted(individual, byteLevel(false, true));
@@ -131,17 +167,27 @@ enum Variant {
      * which trained vocabularies hardly show.
      */
     private static final class RandomVocabulary {
-        private static final String JSON = make();
+        private static final String OF_BYTES =
+                make("byte-level.json", Set.of(), "etaoinshrdlucmfwypgbkETAOINĠĠĠĊĠ.,'s01");
+        /** Pieces have spaces anywhere, so that merges cross the borders of words. */
+        private static final String OF_CHARACTERS =
+                make("metaspace.json", standIns(), "etaoinshrdlucmfwypgbkETAOIN▁▁▁\n▁.,'s01");
 
-        private static String make() {
-            JsonNode bytes = MAPPER.readTree(TestTokenizers.resource("byte-level.json"));
+        /** Pieces that no merge has: bytes, and the unknown one. */
+        private static Set<String> standIns() {
+            var names = new LinkedHashSet<>(List.of("<unk>"));
+            IntStream.range(0, 256).forEach(b -> names.add("<0x%02X>".formatted(b)));
+            return names;
+        }
+
+        private static String make(String file, Set<String> unmerged, String common) {
+            JsonNode like = MAPPER.readTree(TestTokenizers.resource(file));
             var pieces = new ArrayList<String>();
-            bytes.path("model").path("vocab").propertyNames().stream().filter(piece -> piece.length() == 1)
-                    .forEach(pieces::add);
+            like.path("model").path("vocab").propertyNames().stream()
+                    .filter(piece -> piece.length() == 1 && !piece.equals(" ")).forEach(pieces::add);
             var merges = new ArrayList<List<String>>();
             var known = new HashSet<>(pieces);
             var random = new Random(17);
-            String common = "etaoinshrdlucmfwypgbkETAOINĠĠĠĊĠ.,'s01";
             while (merges.size() < 20_000) {
                 String left = part(pieces, common, random);
                 String right = part(pieces, common, random);
@@ -150,7 +196,8 @@ enum Variant {
                     merges.add(List.of(left, right));
                 }
             }
-            return written(bytes, pieces, merges);
+            pieces.addAll(0, unmerged);
+            return written(like, pieces, merges);
         }
 
         private static String part(List<String> pieces, String common, Random random) {
@@ -164,7 +211,7 @@ enum Variant {
             ObjectNode vocab = model.putObject("vocab");
             pieces.forEach(piece -> vocab.put(piece, vocab.size()));
             model.set("merges", MAPPER.valueToTree(merges));
-            renumberAdded(root, vocab.size());
+            renumberAdded(root, vocab);
             root.putNull("post_processor");
             return root.toString();
         }

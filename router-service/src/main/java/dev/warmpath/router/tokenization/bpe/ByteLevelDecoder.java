@@ -2,7 +2,6 @@ package dev.warmpath.router.tokenization.bpe;
 
 import java.util.Arrays;
 import java.util.BitSet;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
@@ -11,52 +10,41 @@ import tools.jackson.databind.JsonNode;
  * The text of ids for the decoder {@code ByteLevel}: each id stands for bytes, whatever its neighbours are. Safe for
  * concurrent use; a text that is the same for every occurrence of its id is made once.
  */
-public final class ByteLevelDecoder {
+final class ByteLevelDecoder implements TokenDecoder {
     private static final byte[] NO_BYTES = {};
 
     private final byte[][] bytes;
-    private final BitSet specialIds = new BitSet();
+    private final BitSet specialIds;
     /** By id: its text, if it is one by itself and was asked for; strings may be passed on by a race. */
     private final @Nullable String[] texts;
 
-    private ByteLevelDecoder(byte[][] bytes) {
+    private ByteLevelDecoder(byte[][] bytes, BitSet specialIds) {
         this.bytes = bytes;
+        this.specialIds = specialIds;
         texts = new @Nullable String[bytes.length];
     }
 
     /** @param root tokenizer.json. @return null if its decoder is another, or its vocabulary no map */
-    public static @Nullable ByteLevelDecoder of(JsonNode root) {
+    static @Nullable ByteLevelDecoder of(JsonNode root) {
         JsonNode decoder = root.path("decoder");
-        JsonNode vocab = root.path("model").path("vocab");
-        if (!Reading.type(decoder).equals("ByteLevel") || !vocab.isObject() || !Set.of(
-                "type", "add_prefix_space", "trim_offsets", "use_regex").containsAll(decoder.propertyNames())) {
+        @Nullable Pieces pieces = isByteLevel(root.path("decoder")) ? Pieces.of(root) : null;
+        if (pieces == null) {
             return null;
         }
-        int last = -1;
-        for (JsonNode id : vocab.values()) {
-            last = Math.max(last, id.asInt(-1));
+        var bytes = new byte[pieces.texts().length][];
+        for (int id = 0; id < bytes.length; id++) {
+            @Nullable String piece = pieces.texts()[id];
+            bytes[id] = piece == null ? NO_BYTES : ByteLetters.decoded(piece);
         }
-        for (JsonNode added : root.path("added_tokens")) {
-            last = Math.max(last, added.path("id").asInt(-1));
-        }
-        if (last > 8 * (vocab.size() + root.path("added_tokens").size())) {
-            return null;                                         // one id far away is no reason for a table up to it
-        }
-        var bytes = new byte[last + 1][];
-        Arrays.fill(bytes, NO_BYTES);
-        for (Map.Entry<String, JsonNode> piece : vocab.properties()) {
-            bytes[piece.getValue().asInt()] = ByteLetters.decoded(piece.getKey());
-        }
-        var table = new ByteLevelDecoder(bytes);
-        for (JsonNode added : root.path("added_tokens")) {
-            int id = added.path("id").asInt();
-            bytes[id] = ByteLetters.decoded(added.path("content").asString(""));
-            table.specialIds.set(id, added.path("special").asBoolean(false));
-        }
-        return table;
+        return new ByteLevelDecoder(bytes, pieces.specialIds());
     }
 
-    /** The text of {@code ids[from, to)}; ids outside the vocabulary give none. */
+    private static boolean isByteLevel(JsonNode decoder) {
+        return Reading.type(decoder).equals("ByteLevel") && Set.of(
+                "type", "add_prefix_space", "trim_offsets", "use_regex").containsAll(decoder.propertyNames());
+    }
+
+    @Override
     public String decode(int[] ids, int from, int to, boolean skipSpecialTokens) {
         long length = 0;
         for (int i = from; i < to; i++) {
@@ -77,7 +65,7 @@ public final class ByteLevelDecoder {
         return known ? bytes[id] : NO_BYTES;
     }
 
-    /** Special tokens give no text there. */
+    @Override
     public TextStream stream() {
         return new Stream();
     }

@@ -20,13 +20,13 @@ record Metaspace(Preparation.Start start, boolean apart) {
         JsonNode preTokenizer = root.path("pre_tokenizer");
         List<JsonNode> steps = Reading.isAbsent(normalizer) ? List.of() : Reading.steps(normalizer, "normalizers");
         if (steps.isEmpty()) {
-            return Reading.type(preTokenizer).equals("Metaspace") ? ofPreTokenizer(preTokenizer) : null;
+            return Reading.type(preTokenizer).equals("Metaspace") ? ofMetaspace(preTokenizer) : null;
         }
         if (!Reading.type(steps.getLast()).equals("Replace")) {
             return null;
         }
         boolean prepends = steps.size() == 2 && prepends(steps.getFirst());
-        if (steps.size() != (prepends ? 2 : 1) || !replaces(steps.getLast())) {
+        if (steps.size() != (prepends ? 2 : 1) || !Reading.isReplace(steps.getLast(), " ", MARK)) {
             throw new UnknownException("the normalizer " + normalizer);
         }
         if (!Reading.isAbsent(preTokenizer) && !splitsAtSpace(preTokenizer)) {
@@ -43,10 +43,6 @@ record Metaspace(Preparation.Start start, boolean apart) {
         return step.path("prepend").asString("").equals(MARK);
     }
 
-    static boolean replaces(JsonNode step) throws UnknownException {
-        return Reading.isReplace(step, " ", MARK);
-    }
-
     /** Gemma 2's and 3's, where the normalizer leaves no space to split at. */
     private static boolean splitsAtSpace(JsonNode step) throws UnknownException {
         if (!Reading.type(step).equals("Split")) {
@@ -59,11 +55,12 @@ record Metaspace(Preparation.Start start, boolean apart) {
                 && !Reading.flag(step, "invert", false);
     }
 
-    private static Metaspace ofPreTokenizer(JsonNode step) throws UnknownException {
+    /** A pre-tokenizer, or the decoder that takes back what it did. */
+    static Metaspace ofMetaspace(JsonNode step) throws UnknownException {
         Reading.onlyKeys("Metaspace", step,
                 Set.of("type", "replacement", "add_prefix_space", "prepend_scheme", "split", "str_rep"));
         if (!step.path("replacement").asString("").equals(MARK)) {
-            throw new UnknownException("the pre-tokenizer " + step);
+            throw new UnknownException("Metaspace's replacement " + step.path("replacement"));
         }
         return new Metaspace(start(step), Reading.flag(step, "split", true));
     }
@@ -76,7 +73,7 @@ record Metaspace(Preparation.Start start, boolean apart) {
             case "always" -> Preparation.Start.SPACE_IF_NONE;
             case "first" -> Preparation.Start.SPACE_IF_NONE_AND_FIRST;
             case "never" -> Preparation.Start.NOTHING;
-            default -> throw new UnknownException("the pre-tokenizer " + step);
+            default -> throw new UnknownException("Metaspace's scheme " + step.path("prepend_scheme"));
         };
     }
 }

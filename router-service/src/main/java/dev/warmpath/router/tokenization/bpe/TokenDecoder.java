@@ -1,0 +1,19 @@
+package dev.warmpath.router.tokenization.bpe;
+
+import org.jspecify.annotations.Nullable;
+import tools.jackson.databind.JsonNode;
+
+/** Ids to text without the library. Safe for concurrent use. */
+public sealed interface TokenDecoder permits ByteLevelDecoder, MetaspaceDecoder {
+    /** @param root tokenizer.json. @return null if its decoder is not known, or its vocabulary no map */
+    static @Nullable TokenDecoder of(JsonNode root) {
+        @Nullable TokenDecoder byteLevel = ByteLevelDecoder.of(root);
+        return byteLevel != null ? byteLevel : MetaspaceDecoder.of(root);
+    }
+
+    /** The text of {@code ids[from, to)}; ids outside the vocabulary give none. */
+    String decode(int[] ids, int from, int to, boolean skipSpecialTokens);
+
+    /** For a text that comes id by id. Special tokens give no text there. */
+    TextStream stream();
+}
