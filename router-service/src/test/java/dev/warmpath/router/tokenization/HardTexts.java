@@ -13,7 +13,8 @@ final class HardTexts {
         "Hello", " world", " the", "The", " of", "ing", "größe", "Übermut", "naïve", " быть", "слово", "οδός",
         "ΑΒΓ", "ﬁne",
         "שלום", "السريع", "क्षत्रिय", "สวัสดี", "日本語", "、", "你好", "한국어", "ʰʲ", "ªº", "ǅungla", "camelCase",
-        "XMLHttp", "H2O", "iPhone", "ABCdef", "中A", "Aあb", "𝔘𝔫𝔦", "𐐀𐐨", "xX"};
+        "XMLHttp", "H2O", "iPhone", "ABCdef", "中A", "Aあb", "𝔘𝔫𝔦", "𐐀𐐨", "xX",
+        "ひらカタ", "ア・イー", "゠・", "か\u3099", "\u309b", "龥龦", "\u0001\u0002", "\u200b\u200ba", "'sé"};
     private static final String[] ENDINGS = {
         "'s", "'S", "'t", "'re", "'RE", "'Ve", "'m", "'ll", "'lL", "'l", "'d", "'D", "'", "''s", "'\u017f",
         "'\u017fe", "'r", "'x",

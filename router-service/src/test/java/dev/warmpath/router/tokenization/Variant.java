@@ -11,6 +11,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
+import java.util.StringJoiner;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +36,7 @@ enum Variant {
     QWEN2_RANDOM("random", split(Variant.CL100K_REGEX.formatted(""), "Isolated", false), "{\"type\": \"NFC\"}", false),
     O200K("tiny", split(Variant.O200K_REGEX.formatted(Variant.ENDINGS, "{1,3}"), "Isolated", false), "null", false),
     TEKKEN("random", split(Variant.O200K_REGEX.formatted("", ""), "Isolated", false), "null", true),
+    DEEP_SEEK3("random", Variant.deepSeek3(), "{\"type\": \"Sequence\", \"normalizers\": []}", false),
     LLAMA2("metaspace", "null", Variant.PREPEND_AND_REPLACE, false),
     LLAMA2_RANDOM("characters", "null", Variant.PREPEND_AND_REPLACE, false),
     /** Characters that the vocabulary lacks are unknown, each or as many as come together. */
@@ -155,11 +157,26 @@ enum Variant {
                 .formatted(individual, byteLevel(false, true));
     }
 
+    private static String deepSeek3() {
+        var steps = new StringJoiner(", ");
+        for (String regex : List.of("\\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+                "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+                + "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+")) {
+            steps.add(step(regex, "Isolated", false).toString());
+        }
+        return "{\"type\": \"Sequence\", \"pretokenizers\": [%s, %s]}".formatted(steps, byteLevel(false, false));
+    }
+
     private static String split(String regex, String behavior, boolean invert) {
+        return "{\"type\": \"Sequence\", \"pretokenizers\": [%s, %s]}"
+                .formatted(step(regex, behavior, invert), byteLevel(false, false));
+    }
+
+    private static ObjectNode step(String regex, String behavior, boolean invert) {
         ObjectNode split = JsonMapper.shared().createObjectNode()                 // MAPPER is yet to come
                 .put("type", "Split").put("behavior", behavior).put("invert", invert);
         split.putObject("pattern").put("Regex", regex);
-        return "{\"type\": \"Sequence\", \"pretokenizers\": [%s, %s]}".formatted(split, byteLevel(false, false));
+        return split;
     }
 
     /**

@@ -25,14 +25,16 @@ final class CharClass {
     static final int MARK = 64;
     /** {@code [\r\n]}, a space. */
     static final int NEWLINE = 128;
+    /** {@code [\p{P}\p{S}]}, an other. */
+    static final int SIGN = 256;
     /** No bit at all, so that no run takes it in. */
     static final int DISPUTED = 0;
 
-    private static final byte[] OF = new byte[Character.MAX_CODE_POINT + 1];
+    private static final short[] OF = new short[Character.MAX_CODE_POINT + 1];
 
     static {
         for (int c = 0; c < OF.length; c++) {
-            OF[c] = (byte) classOf(c);
+            OF[c] = (short) classOf(c);
         }
     }
 
@@ -46,6 +48,10 @@ final class CharClass {
             case Character.DECIMAL_DIGIT_NUMBER, Character.LETTER_NUMBER, Character.OTHER_NUMBER -> NUMBER;
             case Character.NON_SPACING_MARK, Character.ENCLOSING_MARK, Character.COMBINING_SPACING_MARK -> OTHER | MARK;
             case Character.SPACE_SEPARATOR, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR -> SPACE;
+            case Character.CONNECTOR_PUNCTUATION, Character.DASH_PUNCTUATION, Character.START_PUNCTUATION,
+                    Character.END_PUNCTUATION, Character.INITIAL_QUOTE_PUNCTUATION,
+                    Character.FINAL_QUOTE_PUNCTUATION, Character.OTHER_PUNCTUATION, Character.MATH_SYMBOL,
+                    Character.CURRENCY_SYMBOL, Character.MODIFIER_SYMBOL, Character.OTHER_SYMBOL -> OTHER | SIGN;
             case Character.CONTROL -> control(c);
             case Character.UNASSIGNED -> DISPUTED;
             default -> OTHER;
@@ -60,13 +66,13 @@ final class CharClass {
     }
 
     static int of(int codePoint) {
-        return OF[codePoint] & 0xFF;
+        return OF[codePoint];
     }
 
     /** Of the character whose UTF-8 begins at {@code text[at]}. */
     static int at(byte[] text, int at) {
         int first = text[at];
-        return OF[first >= 0 ? first : Utf8.codePoint(text, at)] & 0xFF;
+        return OF[first >= 0 ? first : Utf8.codePoint(text, at)];
     }
 
     /** Where the run ends of characters that have one of the {@code wanted} bits; {@code from} if none begins there. */

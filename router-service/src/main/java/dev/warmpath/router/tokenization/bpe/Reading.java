@@ -1,5 +1,6 @@
 package dev.warmpath.router.tokenization.bpe;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.StringJoiner;
@@ -19,6 +20,11 @@ final class Reading {
     private static final String O200K = "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*"
             + "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+%1$s|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+"
             + "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*%1$s|%2$s| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
+    /** Of DeepSeek V3, one after the other. */
+    private static final List<String> DEEP_SEEK = List.of("\\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+",
+            "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+            + "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+");
 
     /** Something that is not known; the message names it. */
     static final class UnknownException extends Exception {
@@ -60,9 +66,9 @@ final class Reading {
                 return new Words(new WordPattern.Gpt2(WordPattern.Digits.OF_PATTERN),
                         flag(steps.getFirst(), "add_prefix_space", true));
             }
-            if (steps.size() == 2) {
-                @Nullable WordPattern pattern = pattern(steps.getFirst(), steps.getLast());
-                // a space would go before each word of the first step
+            if (steps.size() > 1) {
+                @Nullable WordPattern pattern = pattern(steps.subList(0, steps.size() - 1), steps.getLast());
+                // a space would go before each word of the steps before
                 if (pattern != null && !flag(steps.getLast(), "add_prefix_space", true)) {
                     return new Words(pattern, false);
                 }
@@ -70,12 +76,21 @@ final class Reading {
             throw new UnknownException("the pre-tokenizer " + preTokenizer);
         }
 
-        private static @Nullable WordPattern pattern(JsonNode first, JsonNode second) throws UnknownException {
-            return switch (type(first)) {
-                case "Digits" -> isByteLevel(second, /* regex */ true) ? digits(first) : null;
-                case "Split" -> isByteLevel(second, /* regex */ false) ? split(first) : null;
+        private static @Nullable WordPattern pattern(List<JsonNode> steps, JsonNode last) throws UnknownException {
+            return switch (type(steps.getFirst())) {
+                case "Digits" -> steps.size() == 1 && isByteLevel(last, /* regex */ true)
+                        ? digits(steps.getFirst()) : null;
+                case "Split" -> isByteLevel(last, /* regex */ false) ? splits(steps) : null;
                 default -> null;
             };
+        }
+
+        private static WordPattern splits(List<JsonNode> steps) throws UnknownException {
+            var regexes = new ArrayList<String>();
+            for (JsonNode step : steps) {
+                regexes.add(regex(step, /* gapless */ steps.size() == 1));
+            }
+            return regexes.equals(DEEP_SEEK) ? new WordPattern.DeepSeek3() : known(String.join(" then ", regexes));
         }
 
         private static WordPattern digits(JsonNode step) throws UnknownException {
@@ -84,15 +99,16 @@ final class Reading {
                     ? WordPattern.Digits.SINGLES_APART : WordPattern.Digits.RUNS_APART);
         }
 
-        private static WordPattern split(JsonNode step) throws UnknownException {
+        /** @param gapless whether the pattern matches everywhere */
+        private static String regex(JsonNode step, boolean gapless) throws UnknownException {
             onlyKeys("Split", step, Set.of("type", "pattern", "behavior", "invert"));
             onlyKeys("Split's pattern", step.path("pattern"), Set.of("Regex"));
             String behavior = step.path("behavior").asString("");
             // matches are the words, or what is between them is dropped: the same where nothing is between
-            if (!(flag(step, "invert", false) ? behavior.equals("Removed") : behavior.equals("Isolated"))) {
+            if (!(flag(step, "invert", false) ? gapless && behavior.equals("Removed") : behavior.equals("Isolated"))) {
                 throw new UnknownException("the pre-tokenizer " + step);
             }
-            return known(step.path("pattern").path("Regex").asString(""));
+            return step.path("pattern").path("Regex").asString("");
         }
 
         private static boolean isByteLevel(JsonNode step, boolean regex) throws UnknownException {

@@ -6,12 +6,13 @@ import static dev.warmpath.router.tokenization.bpe.CharClass.MARK;
 import static dev.warmpath.router.tokenization.bpe.CharClass.NEWLINE;
 import static dev.warmpath.router.tokenization.bpe.CharClass.NUMBER;
 import static dev.warmpath.router.tokenization.bpe.CharClass.OTHER;
+import static dev.warmpath.router.tokenization.bpe.CharClass.SIGN;
 import static dev.warmpath.router.tokenization.bpe.CharClass.SPACE;
 import static dev.warmpath.router.tokenization.bpe.CharClass.UPPER;
 
 /**
  * A pre-tokenizer: cuts text into the words that are merged each by itself. Written by hand for the patterns that
- * published models use; every one of them takes in each character, so that words stand without gaps.
+ * published models use; each character is in a word, so that words stand without gaps.
  *
  * <p>A regular expression takes the first of its alternatives that matches, not the longest. Each class names its
  * alternatives in their order. Cost: each character is looked at a few times at most, except for white space, of which
@@ -197,6 +198,98 @@ sealed interface WordPattern {
                 at++;
             }
             return at;
+        }
+    }
+
+    /**
+     * DeepSeek V3's. Numbers of up to three digits and runs of {@code [一-龥぀-ゟ゠-ヿ]} are cut off first; to the
+     * pattern, what is between them is a text of its own:
+     * {@code [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|}
+     * {@code  ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+}. Characters that none of these takes are a word
+     * together.
+     */
+    record DeepSeek3() implements WordPattern {
+        @Override
+        public int wordEnd(byte[] text, int from, int limit) {
+            int kind = CharClass.at(text, from);
+            if ((kind & NUMBER) != 0) {
+                return White.upTo(3, text, from, limit);
+            }
+            boolean cut = isCutOff(text, from);
+            if ((kind & (LETTER | MARK)) != 0) {
+                return runEnd(text, from, limit, LETTER | MARK, cut);
+            }
+            int next = from + Utf8.width(text[from]);
+            if ((kind & SIGN) != 0) {
+                int letters = text[from] < 0 ? next : latinEnd(text, next, limit);
+                return letters != next ? letters : signsEnd(text, next, limit, cut);
+            }
+            if (kind == CharClass.DISPUTED) {
+                return DISPUTED_WORD;
+            }
+            int nextKind = next < limit && isCutOff(text, next) == cut ? CharClass.at(text, next) : CharClass.DISPUTED;
+            if ((nextKind & (LETTER | MARK)) != 0 && (kind & NEWLINE) == 0) {
+                return runEnd(text, next, limit, LETTER | MARK, cut);
+            }
+            if ((nextKind & SIGN) != 0 && text[from] == ' ') {
+                return signsEnd(text, next, limit, cut);
+            }
+            return (kind & SPACE) != 0 ? whiteEnd(text, from, limit) : restEnd(text, from, limit, cut);
+        }
+
+        /** Whether a character is one of {@code [一-龥぀-ゟ゠-ヿ]}. */
+        private static boolean isCutOff(byte[] text, int at) {
+            if (text[at] >= (byte) 0xE3 && text[at] <= (byte) 0xE9) {
+                int c = Utf8.codePoint(text, at);
+                return c >= 0x3040 && c <= 0x30FF || c >= 0x4E00 && c <= 0x9FA5;
+            }
+            return false;
+        }
+
+        /** @param cut whether the run is of characters that are cut off, or of others */
+        private static int runEnd(byte[] text, int from, int limit, int wanted, boolean cut) {
+            int at = from;
+            while (at < limit && (CharClass.at(text, at) & wanted) != 0 && isCutOff(text, at) == cut) {
+                at += Utf8.width(text[at]);
+            }
+            return at;
+        }
+
+        private static int latinEnd(byte[] text, int from, int limit) {
+            int at = from;
+            while (at < limit && (text[at] | 0x20) >= 'a' && (text[at] | 0x20) <= 'z') {
+                at++;
+            }
+            return at;
+        }
+
+        /** Line breaks are taken along. */
+        private static int signsEnd(byte[] text, int from, int limit, boolean cut) {
+            int end = runEnd(text, from, limit, SIGN, cut);
+            return cut ? end : CharClass.runEnd(text, end, limit, NEWLINE);
+        }
+
+        private static int whiteEnd(byte[] text, int from, int limit) {
+            int end = CharClass.runEnd(text, from, limit, SPACE);
+            boolean atCut = end < limit && ((CharClass.at(text, end) & NUMBER) != 0 || isCutOff(text, end));
+            return White.end(text, from, atCut ? end : limit);
+        }
+
+        /** Up to where the pattern matches again: only a letter or mark makes a word of the character before it. */
+        private static int restEnd(byte[] text, int from, int limit, boolean cut) {
+            int last = from;
+            int at = from + Utf8.width(text[from]);
+            while (at < limit && isRest(text, at) && isCutOff(text, at) == cut) {
+                last = at;
+                at += Utf8.width(text[at]);
+            }
+            boolean takesLast = at < limit && (CharClass.at(text, at) & (LETTER | MARK)) != 0
+                    && isCutOff(text, at) == cut;
+            return takesLast ? last : at;
+        }
+
+        private static boolean isRest(byte[] text, int at) {
+            return (CharClass.at(text, at) & (OTHER | MARK | SIGN)) == OTHER;
         }
     }
 }

@@ -10,11 +10,12 @@ import org.junit.jupiter.api.Test;
 
 /** What characters are here is what they are to the library's regular expressions: all that Unicode has room for. */
 class CharClassTest {
-    private static final String SIGNS = "!#$%&*+";
+    private static final String SIGNS = "!#$%&*+@";
     private static final String[] PATTERNS = {
-        "[\\p{Lu}\\p{Lt}]", "\\p{Ll}", "\\p{L}", "\\p{N}", "\\p{M}", "[\\r\\n]", "\\s"};
+        "[\\p{P}\\p{S}]", "[\\p{Lu}\\p{Lt}]", "\\p{Ll}", "\\p{L}", "\\p{N}", "\\p{M}", "[\\r\\n]", "\\s"};
     private static final int[] CLASSES = {
-        CharClass.OTHER, CharClass.LETTER | CharClass.UPPER, CharClass.LETTER | CharClass.LOWER, CharClass.LETTER,
+        CharClass.OTHER, CharClass.OTHER | CharClass.SIGN,
+        CharClass.LETTER | CharClass.UPPER, CharClass.LETTER | CharClass.LOWER, CharClass.LETTER,
         CharClass.NUMBER, CharClass.OTHER | CharClass.MARK, CharClass.SPACE | CharClass.NEWLINE, CharClass.SPACE};
 
     private static final int BATCH = 4_096;
@@ -40,7 +41,7 @@ class CharClassTest {
             }
         }
         assertThat(unlike).isEmpty();
-        SIGNS.chars().forEach(sign -> assertThat(CharClass.of(sign)).isEqualTo(CharClass.OTHER));
+        SIGNS.chars().forEach(sign -> assertThat(CharClass.of(sign)).isEqualTo(CharClass.OTHER | CharClass.SIGN));
     }
 
     /** Digits are cut apart by another table, Rust's own. */
