@@ -2,9 +2,11 @@ package dev.warmpath.router.tokenization;
 
 import dev.warmpath.router.tokenization.bpe.TokenDecoder;
 import java.util.Arrays;
-import java.util.function.Function;
+import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,13 +47,20 @@ final class EncoderProof {
     }
 
     /** @param otherwise makes the one that leaves all to the library */
-    SegmentEncoder agreeing(
-            SegmentEncoder tried, Function<SegmentEncoder, int[]> encodeText, Supplier<SegmentEncoder> otherwise) {
-        if (!tried.isOwn() || Arrays.equals(encodeText.apply(tried), library.encode(TEXT, false))) {
+    SegmentEncoder agreeing(SegmentEncoder tried, List<AddedToken> added,
+            BiFunction<SegmentEncoder, String, int[]> encode, Supplier<SegmentEncoder> otherwise) {
+        if (!tried.isOwn() || texts(added).allMatch(
+                text -> Arrays.equals(encode.apply(tried, text), library.encode(text, false)))) {
             return tried;
         }
         log.warn("this model's prompts are encoded by the library, slower by far: our own encoder gave other ids");
         return otherwise.get();
+    }
+
+    /** Text behind an added token may begin unlike a prompt. */
+    private static Stream<String> texts(List<AddedToken> added) {
+        return Stream.concat(Stream.of(TEXT, " " + TEXT), added.stream().filter(token -> !token.normalized()).limit(1)
+                .map(AddedToken::content).map(marker -> marker + "word" + marker + " word" + marker));
     }
 
     /** @return null if ids are the library's to decode */

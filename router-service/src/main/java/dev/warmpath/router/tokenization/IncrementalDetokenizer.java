@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Text from tokens as they come. What it returns, joined, is {@link ModelTokenizer#decode(int[])} of all ids, and never
  * ends inside a character; marks that it is to show are in it, too. One generation, one thread.
  *
- * <p>How depends on the model's decoder: a byte-level one has bytes for each token, of which only those of a character
- * in the making wait; any other is asked for the text of the {@link WindowStream last few tokens} each time.
+ * <p>How depends on the model's decoder. A byte-level one has bytes for each token, of which only those of a character
+ * in the making wait; one with byte fallback has text for each, and bytes that wait until their run ends; any other is
+ * asked for the text of the {@link WindowStream last few tokens} each time.
  */
 public final class IncrementalDetokenizer {
     private final TextStream stream;

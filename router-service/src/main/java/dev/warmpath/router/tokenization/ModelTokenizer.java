@@ -77,8 +77,8 @@ public final class ModelTokenizer {
         vocabularySize = json.vocabularySize();
         maxTokenBytes = json.maxTokenBytes();
         var proof = new EncoderProof(whole);
-        segments = proof.agreeing(SegmentEncoder.of(json, files.tokenizer(), cache),
-                tried -> Objects.requireNonNull(encode(RenderedPrompt.trusted(EncoderProof.TEXT), tried::encode)),
+        segments = proof.agreeing(SegmentEncoder.of(json, files.tokenizer(), cache), added,
+                (tried, text) -> Objects.requireNonNull(encode(RenderedPrompt.trusted(text), tried::encode)),
                 () -> SegmentEncoder.ofLibrary(json, cache));
         decoder = proof.agreeing(json.decoder(), vocabularySize);
 

@@ -12,8 +12,8 @@ import java.util.Arrays;
  * of the window, and waits; after {@value #FORCED_AT} tokens it was no character and comes out as such. Cost per token:
  * one decode of {@value #TRIM_AT} tokens, on a bad stretch of bytes of {@value #FORCED_AT}.
  *
- * <p>Exact for byte-level decoders. A byte-fallback decoder judges a run of bytes as a whole, so that its U+FFFD count
- * may differ in a run of more than {@value #FORCED_AT} tokens that is not UTF-8.
+ * <p>For decoders that are not known to {@code tokenization.bpe}. One that judges a run of bytes as a whole may give
+ * another number of U+FFFD for a run that is not UTF-8.
  */
 final class WindowStream implements TextStream {
     private static final char REPLACEMENT = '\uFFFD';

@@ -111,6 +111,36 @@ class IncrementalDetokenizerTest {
         assertThat(String.join("", pieces(METASPACE, ids))).isEqualTo("the quick brown fox jumps over the lazy dog");
     }
 
+    /** Token 7 is the byte 0. */
+    private static int[] fallbackIds(int... bytes) {
+        return IntStream.of(bytes).map(b -> 7 + b).toArray();
+    }
+
+    @Test
+    void bytes_in_a_row_come_out_together_once_their_row_ends() {
+        int[] ids = fallbackIds(0xE4, 0xBD, 0xA0, 0xF0, 0x9F, 0xA6, 0x84);
+        assertThat(pieces(METASPACE, ids)).containsExactly("", "", "", "", "", "", "", "你🦄");
+        int a = METASPACE.encode("xa", false)[2];
+        assertThat(pieces(METASPACE, new int[] {ids[0], ids[1], ids[2], a, ids[0]}))
+                .containsExactly("", "", "", "你a", "", "\uFFFD");
+    }
+
+    /** Each byte is one, those before the first that is wrong too; the next row begins anew. */
+    @Test
+    void bytes_in_a_row_that_are_no_text_come_out_as_soon_as_that_is_certain() {
+        int a = METASPACE.encode("xa", false)[2];
+        int[] ids = IntStream.concat(IntStream.of(fallbackIds(0xE4, 0xBD, 0xA0, 0xFF, 'x')),
+                IntStream.concat(IntStream.of(a), IntStream.of(fallbackIds('x')))).toArray();
+        assertThat(pieces(METASPACE, ids))
+                .containsExactly("", "", "", "\uFFFD\uFFFD\uFFFD\uFFFD", "\uFFFD", "a", "", "x");
+        assertThat(METASPACE.decode(ids)).isEqualTo("\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDax");
+    }
+
+    @Test
+    void a_space_that_is_a_byte_is_dropped_at_the_beginning_too() {
+        assertThat(pieces(METASPACE, fallbackIds(' ', ' '))).containsExactly("", "", " ");
+    }
+
     @Test
     void special_tokens_leave_no_trace() {
         int[] ids = METASPACE.encode("the<|user|> quick<|end|>", false);

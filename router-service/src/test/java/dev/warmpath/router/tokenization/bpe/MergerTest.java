@@ -40,9 +40,36 @@ class MergerTest {
         merges.put('a', 'b', 0, 300);
         int[] lacking = BYTE_IDS.clone();
         lacking['x'] = Alphabet.DROPPED;
-        assertThat(merged(new Merger(merges, new Alphabet.Bytes(lacking)), "axxb")).containsExactly(300);
-        assertThat(merged(new Merger(merges, new Alphabet.Bytes(lacking)), "x".repeat(100))).isEmpty();
-        assertThat(merged(new Merger(merges, new Alphabet.Bytes(lacking)), "x".repeat(100) + "ab")).containsExactly(300);
+        var merger = new Merger(merges, new Alphabet.Bytes(lacking));
+        assertThat(merged(merger, "axxb")).containsExactly(300);
+        assertThat(merged(merger, "x".repeat(100))).isEmpty();
+        assertThat(merged(merger, "x".repeat(100) + "ab")).containsExactly(300);
+    }
+
+    @Test
+    void a_character_that_the_vocabulary_lacks_is_its_bytes_or_unknown() {
+        byte[] text = "aé😀 b".getBytes(StandardCharsets.UTF_8);
+        var withBytes = Alphabet.Characters.withBytes(BYTE_IDS);
+        var withUnknown = Alphabet.Characters.withUnknown(/* unknownId */ 7, /* fused */ true);
+        for (var alphabet : List.of(withBytes, withUnknown)) {
+            alphabet.put('a', 1000);
+            alphabet.put(' ', 1001);
+            alphabet.put(0x1F600, 1002);
+        }
+        var ids = new TokenIds();
+        new Merger(new MergeTable(1), withBytes).merge(text, 0, text.length, ids);
+        assertThat(ids.toArray()).containsExactly(1000, 0xC3, 0xA9, 1002, 1001, 'b');
+        ids.cutTo(0);
+        new Merger(new MergeTable(1), withUnknown).merge(text, 0, text.length, ids);
+        assertThat(ids.toArray()).containsExactly(1000, 7, 1002, 1001, 7);
+    }
+
+    @Test
+    void unknown_neighbours_are_one_where_they_are_fused() {
+        var ids = new TokenIds();
+        ids.addAll(new int[] {7, 7, 1, 7, 7, 7, 2, 2, 7});
+        ids.fuse(/* from */ 1, 7);
+        assertThat(ids.toArray()).containsExactly(7, 7, 1, 7, 2, 2, 7);
     }
 
     /** The definition: look for the least rank of all, merge it where it comes first, begin again. */

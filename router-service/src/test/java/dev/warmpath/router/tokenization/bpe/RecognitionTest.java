@@ -31,7 +31,28 @@ class RecognitionTest {
             """)
     void what_is_not_known_exactly_is_not_recognised_and_named(String known, String unknown, String reason)
             throws IOException {
-        String json = Files.readString(Path.of("../models/warmpath-tiny/tokenizer.json"));
+        check(Files.readString(Path.of("../models/warmpath-tiny/tokenizer.json")), known, unknown, reason);
+    }
+
+    /** The same to one of characters. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+            "split": true             | "split": true, "new": 1       | Metaspace has the unknown key new
+            "prepend_scheme": "first" | "prepend_scheme": "last"      | Metaspace's scheme "last"
+            "replacement": "▁"        | "replacement": "_"            | Metaspace's replacement "_"
+            "ignore_merges": false    | "ignore_merges": true         | a model that ignores merges of whole texts
+            "normalizer": null        | "normalizer": {"type": "NFC"} | the pre-tokenizer {"type":"Metaspace"
+            "<0xE4>"                  | "<0xe4>"                      | a vocabulary without the piece <0xE4>
+            "byte_fallback": true     | "byte_fallback": false, "unk_token": "" | a model without bytes and unknown
+            "merges": [               | "merges": [["<0xE4>", "a"],   | the merge ["<0xE4>","a"]
+            "▁": 360                  | "▁ ": 360                     | a vocabulary without the piece ▁
+            """)
+    void what_is_not_known_exactly_of_characters_is_not_recognised_and_named(
+            String known, String unknown, String reason) throws IOException {
+        check(Files.readString(Path.of("src/test/resources/tokenizers/metaspace.json")), known, unknown, reason);
+    }
+
+    private static void check(String json, String known, String unknown, String reason) {
         assertThat(json).contains(known);
         assertThat(Recognition.of(JsonMapper.shared().readTree(json))).isInstanceOf(Recognition.Recognised.class);
         assertThat(Recognition.of(JsonMapper.shared().readTree(json.replace(known, unknown))))
