@@ -5,8 +5,8 @@ import java.util.Arrays;
 /**
  * Where a text may be cut although no pre-tokenizer cuts it: between two characters that no merge brings together, the
  * first as the last of its left piece, the second as the first of its right one. What is on one side of such a seam is
- * merged as if the other was not there, so cutting changes no id. Almost always that is before a space; only Gemma 3
- * has one merge over that border, of {@code >} and {@code ▁</}.
+ * merged as if the other was not there, so cutting changes no id. Most models have a seam before each space that ends
+ * a word; Gemma 3 has a merge over that border, of {@code >} and {@code ▁</}.
  *
  * <p>Filled once, then read by all. Two characters of ASCII are a bit; others wait in a table with open addressing.
  */
