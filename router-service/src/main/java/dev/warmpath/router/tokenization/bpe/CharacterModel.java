@@ -25,7 +25,7 @@ final class CharacterModel {
                 ? Alphabet.Characters.withBytes(byteIds(vocab)) : withUnknown(model);
         for (Map.Entry<String, JsonNode> entry : vocab.properties()) {
             String piece = entry.getKey();
-            if (!piece.isEmpty() && piece.length() == Character.charCount(piece.codePointAt(0)) && !piece.equals(" ")) {
+            if (isCharacter(piece) && !piece.equals(" ")) {
                 alphabet.put(written(piece.codePointAt(0)), entry.getValue().asInt(-1));
             }
         }
@@ -33,6 +33,10 @@ final class CharacterModel {
             throw new UnknownException("a vocabulary without the piece " + Preparation.MARK);
         }
         return alphabet;
+    }
+
+    private static boolean isCharacter(String piece) {
+        return !piece.isEmpty() && piece.length() == Character.charCount(piece.codePointAt(0));
     }
 
     /** @throws UnknownException if a character may be unknown in spite of them */
@@ -49,8 +53,9 @@ final class CharacterModel {
     }
 
     private static Alphabet.Characters withUnknown(JsonNode model) throws UnknownException {
-        int id = model.path("vocab").path(model.path("unk_token").asString("")).asInt(-1);
-        if (id < 0) {
+        String token = model.path("unk_token").asString("");
+        int id = model.path("vocab").path(token).asInt(-1);
+        if (id < 0 || isCharacter(token)) {                      // one that texts have is not fused
             throw new UnknownException("a model without bytes and unknown token");
         }
         return Alphabet.Characters.withUnknown(id, Reading.flag(model, "fuse_unk", false));
