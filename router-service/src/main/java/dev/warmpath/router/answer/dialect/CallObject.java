@@ -150,8 +150,9 @@ final class CallObject {
 
     /** An object in a string is passed on as it comes; any other string as what it is, once it is whole. */
     private void textArguments(boolean over) {
-        text.append(string.take());
-        isObject |= text.toString().stripLeading().startsWith("{");
+        boolean isFirst = text.isEmpty() && !isObject;
+        text.append(isFirst ? string.take().stripLeading() : string.take());
+        isObject |= isFirst && text.indexOf("{") == 0;
         if (isObject) {
             passOn(text.toString());
             text.setLength(0);

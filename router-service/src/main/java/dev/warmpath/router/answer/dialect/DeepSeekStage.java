@@ -18,8 +18,9 @@ final class DeepSeekStage implements Stage {
     private static final String SEPARATOR = "<｜tool▁sep｜>";
     static final List<String> MARKS = List.of(CALLS, CALLS_END, CALL, CALL_END, SEPARATOR);
 
-    private static final String WHITE = " \n\r\t";
     private static final String FENCE = "```";
+    /** What stands before arguments is short; what goes on for longer is a text. */
+    private static final int MAX_HEADER_CHARS = 256;
     /** V3 has a type where V3.1 has the name. */
     private static final String TYPE = "function";
     private static final Marks BEGINNING = new Marks(List.of(CALLS, CALL));
@@ -37,13 +38,13 @@ final class DeepSeekStage implements Stage {
 
     DeepSeekStage(Parts parts) {
         this.parts = parts;
-        this.text = new HeldTail(WHITE, parts::text);
+        this.text = new HeldTail(HeldTail.WHITE, parts::text);
         this.arguments = newArguments();
     }
 
     /** White space and the fence's end behind them are left out. */
     private HeldTail newArguments() {
-        return new HeldTail(WHITE + '`', parts::arguments);
+        return new HeldTail(HeldTail.WHITE + '`', parts::arguments);
     }
 
     @Override
@@ -98,6 +99,10 @@ final class DeepSeekStage implements Stage {
 
     private boolean readHeader() {
         int mark = HEADER_END.beginning(waiting, 0);
+        if (mark > MAX_HEADER_CHARS) {
+            state = State.TEXT;
+            return true;
+        }
         if (HEADER_END.at(waiting, mark) == null) {
             return false;
         }
@@ -112,14 +117,24 @@ final class DeepSeekStage implements Stage {
     }
 
     private boolean readName() {
-        int line = waiting.indexOf("\n");
-        if (line < 0) {
+        int line = lineEnd();
+        if (line > MAX_HEADER_CHARS) {
+            state = State.TEXT;
+            return true;
+        }
+        if (line == waiting.length()) {
             return false;
         }
         String name = waiting.substring(0, line).strip();
         waiting.delete(0, line + 1);
         begin(name);
         return true;
+    }
+
+    /** What waits has so many characters, where no line ends in it. */
+    private int lineEnd() {
+        int line = waiting.indexOf("\n");
+        return line < 0 ? waiting.length() : line;
     }
 
     private void begin(String name) {
@@ -139,11 +154,11 @@ final class DeepSeekStage implements Stage {
             return false;
         }
         if (waiting.indexOf(FENCE) == 0) {
-            int line = waiting.indexOf("\n");
-            if (line < 0) {
+            int line = lineEnd();
+            if (line == waiting.length() && line <= MAX_HEADER_CHARS) {
                 return false;
             }
-            waiting.delete(0, line + 1);
+            waiting.delete(0, line <= MAX_HEADER_CHARS ? line + 1 : 0);
         }
         state = State.ARGUMENTS;
         return true;

@@ -44,7 +44,7 @@ final class HarmonyStage implements Stage {
     }
 
     private HeldTail newArguments() {
-        return new HeldTail(" \n\r\t", parts::arguments);
+        return new HeldTail(HeldTail.WHITE, parts::arguments);
     }
 
     @Override
@@ -55,15 +55,19 @@ final class HarmonyStage implements Stage {
 
     private boolean readHeader() {
         int end = HEADER_END.beginning(waiting, 0);
-        if (HEADER_END.at(waiting, end) != null) {
+        if (end <= MAX_HEADER_CHARS && HEADER_END.at(waiting, end) != null) {
             String header = waiting.substring(0, end);
             waiting.delete(0, end + MESSAGE.length());
             begin(header);
             return true;
         }
-        boolean isText = waiting.length() > MAX_HEADER_CHARS;
-        state = isText ? State.TEXT : state;
-        return isText;
+        if (end <= MAX_HEADER_CHARS) {
+            return false;
+        }
+        parts.text(waiting.subSequence(0, MAX_HEADER_CHARS));      // a mark in it begins no other header
+        waiting.delete(0, MAX_HEADER_CHARS);
+        state = State.TEXT;
+        return true;
     }
 
     private void begin(String header) {

@@ -5,6 +5,8 @@ import java.util.function.Consumer;
 /** A stretch of an answer whose last characters of some kind are left out, and so wait for what comes behind them. */
 final class HeldTail {
 
+    static final String WHITE = " \n\r\t";
+
     private final String held;
     private final StringBuilder waiting = new StringBuilder();
     private final Consumer<CharSequence> passOn;

@@ -38,6 +38,7 @@ final class JsonCallStage implements Stage {
     private final Marks closing;
     private final Parts parts;
     private final Predicate<String> isTool;
+    private final HeldTail text;
     private final StringBuilder waiting = new StringBuilder();
     /** What becomes text if it turns out not to be a call. */
     private final StringBuilder doubtful = new StringBuilder();
@@ -54,6 +55,7 @@ final class JsonCallStage implements Stage {
                 ? Stream.concat(style.opening().stream(), Stream.of(OBJECT)).toList() : style.opening());
         this.closing = new Marks(style.closing());
         this.parts = parts;
+        this.text = new HeldTail(HeldTail.WHITE, parts::text);
         this.isTool = isTool;
         this.object = newObject();
     }
@@ -71,6 +73,7 @@ final class JsonCallStage implements Stage {
     @Override
     public void finish() {
         read(/* over */ true);
+        parts.text(text.rest());
         boolean isCall = state == State.ARGUMENTS || state == State.OBJECT && object.hasBegun();
         if (!isCall && state != State.TEXT) {
             giveUp();
@@ -83,7 +86,7 @@ final class JsonCallStage implements Stage {
         boolean goesOn = true;
         while (goesOn && !waiting.isEmpty()) {
             goesOn = switch (state) {
-                case TEXT -> readText(over);
+                case TEXT -> readText();
                 case CALLS -> readCalls(over);
                 case OBJECT -> readObject();
                 case NAME -> readName();
@@ -93,26 +96,18 @@ final class JsonCallStage implements Stage {
     }
 
     /** Up to what may be a mark, and to the white space before it. */
-    private boolean readText(boolean over) {
+    private boolean readText() {
         int mark = beginning.beginning(waiting, 0);
         @Nullable String found = beginning.at(waiting, mark);
-        int end = mark;
-        while (end > 0 && Character.isWhitespace(waiting.charAt(end - 1))) {
-            end--;
-        }
-        if (found == null && over) {
-            end = waiting.length();
-        }
-        if (end > 0) {
-            parts.text(waiting.subSequence(0, end));
-            waiting.delete(0, end);
-        }
+        text.accept(waiting.subSequence(0, mark));
+        waiting.delete(0, mark);
         if (found == null) {
             return false;
         }
+        doubtful.append(text.rest());
         behindCall = false;
         marked = !found.equals(OBJECT);
-        doubt(mark - end + (marked ? found.length() : 0));
+        doubt(marked ? found.length() : 0);
         state = State.CALLS;
         return true;
     }

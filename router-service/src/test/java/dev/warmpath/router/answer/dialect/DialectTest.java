@@ -17,6 +17,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -116,6 +117,22 @@ class DialectTest {
             Read inOne = read(output, List.of(broken).iterator());
 
             assertThat(read(output, pieces(broken, 1 + random.nextInt(5)))).as(broken).isEqualTo(inOne);
+        }
+    }
+
+    /** What never ends. */
+    @ParameterizedTest
+    @EnumSource(ToolFormat.class)
+    void a_hundred_thousand_characters_behind_a_mark_are_read_the_same_however_they_are_cut(ToolFormat family) {
+        ReasoningFormat reasoning = family == ToolFormat.HARMONY ? ReasoningFormat.HARMONY : ReasoningFormat.NONE;
+        for (String mark : family.marks()) {
+            for (String filling : List.of("a", "{", "\"", " ", "\n", "{\"arguments\":\"a", "<", "[")) {
+                String text = mark + filling.repeat(100_000 / filling.length());
+                var output = new Output(family, reasoning, mark, "", Set.of("f"), text, "", "", List.of());
+
+                assertThat(read(output, pieces(text, 5))).as("%s %s", mark, filling)
+                        .isEqualTo(read(output, List.of(text).iterator()));
+            }
         }
     }
 
