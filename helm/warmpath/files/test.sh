@@ -2,8 +2,10 @@
 set -eu
 TMPDIR=${TMPDIR:-/tmp}
 
-ask() { wget -q -T 120 -O - "$@"; }
+# a header with no key in it is none
+ask() { wget -q -T 120 -O - --header "Authorization: Bearer ${API_KEY:-}" "$@"; }
 
+[ -n "${API_KEY:-}" ] || echo "without a key: if $ROUTER asks for one, put it into its Secret as operator-key"
 echo "models of $ROUTER:"
 ask "$ROUTER/v1/models" | tee "$TMPDIR/models"
 grep -q "\"$MODEL\"" "$TMPDIR/models" || { echo "$MODEL is not among them" >&2; exit 1; }

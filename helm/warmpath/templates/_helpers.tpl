@@ -52,6 +52,22 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- default (printf "%s-tokens" (include "warmpath.fullname" .)) .Values.tokens.existingSecret -}}
 {{- end -}}
 
+{{- define "warmpath.apiKeysSecret" -}}
+{{- default (printf "%s-api-keys" (include "warmpath.fullname" .)) .Values.router.apiKeys.existingSecret -}}
+{{- end -}}
+
+{{/* Where the key is that was made, or one that others put beside their file. */}}
+{{- define "warmpath.operatorKeySecret" -}}
+{{- default (printf "%s-operator-key" (include "warmpath.fullname" .)) .Values.router.apiKeys.existingSecret -}}
+{{- end -}}
+
+{{/* The one that was made. */}}
+{{- define "warmpath.operatorKey" -}}
+{{- $secret := include "warmpath.operatorKeySecret" . -}}
+{{- $kept := include "warmpath.kept" (dict "root" . "secret" $secret "keys" (list "operator-key")) | fromJson -}}
+wp-{{ get $kept "operator-key" | trimPrefix "wp-" }}
+{{- end -}}
+
 {{- define "warmpath.redisSecret" -}}
 {{- if .Values.redis.auth.existingSecret -}}
 {{- .Values.redis.auth.existingSecret -}}

@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -142,7 +144,8 @@ class KubernetesTest {
         });
         awaitSettled(PLAIN, 3);
         String answer = cluster.run("curl", "--silent", "--fail-with-body", address(PLAIN) + "/v1/chat/completions",
-                "--header", "content-type: application/json", "--data", """
+                "--header", "content-type: application/json", "--header", "authorization: Bearer " + key(PLAIN),
+                "--data", """
                         {"model": "warmpath-tiny", "messages": [{"role": "user", "content": "What is a KV cache?"}]}""");
         assertThat(answer).contains("\"finish_reason\":\"stop\"", "A KV cache keeps the keys and values");
         uninstall(PLAIN);
@@ -328,7 +331,7 @@ class KubernetesTest {
         Path output = folder.resolve(what.replaceAll("\\W+", "-") + ".log");
         Process load = cluster.start(output, Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-cp", Path.of("target/test-classes").toAbsolutePath().toString(), StreamLoad.class.getName(),
-                address(FLEET), Integer.toString(STREAMS_PER_SECOND));
+                address(FLEET), Integer.toString(STREAMS_PER_SECOND), key(FLEET));
         try {
             awaitAnswers(load, output, STREAMS_AROUND);
             long begin = System.nanoTime();
@@ -405,6 +408,13 @@ class KubernetesTest {
     private static String address(String namespace) {
         return "http://" + cluster.get("service", RELEASE + "-warmpath", "--namespace", namespace).path("spec")
                 .path("clusterIP").asString();
+    }
+
+    /** The one that the chart has made. */
+    private static String key(String namespace) {
+        String encoded = cluster.get("secret", RELEASE + "-warmpath-operator-key", "--namespace", namespace)
+                .path("data").path("operator-key").asString();
+        return new String(Base64.getDecoder().decode(encoded), StandardCharsets.UTF_8);
     }
 
     private static void uninstall(String namespace) {

@@ -20,7 +20,7 @@ import java.util.stream.IntStream;
  * Nothing is tried twice. Each stream that does not end as it should is a line with the reason, every tenth one that
  * does is one, too, {@code answered 110}, and the last line is {@code sent 120, answered 120, failed 0, slowest 812 ms}:
  *
- * <pre>{@code java -cp target/test-classes dev.warmpath.acceptance.StreamLoad http://router:80 10}</pre>
+ * <pre>{@code java -cp target/test-classes dev.warmpath.acceptance.StreamLoad http://router:80 10 KEY}</pre>
  *
  * A program of its own, since it runs where a cluster's addresses are; it needs nothing but the JDK.
  */
@@ -42,17 +42,19 @@ final class StreamLoad {
             .toList();
 
     private final URI chats;
+    private final String key;
     private final AtomicInteger answered = new AtomicInteger();
     private final AtomicInteger failed = new AtomicInteger();
     private final AtomicInteger slowestMillis = new AtomicInteger();
     private final long startNanos = System.nanoTime();
 
-    private StreamLoad(URI chats) {
+    private StreamLoad(URI chats, String key) {
         this.chats = chats;
+        this.key = key;
     }
 
     public static void main(String[] arguments) {
-        var load = new StreamLoad(URI.create(arguments[0] + "/v1/chat/completions"));
+        var load = new StreamLoad(URI.create(arguments[0] + "/v1/chat/completions"), arguments[2]);
         load.run(Integer.parseInt(arguments[1]), untilInputEnds());
     }
 
@@ -102,7 +104,7 @@ final class StreamLoad {
         String body = REQUEST.formatted(LocalFleet.MODEL, number % CONVERSATIONS, RULES,
                 QUESTIONS.get(number % QUESTIONS.size()));
         HttpRequest request = HttpRequest.newBuilder(chats).timeout(PATIENCE).header("content-type", "application/json")
-                .POST(BodyPublishers.ofString(body)).build();
+                .header("authorization", "Bearer " + key).POST(BodyPublishers.ofString(body)).build();
         try {
             HttpResponse<String> response =
                     clients.get(number % clients.size()).send(request, BodyHandlers.ofString());

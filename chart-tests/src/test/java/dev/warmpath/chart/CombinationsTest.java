@@ -26,7 +26,7 @@ class CombinationsTest {
             "{source: download, download: {files: [{path: config.json, url: 'https://models/c', sha256: '" + SUM
                     + "'}]%s}}";
     /** What the values below name. */
-    private static final Set<String> FOREIGN_SECRETS = Set.of("vault", "old", "redis-users", "ca", "hub");
+    private static final Set<String> FOREIGN_SECRETS = Set.of("vault", "old", "file-of-keys", "redis-users", "ca", "hub");
 
     static Stream<String> values() {
         return Stream.of(
@@ -36,6 +36,9 @@ class CombinationsTest {
                 "fullnameOverride: " + "a".repeat(60),
                 "router: {replicas: 0}",
                 "router: {replicas: 3}",
+                "router: {apiKeys: {enabled: false}}",
+                "router: {apiKeys: {existingSecret: file-of-keys}}",
+                "router: {apiKeys: {lines: ['team-a sha256:" + SUM + " requests-per-minute=60']}}",
                 "router: {replicas: 3, podDisruptionBudget: {enabled: false}}",
                 "router: {service: {type: LoadBalancer, port: 8000, annotations: {a.b/c: d}}}",
                 "router: {drain: {preStopSeconds: 0, settleSeconds: 0, timeoutSeconds: 0}}",

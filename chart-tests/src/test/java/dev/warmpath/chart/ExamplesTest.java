@@ -23,10 +23,11 @@ class ExamplesTest {
 
     private static final Map<String, Map<String, String>> SECRETS = Map.of(
             "demo-warmpath-tokens", Map.of("fleet-token", DRAWN, "management-token", DRAWN),
+            "demo-warmpath-operator-key", Map.of("operator-key", "wp-" + DRAWN),
             "demo-warmpath-redis", Map.of("router-password", DRAWN, "worker-password", DRAWN));
     /** What the examples say is made elsewhere. */
     private static final Set<String> FOREIGN_SECRETS =
-            Set.of("warmpath-tokens", "warmpath-redis", "redis-ca", "model-hub");
+            Set.of("warmpath-tokens", "warmpath-api-keys", "warmpath-redis", "redis-ca", "model-hub");
 
     static Stream<String> examples() throws IOException {
         try (Stream<Path> directories = Files.list(Chart.EXAMPLES)) {

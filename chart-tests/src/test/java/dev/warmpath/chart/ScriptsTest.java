@@ -202,8 +202,8 @@ class ScriptsTest {
 
         assertThat(test("tiny")).isZero();
 
-        assertThat(requests).containsExactly("/v1/models", "/v1/chat/completions", "/v1/chat/completions",
-                "/v1/chat/completions");
+        assertThat(requests).containsExactly("/v1/models Bearer wp-key", "/v1/chat/completions Bearer wp-key",
+                "/v1/chat/completions Bearer wp-key", "/v1/chat/completions Bearer wp-key");
     }
 
     @Test
@@ -229,7 +229,7 @@ class ScriptsTest {
     private int test(String model) throws Exception {
         assumeTrue(isInstalled("wget"), "there is no wget, which this script runs");
         return script("test.sh", directory.resolve("output"),
-                Map.of("ROUTER", url(""), "MODEL", model, "TMPDIR", directory.toString())).start().waitFor();
+                Map.of("ROUTER", url(""), "API_KEY", "wp-key", "MODEL", model, "TMPDIR", directory.toString())).start().waitFor();
     }
 
     private static boolean isInstalled(String command) throws Exception {

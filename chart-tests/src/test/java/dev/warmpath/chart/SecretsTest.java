@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 class SecretsTest {
 
     private static final String TOKENS = "demo-warmpath-tokens";
+    private static final String OPERATOR_KEY = "demo-warmpath-operator-key";
     private static final Map<String, String> KNOWN =
             Map.of("fleet-token", "f".repeat(64), "management-token", "a".repeat(64));
 
@@ -54,7 +55,8 @@ class SecretsTest {
 
     @Test
     void a_secret_of_the_operators_is_used_and_its_change_starts_pods_anew() {
-        String values = "tokens: {existingSecret: vault, fleetKey: fleet, managementKey: operators}";
+        String values = "tokens: {existingSecret: vault, fleetKey: fleet, managementKey: operators}\n"
+                + "router: {apiKeys: {existingSecret: vault}}";
         Rendered before =
                 Chart.render(values, Map.of("vault", Map.of("fleet", "one", "operators", "two", "other", "1")));
         Rendered same = Chart.render(values, Map.of("vault", Map.of("fleet", "one", "operators", "two", "other", "2")));
@@ -82,6 +84,54 @@ class SecretsTest {
         assertThat(tokenVariables(changing.one(Deployment.class, "demo-warmpath-worker-tiny")))
                 .containsExactly(
                         "WARMPATH_FLEET_TOKEN=new/fleet-token", "WARMPATH_FLEET_PREVIOUSTOKEN=old/fleet-token");
+    }
+
+    @Test
+    void a_first_install_makes_one_key_and_routers_get_no_more_than_its_hash() {
+        Rendered first = Chart.withoutValues();
+        String key = first.one(Secret.class, OPERATOR_KEY).getStringData().get("operator-key");
+
+        assertThat(key).matches("wp-[0-9a-f]{64}");
+        assertThat(key).isNotEqualTo(Chart.withoutValues()
+                .one(Secret.class, OPERATOR_KEY).getStringData().get("operator-key"));
+        assertThat(first.one(Secret.class, "demo-warmpath-api-keys").getStringData().get("keys"))
+                .matches("operator sha256:[0-9a-f]{64} operator\n").doesNotContain(key);
+        assertThat(first.env("demo-warmpath-router", "WARMPATH_APIKEYS_FILE")).isEqualTo("/etc/warmpath/keys/keys");
+        assertThat(secretsOf(first.one(Deployment.class, "demo-warmpath-router")))
+                .contains("demo-warmpath-api-keys").doesNotContain(OPERATOR_KEY);
+    }
+
+    @Test
+    void an_upgrade_keeps_the_key_and_takes_more_lines_without_new_pods() {
+        Map<String, Map<String, String>> known =
+                Map.of(TOKENS, KNOWN, OPERATOR_KEY, Map.of("operator-key", "wp-known"));
+        Rendered before = Chart.render("{}", known);
+        Rendered after = Chart.render("router: {apiKeys: {lines: ['a sha256:" + "0".repeat(64) + "']}}", known);
+
+        assertThat(after.one(Secret.class, OPERATOR_KEY).getStringData()).containsEntry("operator-key", "wp-known");
+        // printf wp-known | sha256sum
+        assertThat(after.one(Secret.class, "demo-warmpath-api-keys").getStringData().get("keys"))
+                .isEqualTo("operator sha256:81c540f97e862a24b9351f730311397a2e48c4fb16b43612ebd4cc99b8bb8726 operator\na sha256:" + "0".repeat(64) + "\n");
+        assertThat(after.one(Deployment.class, "demo-warmpath-router"))
+                .isEqualTo(before.one(Deployment.class, "demo-warmpath-router"));
+    }
+
+    @Test
+    void a_file_of_the_operators_is_mounted_and_where_keys_are_off_nothing_is() {
+        Rendered theirs = Chart.render("router: {apiKeys: {existingSecret: vault}}");
+        Rendered off = Chart.render("router: {apiKeys: {enabled: false}}");
+
+        assertThat(secretsOf(theirs.one(Deployment.class, "demo-warmpath-router"))).contains("vault");
+        assertThat(theirs.names(Secret.class)).containsExactly(TOKENS);
+        assertThat(off.names(Secret.class)).containsExactly(TOKENS);
+        assertThat(off.text()).doesNotContain("APIKEYS", "key: operator-key", "api-keys");
+    }
+
+    private static List<String> secretsOf(Deployment deployment) {
+        return deployment.getSpec().getTemplate().getSpec().getVolumes().stream()
+                .filter(volume -> volume.getSecret() != null)
+                .map(volume -> volume.getSecret().getSecretName())
+                .toList();
     }
 
     @Test

@@ -29,6 +29,7 @@ class ValuesSchemaTest {
 
     /** What the chart sets by values of its own, or out of what it knows. */
     private static final Set<String> ROUTERS_BY_THE_CHART = Set.of(
+            "warmpath.api-keys.file",
             "warmpath.fleet.token",
             "warmpath.fleet.previous-token",
             "warmpath.management.token",

@@ -29,23 +29,26 @@ class ArchitectureTest {
 
     /** Package → the packages of the router that it may use. In the order that a request meets them. */
     private static final Map<String, List<String>> ARROWS = Map.ofEntries(
-            // the edge: JSON to requests, events to JSON; shows models and decisions
+            // the edge: JSON to requests, events to JSON; shows models and decisions, some of it to operators only
             Map.entry("openai", List.of(
-                    "http", "fields", "completion", "answer", "admission", "fleet", "models", "tokenization", "routing",
-                    "decisions")),
+                    "http", "keys", "fields", "completion", "answer", "admission", "fleet", "models", "tokenization",
+                    "routing", "decisions")),
             // a bad field is a bad request
             Map.entry("fields", List.of("completion")),
-            // under every dialect: bodies admitted and read, answers written, each error its status
+            // under every dialect: each request asked for its key, bodies admitted and read, answers written, each
+            // error its status
             Map.entry("http", List.of(
-                    "fields", "completion", "admission", "fleet", "models", "tokenization", "routing", "dispatch",
-                    "metrics")),
+                    "keys", "fields", "completion", "admission", "fleet", "models", "tokenization", "routing",
+                    "dispatch", "metrics")),
             // beneath both: deadlines of connections; what comes too late gets an error of the public API, and whoever
             // is not in use ends when the router drains
             Map.entry("connections", List.of("http", "completion", "metrics")),
             // the spine
             Map.entry("completion", List.of(
-                    "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "decisions",
+                    "keys", "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "decisions",
                     "metrics", "tracing")),
+            // what callers may use in a minute; who was refused is counted
+            Map.entry("keys", List.of("metrics")),
             // one choice's tokens, to text
             Map.entry("answer", List.of("tokenization")),
             // readiness asks whether a model is served, a line whether workers have room; refusals are counted

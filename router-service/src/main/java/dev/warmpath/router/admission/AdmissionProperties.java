@@ -17,8 +17,8 @@ import org.springframework.validation.annotation.Validated;
  *                    ({@code max-num-seqs}), at least 512
  * @param maxWait longest wait that a request may expect for its turn at a worker; beyond it 503 at once,
  *                {@code retry-after} tells the expected wait. What its own prompt takes is not counted. Shorter:
- *                earlier first tokens under overload, more refusals in a burst. There is no limit per client or API key
- *                yet: one that asks for everything makes others wait, too
+ *                earlier first tokens under overload, more refusals in a burst. It asks nobody who he is: what a single
+ *                client may use is limited by its key, see {@code warmpath.api-keys.file}
  * @param bodyHeapShare share of the heap for the bodies of requests in flight: 2 bytes for each that has come, 5 and 64
  *                      for each value in it while it is read, 3 after that; more gets 503 with {@code retry-after}, and
  *                      so does at once whose declared length could not be read now

@@ -39,6 +39,7 @@ final class AnswerEvents implements Dispatcher.Reader {
     private int predictedCachedTokens;
     private boolean shown;
     private boolean finished;
+    private boolean sent;
 
     AnswerEvents(TokenizedPrompt prompt, CompletionRequest request, Dialect dialect) {
         this.prompt = prompt;
@@ -57,6 +58,16 @@ final class AnswerEvents implements Dispatcher.Reader {
     @Override
     public boolean hasEnough() {
         return choice.isStopped();
+    }
+
+    /** Whether a worker was chosen for it. */
+    boolean wasSent() {
+        return sent;
+    }
+
+    /** By the worker that was asked last. */
+    int drawnTokens() {
+        return choice.tokenCount();
     }
 
     /** What follows from these events, one at a time. */
@@ -111,6 +122,7 @@ final class AnswerEvents implements Dispatcher.Reader {
     private @Nullable CompletionEvent translate(DispatchEvent event) {
         return switch (event) {
             case DispatchEvent.Chosen chosen -> {
+                sent = true;
                 if (choice.tokenCount() > 0) {
                     choice = newChoice();                          // nothing was shown of what another worker has drawn
                     parser = newParser();

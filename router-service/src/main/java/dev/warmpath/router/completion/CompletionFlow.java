@@ -13,6 +13,7 @@ import dev.warmpath.router.dispatch.DispatchFailure.NoWorker;
 import dev.warmpath.router.dispatch.Dispatcher;
 import dev.warmpath.router.dispatch.Dispatcher.Tries;
 import dev.warmpath.router.fleet.Fleet;
+import dev.warmpath.router.keys.Caller;
 import dev.warmpath.router.metrics.RouterMeter;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.Stage;
@@ -89,28 +90,32 @@ public final class CompletionFlow {
      * Runs a request.
      *
      * @param permit the request's, taken before its body was read; open until the answer has ended
-     * @return events as told by {@link CompletionEvent}. Fails with {@link BadRequestException} or
+     * @param caller whose tokens it takes
+     * @return events as told by {@link CompletionEvent}. Fails with {@link BadRequestException},
+     *         {@link dev.warmpath.router.keys.KeyException} or
      *         {@link dev.warmpath.router.admission.OverloadedException} before the first of them, with
      *         {@link DispatchException} at any time
      */
-    public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit) {
+    public Flux<CompletionEvent> complete(CompletionRequest request, Permit permit, Caller caller) {
         return Flux.deferContextual(subscriber -> {
-            RequestRecord.Asked asked = request.inNumbers();
+            RequestRecord.Asked asked = request.inNumbers(caller.name());
             RequestTrace trace = traces.begin(ServerSpans.observationOf(subscriber), asked);
             RequestRecord record = decisions.begin(asked, trace.sampledTraceId());
             var meter = new CompletionMeter(metrics, request, record, trace, permit.sinceNanos(), System::nanoTime);
-            var journey = new Journey(request, permit, dispatcher.begin(record, trace), trace, meter, new Turn());
+            var journey = new Journey(request, permit, new Spending(caller), dispatcher.begin(record, trace), trace,
+                    meter, new Turn());
             return meter.measure(UntilCut.of(Flux.defer(() -> answer(journey)), drain, journey::close));
         });
     }
 
     /** One client's request on its way, whoever answers it. */
-    private record Journey(CompletionRequest request, Permit permit, Tries tries, RequestTrace trace,
-            CompletionMeter meter, Turn turn) {
+    private record Journey(CompletionRequest request, Permit permit, Spending spending, Tries tries,
+            RequestTrace trace, CompletionMeter meter, Turn turn) {
 
         void close() {
             turn.isOver();
             tries.close();
+            spending.settle();
         }
     }
 
@@ -209,7 +214,9 @@ public final class CompletionFlow {
     private Flux<CompletionEvent> dispatch(Journey journey, TokenizedPrompt prompt, Set<String> tried) {
         CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt);
+        journey.spending().takePrompt(prompt.length());
         var answer = new AnswerEvents(prompt, request, dialects.of(prompt.model(), request));
+        journey.spending().answeredBy(answer);
         journey.meter().inLine();
         return Mono.fromFuture(() -> waitingRoom.enter(prompt.model(),
                         () -> router.uncachedTokens(prompt)))

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.keys.KeyException;
 import dev.warmpath.router.metrics.ModelMeters;
 import dev.warmpath.router.metrics.PolicyMeters;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -178,6 +179,7 @@ final class CompletionMeter {
     private void failed(Throwable error) {
         switch (error) {
             case BadRequestException bad -> end(Outcome.REFUSED, text(bad.fault()));
+            case KeyException refused -> end(Outcome.REFUSED, "key_" + refused.refusal().cause());
             case OverloadedException _ -> end(Outcome.OVERLOADED, null);
             case DispatchException known -> end(Outcome.FAILED, known.failure().cause());
             default -> end(Outcome.FAILED, "router_fault");

@@ -8,6 +8,7 @@ import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.routing.TokenizedPrompt;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a client wants, read and checked as far as that needs no model.
@@ -72,10 +73,10 @@ public record CompletionRequest(
         return GenerateRequest.of(requestId, tokenized.tokens(), sampling.orElse(defaults), stop);
     }
 
-    /** For the record of requests. */
-    RequestRecord.Asked inNumbers() {
+    /** For the record of requests. @param key the name of the caller's; null if none is asked for */
+    RequestRecord.Asked inNumbers(@Nullable String key) {
         Integer messages = prompt instanceof Prompt.Chat chat ? chat.messages().size() : null;
-        return new RequestRecord.Asked(requestId, endpoint, streamed, messages, limit.maxTokens(),
+        return new RequestRecord.Asked(requestId, key, endpoint, streamed, messages, limit.maxTokens(),
                 sampling.temperature(), sampling.topK(), sampling.topP(), stopStrings.size(), stopTokenIds.length,
                 ignoreEos);
     }

@@ -29,6 +29,7 @@ public final class RequestRecord implements AutoCloseable {
      * What the client asks for.
      *
      * @param requestId    as in the answer's {@code x-request-id}
+     * @param key          the name of the caller's key; null if none is asked for
      * @param endpoint     {@code chat} or {@code completions}
      * @param messages     of a chat; null if it is none
      * @param maxTokens    of the answer
@@ -36,9 +37,9 @@ public final class RequestRecord implements AutoCloseable {
      * @param stopStrings  how many
      * @param stopTokens   how many
      */
-    public record Asked(String requestId, String endpoint, boolean streamed, @Nullable Integer messages, int maxTokens,
-            @Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, int stopStrings, int stopTokens,
-            boolean ignoreEos) {}
+    public record Asked(String requestId, @Nullable String key, String endpoint, boolean streamed,
+            @Nullable Integer messages, int maxTokens, @Nullable Float temperature, @Nullable Integer topK,
+            @Nullable Float topP, int stopStrings, int stopTokens, boolean ignoreEos) {}
 
     /**
      * What the client got, in whole.

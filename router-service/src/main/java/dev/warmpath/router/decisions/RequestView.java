@@ -11,6 +11,7 @@ import tools.jackson.databind.annotation.JsonNaming;
  *
  * @param at           arrival, ISO 8601, UTC
  * @param request      the answer's {@code x-request-id}
+ * @param key          the name of the API key that it came with; null if none is asked for
  * @param trace        id of the trace that shows it; null if none does
  * @param model        null if nobody serves what was asked for
  * @param promptTokens null if it was not tokenized
@@ -23,6 +24,7 @@ import tools.jackson.databind.annotation.JsonNaming;
 record RequestView(
         String at,
         String request,
+        @Nullable String key,
         @Nullable String trace,
         String endpoint,
         @Nullable String model,
@@ -46,8 +48,8 @@ record RequestView(
 
     static RequestView of(RequestRecord request) {
         RequestRecord.Asked asked = request.asked();
-        return new RequestView(request.at().toString(), asked.requestId(), request.traceId(), asked.endpoint(),
-                request.model(),
+        return new RequestView(request.at().toString(), asked.requestId(), asked.key(), request.traceId(),
+                asked.endpoint(), request.model(),
                 new AskedView(asked.streamed(), asked.messages(), asked.maxTokens(), asked.temperature(), asked.topK(),
                         asked.topP(), asked.stopStrings(), asked.stopTokens(), asked.ignoreEos()),
                 request.promptTokens(), Millis.orNull(request.queueNanos()),

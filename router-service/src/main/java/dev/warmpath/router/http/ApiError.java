@@ -11,7 +11,16 @@ import dev.warmpath.router.dispatch.DispatchFailure.Refused;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerLost;
 import dev.warmpath.router.dispatch.DispatchFailure.WorkerSilent;
+import dev.warmpath.router.keys.KeyException;
+import dev.warmpath.router.keys.KeyRefusal;
+import dev.warmpath.router.keys.KeyRefusal.Ambiguous;
+import dev.warmpath.router.keys.KeyRefusal.Missing;
+import dev.warmpath.router.keys.KeyRefusal.OperatorsOnly;
+import dev.warmpath.router.keys.KeyRefusal.TooLarge;
+import dev.warmpath.router.keys.KeyRefusal.Unknown;
+import dev.warmpath.router.keys.KeyRefusal.UsedUp;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -27,9 +36,9 @@ import org.springframework.web.server.MethodNotAllowedException;
  *
  * @param status            HTTP status
  * @param body              OpenAI's error object
- * @param retryAfterSeconds when the same request may do better; 0 = not said. OpenAI's clients try again by themselves
+ * @param headers that go with it, as when the same request may do better: OpenAI's clients try again by themselves
  */
-public record ApiError(int status, Body body, int retryAfterSeconds) {
+public record ApiError(int status, Body body, Map<String, String> headers) {
 
     /** {@code {"error": {…}}}. */
     record Body(Detail error) {}
@@ -46,6 +55,11 @@ public record ApiError(int status, Body body, int retryAfterSeconds) {
     private static final String INVALID_REQUEST = "invalid_request_error";
     private static final String UNAVAILABLE = "service_unavailable_error";
     private static final String API_ERROR = "api_error";
+    /** OpenAI's clients look at this one first. */
+    static final String RETRY_AFTER_MS = "retry-after-ms";
+    private static final String RETRY_AFTER = "retry-after";
+    /** A longer wait makes OpenAI's clients give up, from 120 s on; a minute's worth is there again by then. */
+    private static final long LONGEST_WAIT_MILLIS = 60_000;
     /** Long enough for a queue to move, short enough for a client to wait. */
     private static final int OVERLOAD_SECONDS = 1;
     /** A restarted worker needs about that. */
@@ -61,6 +75,7 @@ public record ApiError(int status, Body body, int retryAfterSeconds) {
             case BadRequestException bad -> of(bad);
             case OverloadedException full -> unavailable("server_is_overloaded", text(full), full.retryAfterSeconds());
             case DispatchException failed -> of(failed);
+            case KeyException refused -> of(refused.refusal());
             case ErrorResponse framework -> of(framework);
             // of content types only the framework makes these, for an 'accept' of 51 or more
             case InvalidMimeTypeException _ -> error(406, INVALID_REQUEST, "not_acceptable",
@@ -85,7 +100,30 @@ public record ApiError(int status, Body body, int retryAfterSeconds) {
             case UNSUPPORTED_MEDIA_TYPE -> 415;
         };
         String code = fault.name().toLowerCase(Locale.ROOT);
-        return new ApiError(status, new Body(new Detail(text(bad), INVALID_REQUEST, bad.field(), code)), 0);
+        return new ApiError(status, new Body(new Detail(text(bad), INVALID_REQUEST, bad.field(), code)), Map.of());
+    }
+
+    /** Statuses, types and codes are OpenAI's, which clients know. */
+    private static ApiError of(KeyRefusal refusal) {
+        return switch (refusal) {
+            case Missing _, Ambiguous _, Unknown _ -> error(401, INVALID_REQUEST, "invalid_api_key", refusal.message())
+                    .with(Map.of("www-authenticate", "Bearer"));
+            case OperatorsOnly _ -> error(403, "permission_error", "permission_denied", refusal.message());
+            case UsedUp used -> {
+                long millis = Math.clamp(Math.ceilDiv(used.waitNanos(), 1_000_000L), 1, LONGEST_WAIT_MILLIS);
+                yield rateLimited(used).with(Map.of(RETRY_AFTER_MS, Long.toString(millis),
+                        RETRY_AFTER, Long.toString(Math.ceilDiv(millis, 1_000L))));
+            }
+            case TooLarge large -> rateLimited(large).with(Map.of("x-should-retry", "false"));
+        };
+    }
+
+    private static ApiError rateLimited(KeyRefusal refusal) {
+        return error(429, refusal.cause(), "rate_limit_exceeded", refusal.message());
+    }
+
+    private ApiError with(Map<String, String> otherHeaders) {
+        return new ApiError(status, body, otherHeaders);
     }
 
     private static ApiError of(DispatchException failed) {
@@ -131,11 +169,12 @@ public record ApiError(int status, Body body, int retryAfterSeconds) {
     }
 
     private static ApiError error(int status, String type, String code, String message) {
-        return new ApiError(status, new Body(new Detail(message, type, null, code)), 0);
+        return new ApiError(status, new Body(new Detail(message, type, null, code)), Map.of());
     }
 
     private static ApiError unavailable(String code, String message, int retryAfterSeconds) {
-        return new ApiError(503, new Body(new Detail(message, UNAVAILABLE, null, code)), retryAfterSeconds);
+        return error(503, UNAVAILABLE, code, message)
+                .with(Map.of(RETRY_AFTER, Integer.toString(retryAfterSeconds)));
     }
 
     private static String text(Throwable error) {

@@ -76,9 +76,7 @@ final class ApiErrorHandler implements WebExceptionHandler {
         }
         headers.setContentType(MediaType.APPLICATION_JSON);
         headers.remove(HttpHeaders.CACHE_CONTROL);
-        if (answer.retryAfterSeconds() > 0) {
-            headers.set(HttpHeaders.RETRY_AFTER, Integer.toString(answer.retryAfterSeconds()));
-        }
+        answer.headers().forEach(headers::set);
         if (answer.status() == 413 && !isPassedOver(exchange.getRequest().getHeaders().getContentLength())) {
             headers.setConnection("close");
         }

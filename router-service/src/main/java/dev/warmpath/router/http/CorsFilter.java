@@ -49,6 +49,8 @@ final class CorsFilter implements WebFilter {
         allowed.addExposedHeader(HttpHeaders.RETRY_AFTER);
         DecisionHeaders.NAMES.forEach(allowed::addExposedHeader);
         allowed.addExposedHeader(IgnoredFields.HEADER);
+        allowed.addExposedHeader(ApiError.RETRY_AFTER_MS);
+        RateLimitHeaders.NAMES.forEach(allowed::addExposedHeader);
         allowed.setMaxAge(KNOWN_FOR);
     }
 

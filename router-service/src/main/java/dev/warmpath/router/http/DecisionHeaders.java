@@ -11,8 +11,8 @@ import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
 
 /**
- * Tells in an answer's headers who gave it and why. Nothing is sent before the first token, so the worker that was tried
- * last is the one that is named.
+ * Tells in an answer's headers who gave it and why; where keys are asked for, operators only. Nothing is sent before
+ * the first token, so the worker that was tried last is the one that is named.
  */
 @Component
 public final class DecisionHeaders {
@@ -31,7 +31,7 @@ public final class DecisionHeaders {
 
     /** @return to be told the events of the answer that this exchange ends with */
     public Consumer<CompletionEvent> of(ServerWebExchange exchange) {
-        if (!enabled) {
+        if (!enabled || !KeyFilter.callerOf(exchange).isOperator()) {
             return _ -> { };
         }
         ServerHttpResponse response = exchange.getResponse();

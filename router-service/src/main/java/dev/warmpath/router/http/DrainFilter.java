@@ -4,6 +4,7 @@ import dev.warmpath.router.completion.RouterDrain;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.dispatch.DispatchFailure.RouterStopping;
 import org.springframework.context.ApplicationContext;
+import org.springframework.core.annotation.Order;
 import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebFilter;
@@ -15,7 +16,10 @@ import reactor.core.publisher.Mono;
  * late; and requests that are too late are refused before their body is read.
  */
 @Component
+@Order(DrainFilter.AFTER_CORS)
 final class DrainFilter implements WebFilter {
+
+    static final int AFTER_CORS = CorsFilter.AFTER_REQUEST_ID + 1;
 
     private final RouterDrain drain;
     private final ApplicationContext publicContext;

@@ -3,6 +3,7 @@ package dev.warmpath.router.http;
 import dev.warmpath.router.admission.OverloadedException;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.dispatch.DispatchException;
+import dev.warmpath.router.keys.KeyException;
 import java.io.IOException;
 import java.util.concurrent.CancellationException;
 import org.slf4j.Logger;
@@ -26,8 +27,9 @@ final class DroppedErrors {
 
     private static void log(Throwable error) {
         switch (error) {
-            case DispatchException _, BadRequestException _, OverloadedException _, IOException _, AbortedException _,
-                    CancellationException _ -> log.debug("Nobody waits for what failed: {}", error.toString());
+            case DispatchException _, BadRequestException _, OverloadedException _, KeyException _, IOException _,
+                    AbortedException _, CancellationException _ ->
+                    log.debug("Nobody waits for what failed: {}", error.toString());
             // an answer's stream that begins to be read when it was cancelled already
             case IllegalStateException late when String.valueOf(late.getMessage())
                     .startsWith("Rejecting additional inbound receiver") -> log.debug("{}", late.getMessage());

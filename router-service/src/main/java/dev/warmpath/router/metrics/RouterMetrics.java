@@ -15,18 +15,23 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.springframework.stereotype.Component;
 
-/** Records the router's meters. Tags take few values: models and workers beyond {@link #MAX_SERIES} count as one. */
+/**
+ * Records the router's meters. Tags take few values: models, workers and keys beyond {@link #MAX_SERIES} count as one.
+ */
 @Component
 public final class RouterMetrics {
 
     /** As many names as llm-d tells apart, see its docs/metrics.md. */
     static final int MAX_SERIES = 1_000;
     static final String OTHER = "other";
+    /** Who brings no key that is known; no key has this name. */
+    private static final String STRANGER = "-";
 
     private final MeterRegistry registry;
     private final Map<String, ModelMeters> models = new ConcurrentHashMap<>();
     private final ModelMeters otherModels;
     private final Map<String, PolicyMeters> policies = new ConcurrentHashMap<>();
+    private final Map<String, KeyMeters> keys = new ConcurrentHashMap<>();
     private final Map<String, Counter> decisions = new ConcurrentHashMap<>();
     private final WorkerMeters workers;
     private final ServedMeters served;
@@ -108,6 +113,17 @@ public final class RouterMetrics {
     /** What is counted for no model in particular. */
     public ModelMeters otherModels() {
         return otherModels;
+    }
+
+    /** @param cause one of the closed set of refusals */
+    public void strangerRefused(String cause) {
+        count(RouterMeter.KEY_REFUSALS, 1, "key", STRANGER, "cause", cause);
+    }
+
+    /** @param name of a key that is accepted */
+    public synchronized KeyMeters key(String name) {
+        String series = keys.size() < MAX_SERIES || keys.containsKey(name) ? name : OTHER;
+        return keys.computeIfAbsent(series, _ -> new KeyMeters(series, this));
     }
 
     /** @param name one of routing's closed set */

@@ -5,6 +5,7 @@ import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.http.DecisionHeaders;
+import dev.warmpath.router.http.KeyFilter;
 import dev.warmpath.router.http.RequestIdFilter;
 import dev.warmpath.router.http.ResponseWriter;
 import dev.warmpath.router.http.SseEvents;
@@ -33,7 +34,7 @@ final class AnswerWriter {
 
     Mono<Void> writeWhole(
             ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format) {
-        return flow.complete(request, permit)
+        return flow.complete(request, permit, KeyFilter.callerOf(exchange))
                 .doOnNext(decisionHeaders.of(exchange))
                 .collect(WholeAnswer::new, WholeAnswer::add)
                 .map(answer -> answer.body(format, headOf(request, format)))
@@ -46,7 +47,7 @@ final class AnswerWriter {
         var answer = new SseAnswer(events, format, headOf(request, format), includeUsage);
         Consumer<CompletionEvent> headers = decisionHeaders.of(exchange);
         // little of a stream is ever on its way, and where its reader has stopped that may last: so the permit goes early
-        return responses.writeEvents(exchange, flow.complete(request, permit), events,
+        return responses.writeEvents(exchange, flow.complete(request, permit, KeyFilter.callerOf(exchange)), events,
                 headers.andThen(answer::accept), permit::close);
     }
 

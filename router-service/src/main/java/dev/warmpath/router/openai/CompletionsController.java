@@ -3,6 +3,7 @@ package dev.warmpath.router.openai;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
 import dev.warmpath.router.http.JsonBody;
+import dev.warmpath.router.http.KeyFilter;
 import dev.warmpath.router.http.RequestBodyReader;
 import dev.warmpath.router.http.RequestIdFilter;
 import dev.warmpath.router.http.ResponseWriter;
@@ -46,9 +47,10 @@ final class CompletionsController {
                 (request, permit) -> answer(exchange, request, permit, TEXT));
     }
 
-    /** Takes the body of either of the others; messages make it a chat. */
+    /** Takes the body of either of the others; messages make it a chat. It tells what anybody's prompts have cached. */
     @PostMapping("/v1/route")
     Mono<Void> route(ServerWebExchange exchange) {
+        KeyFilter.callerOf(exchange).refuseUnlessOperator();
         return bodies.read(exchange,
                 body -> body.has(OpenAiFields.MESSAGES) ? chat(body, exchange) : text(body, exchange),
                 (request, permit) -> flow.explain(request.completion(), permit)

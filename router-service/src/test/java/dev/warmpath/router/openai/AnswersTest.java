@@ -472,7 +472,7 @@ class AnswersTest extends RunningRouter {
         eventually(() -> meters().get("warmpath_in_flight_requests") == 0);
     }
 
-    /** Neither Redis nor a shadow is there. */
+    /** Neither Redis nor a shadow nor a file of keys is there. */
     @Test
     void every_meter_is_on_the_page_when_one_stream_and_one_error_were_answered() {
         join("seen").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("Hello")));
@@ -481,7 +481,8 @@ class AnswersTest extends RunningRouter {
         post("/v1/completions", "{'model':'nobody','prompt':'Hi'}");
 
         Set<RouterMeter> absent = EnumSet.of(RouterMeter.REDIS_CONNECTED, RouterMeter.SHADOW_DECISIONS,
-                RouterMeter.SHADOW_UNCACHED_TOKENS);
+                RouterMeter.SHADOW_UNCACHED_TOKENS, RouterMeter.API_KEYS, RouterMeter.API_KEYS_OUTDATED,
+                RouterMeter.KEY_REFUSALS, RouterMeter.KEY_REQUESTS, RouterMeter.KEY_TOKENS);
         Set<String> missing = Arrays.stream(RouterMeter.values()).filter(meter -> !absent.contains(meter))
                 .map(meter -> meter.meterName().replace('.', '_')).collect(Collectors.toCollection(TreeSet::new));
         eventually(() -> {
