@@ -4,6 +4,7 @@
 #include "decode_attention.cuh"
 #include "elementwise.cuh"
 #include "kv_store.cuh"
+#include "logit_adjustment.cuh"
 #include "matmul.cuh"
 #include "prefill_attention.cuh"
 #include "sampling.cuh"

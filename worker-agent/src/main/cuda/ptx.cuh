@@ -164,6 +164,10 @@ __device__ __forceinline__ float exp2_fast(float x) {
     return result;
 }
 
+// Rounded by themselves: the compiler makes no fused operation of them.
+__device__ __forceinline__ float multiply(float a, float b) { return __fmul_rn(a, b); }
+__device__ __forceinline__ float subtract(float a, float b) { return __fsub_rn(a, b); }
+
 // Bytes 0 and 2 of a word, two e4m3 numbers, as two bf16, byte 0 in bits 0 to 15. Both get their exponent where a shift
 // by four puts it, 120 too low; the multiplication mends that exactly, subnormal numbers included. The code for NaN
 // becomes 480.

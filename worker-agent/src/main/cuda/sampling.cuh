@@ -150,7 +150,8 @@ struct alignas(16) RowSlices {
     int ids[SAMPLE_SLICES * SAMPLE_CANDIDATES];
     Slice slices[SAMPLE_SLICES];
 };
-static_assert(sizeof(RowSlices) == SAMPLE_ROW_BYTES, "the host makes room for so much");
+static_assert(sizeof(RowSlices) == SAMPLE_ROW_BYTES && sizeof(Slice) == SAMPLE_SLICE_BYTES,
+              "the host makes room for so much");
 
 struct Range {
     int begin;
@@ -169,11 +170,11 @@ struct Largest {
 };
 
 // Of a whole row, from its slices.
-__device__ __forceinline__ Largest largest_of(const RowSlices& row) {
+__device__ __forceinline__ Largest largest_of(const Slice* slices) {
     Largest largest = {bits_float(0xFF800000u), ALL_IDS};
     unsigned unusable = 0;
     for (int i = 0; i < SAMPLE_SLICES; i++) {
-        const Slice& slice = row.slices[i];
+        const Slice& slice = slices[i];
         unusable |= slice.unusable;
         if (slice.largest > largest.logit || (slice.largest == largest.logit && slice.id < largest.id)) {
             largest = {slice.largest, slice.id};
@@ -676,16 +677,16 @@ __device__ __forceinline__ int draw_token(const float* row, int vocabulary, cons
     return first + index;
 }
 
-// Natural logarithm of the softmax of the raw logits at `token`, to about 1e-6.
-__device__ __forceinline__ float logprob(const float* row, const RowSlices& left, float max, int token) {
+// Natural logarithm of a raw logit's softmax, to about 1e-6. `max`: the largest logit of the slices.
+__device__ __forceinline__ float logprob(const float* logit, const Slice* slices, float max) {
     double total = 0;
     for (int i = 0; i < SAMPLE_SLICES; i++) {
-        const Slice& slice = left.slices[i];
+        const Slice& slice = slices[i];
         if (slice.id != ALL_IDS) {
             total += slice.sum * exp2_fast((slice.largest - max) * 1.4426950408889634f);
         }
     }
-    return static_cast<float>(static_cast<double>(row[token]) - max - log(total));
+    return static_cast<float>(static_cast<double>(*logit) - max - log(total));
 }
 
 }  // namespace sampling
@@ -718,7 +719,7 @@ wp_sample_gather(const float* logits, int vocabulary, const float* temperatures,
     if ((live != nullptr && row >= *live) || temperatures[row] == 0) {
         return;
     }
-    const sampling::Largest largest = sampling::largest_of(left[row]);
+    const sampling::Largest largest = sampling::largest_of(left[row].slices);
     if (largest.id == NO_TOKEN) {
         return;
     }
@@ -745,7 +746,7 @@ wp_sample(const float* logits, int vocabulary, const long long* seeds, const int
         return;
     }
     const float* rowLogits = logits + static_cast<long long>(row) * vocabulary;
-    const sampling::Largest largest = sampling::largest_of(left[row]);
+    const sampling::Largest largest = sampling::largest_of(left[row].slices);
     int token = largest.id;
     if (token != NO_TOKEN && temperatures[row] != 0) {
         const double uniform = sampling::philox_uniform(static_cast<unsigned long long>(seeds[row]),
@@ -755,7 +756,7 @@ wp_sample(const float* logits, int vocabulary, const long long* seeds, const int
     }
     float logprob = bits_float(0x7FC00000u);
     if (token != NO_TOKEN && logprobs[row] != 0) {
-        logprob = sampling::logprob(rowLogits, left[row], largest.logit, token);
+        logprob = sampling::logprob(rowLogits + token, left[row].slices, largest.logit);
     }
     if (thread_index() == 0) {
         tokens[row] = token;

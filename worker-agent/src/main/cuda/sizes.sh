@@ -14,9 +14,10 @@ if [ -n "$unread" ]; then
 fi
 mkdir -p "$1"
 {
-  echo "// Made by sizes.sh of KernelSizes.java and SampledTokens.java; not to be edited."
+  echo "// Made by sizes.sh of KernelSizes.java, SampledTokens.java and LogitAdjustments.java; not to be edited."
   echo "#pragma once"
   echo
-  sed -nE "s/$number/constexpr int \2 = \3;/p" "$java/cuda/KernelSizes.java" "$java/SampledTokens.java"
+  sed -nE "s/$number/constexpr int \2 = \3;/p" "$java/cuda/KernelSizes.java" "$java/SampledTokens.java" \
+    "$java/LogitAdjustments.java"
 } >"$1/kernel_sizes.cuh.$$"
 mv "$1/kernel_sizes.cuh.$$" "$1/kernel_sizes.cuh"

@@ -314,6 +314,9 @@ inline float exp2_fast(float x) {
     return result < 1.17549435e-38f ? 0.0f : result;  // NaN passes
 }
 
+inline float multiply(float a, float b) { return a * b; }
+inline float subtract(float a, float b) { return a - b; }
+
 // ---- What CUDA's compiler has without an include.
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 

@@ -103,6 +103,11 @@ public abstract class RunningRouter {
         return join(id, MODEL, partsOf(weightsDigest));
     }
 
+    /** One that passes over rules for logits. */
+    protected FakeWorker joinOutdated(String id) {
+        return join(id, MODEL, partsOf(""), /* followsLogitRules */ false);
+    }
+
     /** The same, of another model. */
     protected FakeWorker joinWithModel(String id, String model) {
         return join(id, model, partsOf("%064x".formatted(model.hashCode() & 0xffffffffL)));
@@ -114,11 +119,15 @@ public abstract class RunningRouter {
     }
 
     private FakeWorker join(String id, String name, RevisionParts parts) {
+        return join(id, name, parts, /* followsLogitRules */ true);
+    }
+
+    private FakeWorker join(String id, String name, RevisionParts parts, boolean followsLogitRules) {
         var worker = new FakeWorker(id);
         workers.add(worker);
         var model = new ModelDescription(name, parts.revision(), parts, 1_700_000_000L, VOCABULARY_SIZE);
-        var outcome = fleet.register(new Registration(
-                Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true));
+        var plain = new Registration(Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true);
+        var outcome = fleet.register(followsLogitRules ? plain.withLogitRules() : plain);
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());
         fleet.modelLoaded(parts.revision(), tokenizer());
         return worker;

@@ -236,7 +236,8 @@ class WorkerConfiguration {
     Registration registration(WorkerProperties worker, CachePlan plan, SchedulerSettings scheduler, ModelFiles model,
             KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
-                model.description(), plan.cache().blockCount() - 1, scheduler.maxSequences(), true).withPackedPrompts();
+                model.description(), plan.cache().blockCount() - 1, scheduler.maxSequences(), true).withPackedPrompts()
+                        .withLogitRules();
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 

@@ -23,6 +23,9 @@ import java.net.URI;
  *                        or does not know this field
  * @param packedPrompts   true: it takes a {@link dev.warmpath.protocol.generate.PackedRequest}; false, also where a
  *                        sender does not know this field: it takes JSON only
+ * @param logitRules      true: it follows {@link dev.warmpath.protocol.generate.LogitRules} and draws no end token before
+ *                        the least number of tokens; false, also where a sender does not know this field: it would
+ *                        pass over both
  */
 public record Registration(
         int protocolVersion,
@@ -35,7 +38,8 @@ public record Registration(
         boolean prefixClosed,
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int hostBlockCount,
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int eventStreams,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean packedPrompts) {
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean packedPrompts,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean logitRules) {
 
     /** Of a worker that announces its pool alone, and nothing in Redis. */
     public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
@@ -48,19 +52,25 @@ public record Registration(
     public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
             int blockCount, int maxSequences, boolean prefixClosed, int hostBlockCount, int eventStreams) {
         this(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences, prefixClosed, hostBlockCount,
-                eventStreams, /* packedPrompts */ false);
+                eventStreams, /* packedPrompts */ false, /* logitRules */ false);
     }
 
     /** The same, of a worker that takes packed prompts. */
     public Registration withPackedPrompts() {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, eventStreams, /* packedPrompts */ true);
+                prefixClosed, hostBlockCount, eventStreams, /* packedPrompts */ true, logitRules);
+    }
+
+    /** The same, of a worker that follows rules for logits. */
+    public Registration withLogitRules() {
+        return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
+                prefixClosed, hostBlockCount, eventStreams, packedPrompts, /* logitRules */ true);
     }
 
     /** The same, of a worker that writes to one of so many streams in Redis. */
     public Registration withEventStreams(int count) {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, count, packedPrompts);
+                prefixClosed, hostBlockCount, count, packedPrompts, logitRules);
     }
 
     /** Most keys that it may announce at a time: each block of each tier has another one. */

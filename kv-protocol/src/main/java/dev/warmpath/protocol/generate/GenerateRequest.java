@@ -73,6 +73,11 @@ public record GenerateRequest(
                 priority, timeoutMillis, newHandle, sender);
     }
 
+    /** True if a worker that passes over {@link LogitRules} would give another answer. */
+    public boolean needsLogitRules() {
+        return sampling.logitRules() != null || stop.minTokens() > 0;
+    }
+
     private static boolean isHandle(String text) {
         return !text.isEmpty() && text.length() <= MAX_HANDLE_LENGTH
                 && text.chars().allMatch(c -> c < 0x80 && Character.isLetterOrDigit(c));

@@ -11,7 +11,7 @@ import java.util.Arrays;
  * @param stopTokenIds a token that ends the answer; the model's own end-of-sequence tokens come on top
  * @param ignoreEos    true: the model's end-of-sequence tokens do not end the answer ({@code stopTokenIds} still do)
  * @param minTokens    tokens that are generated before any token ends the answer, at most {@code maxTokens}; 0 = none;
- *                     the model's context may still end it sooner
+ *                     until then none that would end it is drawn. The model's context may still end it sooner
  */
 public record StopConditions(
         int maxTokens,

@@ -2,7 +2,8 @@
  * One generation on one worker: token ids in, a stream of events out, as NDJSON over {@code POST /v1/generate}.
  *
  * <p>Asking. A {@link dev.warmpath.protocol.generate.GenerateRequest} as JSON, or as a
- * {@link dev.warmpath.protocol.generate.PackedRequest} where the worker's registration says that it takes one.
+ * {@link dev.warmpath.protocol.generate.PackedRequest} where the worker's registration says that it takes one. What needs {@link dev.warmpath.protocol.generate.LogitRules} goes only to workers whose
+ * registration says that they take those.
  *
  * <p>Order. Any number of {@code tokens} events, then exactly one of {@code finished} or {@code failed}; a stream that
  * ends without either was cut. Nothing follows the end.

@@ -58,6 +58,60 @@ class GenerateJsonTest {
     }
 
     @Test
+    void rules_for_logits_have_exactly_this_json_and_are_left_out_where_they_ask_for_nothing() {
+        var plain = new SamplingParameters(0.5f, 40, 0.75f, 7L);
+        LogitRules rules = LogitRules.NONE.withMinP(0.25f).withPenalties(-2f, 0.5f, 1.5f)
+                .withBiases(new int[] {3, 4}, -100f, 2f).withAllowedTokens(3, 9).withBadWords(new int[] {5, 6});
+
+        assertThat(json.writeValueAsString(plain)).isEqualTo(
+                "{\"temperature\":0.5,\"topK\":40,\"topP\":0.75,\"seed\":7}");
+        assertThat(plain.with(LogitRules.NONE)).isEqualTo(plain);
+        assertThat(plain.rules()).isSameAs(LogitRules.NONE);
+        assertThat(json.writeValueAsString(plain.with(rules))).isEqualTo("{\"temperature\":0.5,\"topK\":40,"
+                + "\"topP\":0.75,\"seed\":7,\"logitRules\":{\"minP\":0.25,\"presencePenalty\":-2.0,"
+                + "\"frequencyPenalty\":0.5,\"repetitionPenalty\":1.5,\"biasedTokens\":[3,4],"
+                + "\"biases\":[-100.0,2.0],\"allowedTokens\":[3,9],\"badWords\":[[5,6]]}}");
+        assertThat(json.readValue(json.writeValueAsString(plain.with(rules)), SamplingParameters.class))
+                .isEqualTo(plain.with(rules)).isNotEqualTo(plain);
+        assertThat(json.readValue("{\"minP\":0,\"presencePenalty\":0,\"frequencyPenalty\":0,"
+                + "\"repetitionPenalty\":1}", LogitRules.class)).isEqualTo(LogitRules.NONE);
+    }
+
+    @Test
+    void a_request_needs_rules_where_it_has_some_or_a_least_number_of_tokens() {
+        StopConditions stop = StopConditions.maxTokens(4);
+        SamplingParameters ruled = SamplingParameters.GREEDY.with(LogitRules.NONE.withMinP(0.1f));
+        assertThat(request(SamplingParameters.GREEDY, stop).needsLogitRules()).isFalse();
+        assertThat(request(SamplingParameters.GREEDY, stop.withMinTokens(1)).needsLogitRules()).isTrue();
+        assertThat(request(ruled, stop).needsLogitRules()).isTrue();
+        assertThat(LogitRules.NONE.withBadWords(new int[] {1}).looksBack()).isFalse();
+        assertThat(LogitRules.NONE.withBadWords(new int[] {1}, new int[] {1, 2}).looksBack()).isTrue();
+        assertThat(LogitRules.NONE.withPenalties(0, 0.1f, 1).countsPrompt()).isFalse();
+        assertThat(LogitRules.NONE.withPenalties(0, 0, 1.1f).countsAnswer()).isTrue();
+    }
+
+    private static GenerateRequest request(SamplingParameters sampling, StopConditions stop) {
+        return GenerateRequest.of("r", new int[] {1}, sampling, stop);
+    }
+
+    @Test
+    void rules_out_of_range_are_refused_by_name() {
+        LogitRules none = LogitRules.NONE;
+        assertThatThrownBy(() -> none.withMinP(1.1f)).hasMessage("minP 1.1 is outside 0 to 1");
+        assertThatThrownBy(() -> none.withMinP(Float.NaN)).hasMessageContaining("minP NaN");
+        assertThatThrownBy(() -> none.withPenalties(2.1f, 0, 1)).hasMessageContaining("presencePenalty 2.1");
+        assertThatThrownBy(() -> none.withPenalties(0, -2.1f, 1)).hasMessageContaining("frequencyPenalty -2.1");
+        assertThatThrownBy(() -> none.withPenalties(0, 0, 0)).hasMessageContaining("repetitionPenalty 0.0");
+        assertThatThrownBy(() -> none.withBiases(new int[] {1}, 101f)).hasMessageContaining("bias 101.0");
+        assertThatThrownBy(() -> none.withBiases(new int[] {1, 1}, 1f, 1f)).hasMessageContaining("twice");
+        assertThatThrownBy(() -> none.withBiases(new int[] {1}, 1f, 1f)).hasMessage("2 biases of 1 biasedTokens");
+        assertThatThrownBy(() -> none.withBiases(new int[301], new float[301])).hasMessageContaining("301 elements");
+        assertThatThrownBy(() -> none.withAllowedTokens(new int[8193])).hasMessageContaining("8193 elements");
+        assertThatThrownBy(() -> none.withBadWords(new int[257][1])).hasMessageContaining("257 elements");
+        assertThatThrownBy(() -> none.withBadWords(new int[0])).hasMessageContaining("a bad word of 0 tokens");
+    }
+
+    @Test
     void values_out_of_range_are_refused_by_name() {
         assertThatThrownBy(() -> new SamplingParameters(Float.NaN, 0, 1f, 0)).hasMessageContaining("temperature NaN");
         assertThatThrownBy(() -> new SamplingParameters(0f, 0, 0f, 0)).hasMessageContaining("topP 0.0");

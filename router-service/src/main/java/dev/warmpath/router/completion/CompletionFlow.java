@@ -174,7 +174,7 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         dialects.check(model, request);
         Set<String> tried = plus(failed, model.revision());
-        return tokenizer.tokenize(model, request.prompt(), journey.permit(), journey.trace())
+        return tokenizer.tokenize(model, request.prompt(), request.logits().effort(), journey.permit(), journey.trace())
                 .map(tokens -> journey.trace().stage(Stage.HASH, () -> chains.prompt(model, tokens,
                         request.prompt().beginning())))
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
@@ -224,7 +224,7 @@ public final class CompletionFlow {
                     journey.turn().takes(place);
                     journey.meter().turn();
                     Flux<CompletionEvent> told = answer.of(journey.tries().dispatch(generate,
-                            excluded -> route(journey, prompt, excluded), answer,
+                            excluded -> route(journey, prompt, generate, excluded), answer,
                             /* hasElsewhere */ otherThan(tried, request) != null));
                     return request.stopStrings().isEmpty() ? told
                             : told.concatWith(Mono.defer(answer::endWithoutWorker));
@@ -233,8 +233,10 @@ public final class CompletionFlow {
                         : answerElsewhere(journey, tried, e));
     }
 
-    private RouteResult route(Journey journey, TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
-        return journey.trace().stage(Stage.ROUTE, () -> router.route(prompt, excludedWorkerIds));
+    private RouteResult route(Journey journey, TokenizedPrompt prompt, GenerateRequest generate,
+            Set<String> excludedWorkerIds) {
+        return journey.trace().stage(Stage.ROUTE,
+                () -> router.route(prompt, excludedWorkerIds, generate.needsLogitRules()));
     }
 
     /** What {@link #complete} would do with this request now, up to the choice of a worker. */
@@ -242,15 +244,15 @@ public final class CompletionFlow {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model(), request.prompt());
             dialects.check(model, request);
-            return tokenizer.tokenize(model, request.prompt(), permit)
+            return tokenizer.tokenize(model, request.prompt(), request.logits().effort(), permit, traces.notTraced())
                     .map(tokens -> explain(request,
                             TokenizedPrompt.of(model, tokens, request.prompt().beginning())));
         });
     }
 
     private RouteExplanation explain(CompletionRequest request, TokenizedPrompt prompt) {
-        request.toGenerate(prompt);                                // refuses what would be refused
-        return new RouteExplanation(prompt, router.explain(prompt));
+        GenerateRequest generate = request.toGenerate(prompt);     // refuses what would be refused
+        return new RouteExplanation(prompt, router.explain(prompt, generate.needsLogitRules()));
     }
 
     /** Names those that are. */

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param stopStrings  text that ends the answer and is not part of it; none empty
  * @param stopTokenIds tokens that do so, at least 0 each
  * @param ignoreEos    true: the model's own end-of-sequence tokens do not end the answer
+ * @param minTokens    tokens before which none ends the answer; 0 = none
+ * @param logits       what is done to the logits before tokens are drawn
  * @param streamed     true: its text is shown as it comes; false: nothing of it before its end
  * @param tools        what its answer may call
  */
@@ -35,6 +37,8 @@ public record CompletionRequest(
         List<String> stopStrings,
         int[] stopTokenIds,
         boolean ignoreEos,
+        int minTokens,
+        LogitOverrides logits,
         boolean streamed,
         ToolUse tools) {
 
@@ -57,20 +61,24 @@ public record CompletionRequest(
      * The request as a worker gets it.
      *
      * @throws BadRequestException if the prompt does not fit into the model's context, or leaves no room for the
-     *                             answer, or a stop token is none of the model's
+     *                             answer or for its least length, or a token is none of the model's
      */
     GenerateRequest toGenerate(TokenizedPrompt tokenized) {
         ModelDescription model = tokenized.model().description();
         for (int i = 0; i < stopTokenIds.length; i++) {
             if (stopTokenIds[i] >= model.vocabularySize()) {
-                String field = "stop_token_ids[" + i + "]";
-                throw new BadRequestException(Fault.INVALID_VALUE, field, "'" + field + "' is " + stopTokenIds[i]
-                        + ", the model's token ids are 0 to " + (model.vocabularySize() - 1));
+                throw LogitOverrides.outside("stop_token_ids[" + i + "]", stopTokenIds[i], model.vocabularySize());
             }
         }
-        var stop = new StopConditions(maxTokens(tokenized.length(), model.contextLength()), stopTokenIds, ignoreEos);
+        int most = maxTokens(tokenized.length(), model.contextLength());
+        if (minTokens > most) {
+            throw new BadRequestException(Fault.INVALID_VALUE, "min_tokens", "'min_tokens' is " + minTokens
+                    + ", the answer has at most " + most + " tokens");
+        }
+        var stop = new StopConditions(most, stopTokenIds, ignoreEos, minTokens);
         var defaults = tokenized.model().tokenizer().samplingDefaults();
-        return GenerateRequest.of(requestId, tokenized.tokens(), sampling.orElse(defaults), stop);
+        var drawn = sampling.orElse(defaults).with(logits.toRules(tokenized.model()));
+        return GenerateRequest.of(requestId, tokenized.tokens(), drawn, stop);
     }
 
     /** For the record of requests. @param key the name of the caller's; null if none is asked for */

@@ -199,6 +199,11 @@ public final class FleetWorker {
         return registration.packedPrompts();
     }
 
+    /** Whether it follows {@link dev.warmpath.protocol.generate.LogitRules}; others pass over them. */
+    public boolean followsLogitRules() {
+        return registration.logitRules();
+    }
+
     /** Why its own event stream does not last, or null. Snapshots come all the same. */
     @Nullable String streamProblem() {
         return streamProblem;

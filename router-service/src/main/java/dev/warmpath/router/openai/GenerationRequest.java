@@ -1,14 +1,20 @@
 package dev.warmpath.router.openai;
 
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.CompletionRequest.ToolUse;
+import dev.warmpath.router.completion.LogitOverrides;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.completion.SamplingOverrides;
+import dev.warmpath.router.fields.Field;
+import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
+import dev.warmpath.router.fields.Place;
+import java.util.Objects;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +38,8 @@ record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
         boolean stream = body.flag(OpenAiFields.STREAM);
         var completion = new CompletionRequest(requestId, endpoint, body.requiredText(OpenAiFields.MODEL), prompt,
                 readSampling(body, seeds), limit, body.texts(OpenAiFields.STOP),
-                body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS), stream, tools);
+                body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS),
+                Objects.requireNonNullElse(body.integer(OpenAiFields.MIN_TOKENS), 0), readLogits(body), stream, tools);
         return new GenerationRequest(completion, readIncludeUsage(body, stream));
     }
 
@@ -43,6 +50,27 @@ record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
         @Nullable Long seed = body.integer(OpenAiFields.SEED);
         return new SamplingOverrides(temperature == null ? null : drawable(temperature),
                 topK == null ? null : Math.max(topK, 0), topP, seed == null ? seeds.nextLong() : seed);
+    }
+
+    private static LogitOverrides readLogits(FieldValues body) {
+        LogitBias bias = Objects.requireNonNullElse(body.value(OpenAiFields.LOGIT_BIAS), LogitBias.NONE);
+        return new LogitOverrides(number(body, OpenAiFields.MIN_P, 0f), number(body, OpenAiFields.PRESENCE_PENALTY, 0f),
+                number(body, OpenAiFields.FREQUENCY_PENALTY, 0f), number(body, OpenAiFields.REPETITION_PENALTY, 1f),
+                bias.tokens(), bias.values(),
+                Objects.requireNonNullElse(body.value(OpenAiFields.ALLOWED_TOKEN_IDS), new int[0]),
+                body.texts(OpenAiFields.BAD_WORDS));
+    }
+
+    private static float number(FieldValues body, Field.Real field, float absent) {
+        return Objects.requireNonNullElse(body.number(field), absent);
+    }
+
+    static int[] readAllowed(FieldReader json, Place place) {
+        int[] allowed = json.ids(LogitRules.MAX_ALLOWED_TOKENS, place);
+        if (allowed.length == 0) {
+            throw FieldReader.invalid(place, "'" + place + "' is empty");
+        }
+        return allowed;
     }
 
     /** A temperature so low that only the likeliest token is left is greedy, and is sent as such. */

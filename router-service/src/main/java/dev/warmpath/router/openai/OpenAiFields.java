@@ -2,6 +2,7 @@ package dev.warmpath.router.openai;
 
 import static dev.warmpath.router.fields.Field.REQUIRED;
 
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.router.fields.Field.Flag;
@@ -49,18 +50,24 @@ final class OpenAiFields {
     static final Texts STOP = new Texts("stop", 16, 256, "none");
     static final Ids STOP_TOKEN_IDS = new Ids("stop_token_ids", StopConditions.MAX_STOP_TOKEN_IDS, "none");
     static final Flag IGNORE_EOS = new Flag("ignore_eos", false);
+    static final Real MIN_P = new Real("min_p", 0, /* aboveMin */ false, 1, "0");
+    static final Real PRESENCE_PENALTY = penalty("presence_penalty");
+    static final Real FREQUENCY_PENALTY = penalty("frequency_penalty");
+    static final Real REPETITION_PENALTY =
+            new Real("repetition_penalty", 0, /* aboveMin */ true, LogitRules.MAX_PENALTY, "1");
+    static final Whole MIN_TOKENS = new Whole("min_tokens", 0, "0");
+    static final Mixed<LogitBias> LOGIT_BIAS = new Mixed<>("logit_bias", "an object, of up to "
+            + LogitRules.MAX_BIASES + " token ids a number, -100 to 100", "none", LogitBias::read);
+    static final Texts BAD_WORDS = new Texts("bad_words", LogitRules.MAX_BAD_WORDS / 2, 64, "none");
+    static final Mixed<int[]> ALLOWED_TOKEN_IDS = new Mixed<>("allowed_token_ids", "1 to "
+            + LogitRules.MAX_ALLOWED_TOKENS + " token ids", "all", GenerationRequest::readAllowed);
 
     private static final FieldTable GENERATION = FieldTable.of(
             MODEL, STREAM, STREAM_OPTIONS, MAX_TOKENS, TEMPERATURE, TOP_P, TOP_K, SEED, STOP, STOP_TOKEN_IDS,
-            IGNORE_EOS,
+            IGNORE_EOS, MIN_P, PRESENCE_PENALTY, FREQUENCY_PENALTY, REPETITION_PENALTY, MIN_TOKENS, LOGIT_BIAS, BAD_WORDS,
+            ALLOWED_TOKEN_IDS,
             Unserved.unless("n", 1),
-            Unserved.unless("presence_penalty", 0),
-            Unserved.unless("frequency_penalty", 0),
-            Unserved.unless("repetition_penalty", 1),
             Unserved.unless("length_penalty", 1),
-            Unserved.unless("min_p", 0),
-            Unserved.unless("min_tokens", 0),
-            Unserved.unlessEmpty("logit_bias"),
             new Unserved("response_format", json -> json.isObject() && "type".equals(json.nextField())
                     && isTextWord(json) && json.nextField() == null, "{\"type\":\"text\"}"),
             Unserved.always("structured_outputs"),
@@ -77,8 +84,6 @@ final class OpenAiFields {
             Unserved.unless("skip_special_tokens", true),
             Unserved.unless("spaces_between_special_tokens", true),
             Unserved.unless("include_stop_str_in_output", false),
-            Unserved.always("allowed_token_ids"),
-            Unserved.unlessEmpty("bad_words"),
             Unserved.always("logits_processors"),
             Unserved.always("kv_transfer_params"),
             Unserved.unlessEmpty("vllm_xargs"),
@@ -185,6 +190,10 @@ final class OpenAiFields {
     static final FieldTable DETOKENIZE = FieldTable.of(MODEL, TOKENS);
 
     private OpenAiFields() {}
+
+    private static Real penalty(String name) {
+        return new Real(name, -LogitRules.MAX_PENALTY, /* aboveMin */ false, LogitRules.MAX_PENALTY, "0");
+    }
 
     private static boolean isTextWord(FieldReader json) {
         return json.isText() && json.text().equals("text");

@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.fleet.UnreadyWorker;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,7 +27,9 @@ public record LeftOut(int count, List<Worker> workers) {
         /** It goes, or an operator wants it to get nothing. */
         DRAINING("draining"),
         /** Its device has been at one step for too long. */
-        HANGING("hanging");
+        HANGING("hanging"),
+        /** It would pass over what the request asks of the logits. */
+        OUTDATED("outdated");
 
         private final String text;
 
@@ -40,11 +43,12 @@ public record LeftOut(int count, List<Worker> workers) {
     }
 
     /**
+     * @param unable   that would not answer as the request wants
      * @param excluded ids of workers that have failed the request, gone or not
      * @param most     to be kept
      */
-    static LeftOut of(Set<String> excluded, List<UnreadyWorker> unready, int most) {
-        if (excluded.isEmpty() && unready.isEmpty()) {
+    static LeftOut of(Set<String> excluded, List<UnreadyWorker> unready, List<FleetWorker> unable, int most) {
+        if (excluded.isEmpty() && unready.isEmpty() && unable.isEmpty()) {
             return NOBODY;
         }
         List<Worker> kept = new ArrayList<>();
@@ -55,6 +59,14 @@ public record LeftOut(int count, List<Worker> workers) {
                 count++;
                 if (kept.size() < most) {
                     kept.add(new Worker(each.id(), reason(each)));
+                }
+            }
+        }
+        for (FleetWorker each : unable) {
+            if (!excluded.contains(each.id())) {
+                count++;
+                if (kept.size() < most) {
+                    kept.add(new Worker(each.id(), Reason.OUTDATED));
                 }
             }
         }

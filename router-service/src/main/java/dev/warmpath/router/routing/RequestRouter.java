@@ -113,8 +113,15 @@ public final class RequestRouter {
 
     /** What {@link #route} would decide now, were it not the turn of a worker on trial. Changes nothing. */
     public RouteDecision explain(TokenizedPrompt prompt) {
+        return explain(prompt, /* needsLogitRules */ false);
+    }
+
+    /** The same. @param needsLogitRules as {@link #route(TokenizedPrompt, Set, boolean)} */
+    public RouteDecision explain(TokenizedPrompt prompt, boolean needsLogitRules) {
         List<FleetWorker> ready = fleet.workers(prompt.model());
-        LeftOut leftOut = LeftOut.of(Set.of(), fleet.unready(prompt.model()), Integer.MAX_VALUE);
+        List<FleetWorker> unable = unable(ready, needsLogitRules);
+        LeftOut leftOut = LeftOut.of(Set.of(), fleet.unready(prompt.model()), unable, Integer.MAX_VALUE);
+        ready = without(ready, unable);
         if (ready.isEmpty()) {
             return new NoWorker(NoWorkerReason.NONE_READY, leftOut);
         }
@@ -170,15 +177,35 @@ public final class RequestRouter {
      * @param excludedWorkerIds those that failed this request already
      */
     public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
-        List<FleetWorker> ready = fleet.workers(prompt.model());
+        return route(prompt, excludedWorkerIds, /* needsLogitRules */ false);
+    }
+
+    /**
+     * The same.
+     *
+     * @param needsLogitRules true: workers that would pass over {@link dev.warmpath.protocol.generate.LogitRules} are
+     *                        as good as none
+     */
+    public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds, boolean needsLogitRules) {
+        List<FleetWorker> all = fleet.workers(prompt.model());
+        List<FleetWorker> unable = unable(all, needsLogitRules);
+        List<FleetWorker> ready = without(all, unable);
         List<FleetWorker> workers = ready.stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
-        LeftOut leftOut = LeftOut.of(excludedWorkerIds, fleet.unready(prompt.model()), RouteSnapshot.MAX_KEPT);
+        LeftOut leftOut = LeftOut.of(excludedWorkerIds, fleet.unready(prompt.model()), unable, RouteSnapshot.MAX_KEPT);
         if (workers.isEmpty()) {
             return new RouteResult.Unplaced(new NoWorker(
                     ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED, leftOut));
         }
         return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut,
                 excludedWorkerIds.isEmpty());
+    }
+
+    private static List<FleetWorker> unable(List<FleetWorker> workers, boolean needsLogitRules) {
+        return needsLogitRules ? workers.stream().filter(worker -> !worker.followsLogitRules()).toList() : List.of();
+    }
+
+    private static List<FleetWorker> without(List<FleetWorker> workers, List<FleetWorker> unable) {
+        return unable.isEmpty() ? workers : workers.stream().filter(worker -> !unable.contains(worker)).toList();
     }
 
     private synchronized Routed explain(

@@ -133,7 +133,8 @@ class CompletionMeterTest {
     /** Of a request that came 50 ms ago. */
     private CompletionMeter meter(boolean streamed) {
         var request =
-                new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, streamed, CompletionRequest.ToolUse.NONE);
+                new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, 0,
+                        LogitOverrides.NONE, streamed, CompletionRequest.ToolUse.NONE);
         var record = new RequestRecord(Instant.EPOCH, null, null, _ -> closed++);
         RequestTrace trace = new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null).notTraced();
         return new CompletionMeter(

@@ -7,6 +7,7 @@ import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
@@ -154,6 +155,47 @@ class AnswersTest extends RunningRouter {
         assertThat(sent.stop().maxTokens()).isEqualTo(5);
         assertThat(sent.stop().stopTokenIds()).containsExactly(20);
         assertThat(sent.stop().ignoreEos()).isTrue();
+    }
+
+    @Test
+    void rules_for_logits_reach_the_worker_with_bad_words_as_tokens() throws Exception {
+        FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("ok")));
+
+        HttpResponse<String> response = post("/v1/completions", TEXT.formatted("""
+                ,'temperature':0,'seed':1,'min_p':0.25,'presence_penalty':-2,'frequency_penalty':0.5,
+                'repetition_penalty':1.25,'min_tokens':3,'logit_bias':{'5':-100,'6':1.5},'bad_words':['  Hello'],
+                'allowed_token_ids':[5,6,7]"""));
+
+        assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+        GenerateRequest sent = worker.requests().take();
+        LogitRules rules = sent.sampling().rules();
+        assertThat(rules).isEqualTo(LogitRules.NONE.withMinP(0.25f).withPenalties(-2f, 0.5f, 1.25f)
+                .withBiases(new int[] {5, 6}, -100f, 1.5f).withAllowedTokens(5, 6, 7).withBadWords(rules.badWords()));
+        assertThat(rules.badWords()[0]).isEqualTo(ids("Hello"));
+        boolean spaceChangesTheFirstToken = ids(" Hello").length == ids("Hello").length
+                && ids(" Hello")[0] != ids("Hello")[0];
+        assertThat(rules.badWords()).hasNumberOfRows(spaceChangesTheFirstToken ? 2 : 1);
+        assertThat(sent.stop().minTokens()).isEqualTo(3);
+    }
+
+    @Test
+    void what_shapes_logits_never_goes_to_a_worker_that_would_pass_over_it() throws Exception {
+        joinOutdated("old");
+        HttpResponse<String> response = post("/v1/completions", TEXT.formatted(",'presence_penalty':0.5"));
+        assertThat(response.statusCode()).isEqualTo(503);
+        assertThat(json(response).path("error").path("code").asString()).isEqualTo("no_worker_available");
+        assertThat(post("/v1/completions", TEXT.formatted("")).headers().firstValue("x-warmpath-worker"))
+                .hasValue("old");
+
+        join("new");
+        for (String field : new String[] {"'min_tokens':2", "'logit_bias':{'5':1}", "'min_p':0.1"}) {
+            for (int i = 0; i < 4; i++) {
+                assertThat(post("/v1/completions", TEXT.formatted("," + field)).headers()
+                        .firstValue("x-warmpath-worker")).hasValue("new");
+            }
+        }
+        JsonNode route = json(post("/v1/route", TEXT.formatted(",'min_p':0.1")));
+        assertThat(route.path("left_out").toString()).contains("\"old\"", "\"outdated\"");
     }
 
     @Test

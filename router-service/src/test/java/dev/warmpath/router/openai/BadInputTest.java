@@ -48,11 +48,7 @@ class BadInputTest extends RunningRouter {
         ,'response_format':{'type':'json_object'} | unsupported_parameter | response_format | 'response_format' is not supported
         ,'logprobs':true                     | unsupported_parameter | logprobs            | 'logprobs' is not supported
         ,'top_logprobs':2                    | unsupported_parameter | top_logprobs        | 'top_logprobs' is not supported
-        ,'logit_bias':{'5':1}                | unsupported_parameter | logit_bias          | 'logit_bias' is not supported
-        ,'presence_penalty':0.5              | unsupported_parameter | presence_penalty    | 'presence_penalty' is not supported (other than 0)
-        ,'frequency_penalty':-1              | unsupported_parameter | frequency_penalty   | 'frequency_penalty' is not supported (other than 0)
         ,'n':2                               | unsupported_parameter | n                   | 'n' is not supported (other than 1)
-        ,'min_tokens':3                      | unsupported_parameter | min_tokens          | 'min_tokens' is not supported
         ,'cache_salt':'x'                    | unsupported_parameter | cache_salt          | 'cache_salt' is not supported
         ,'priority':1                        | unsupported_parameter | priority            | 'priority' is not supported
         ,'structured_outputs':{}             | unsupported_parameter | structured_outputs  | 'structured_outputs' is not supported
@@ -83,6 +79,19 @@ class BadInputTest extends RunningRouter {
         ,'stop':['1','2','3','4','5','6','7','8','9','10','11','12','13','14','15','16','17'] | invalid_value | stop | 'stop' has 17 strings, at most 16 are taken
         ,'stop_token_ids':[-1]               | invalid_value         | stop_token_ids[0]   | 'stop_token_ids[0]' is -1, it must be at least 0
         ,'stop_token_ids':[5,483]            | invalid_value         | stop_token_ids[1]   | 'stop_token_ids[1]' is 483, the model's token ids are 0 to 482
+        ,'logit_bias':{'5':101}              | invalid_value | logit_bias          | 'logit_bias' has for token 5 no number of -100 to 100
+        ,'logit_bias':{'x':1}                | invalid_value | logit_bias          | 'logit_bias' names 'x', which is no token id
+        ,'logit_bias':{'-1':1}               | invalid_value | logit_bias          | 'logit_bias' names '-1', which is no token id
+        ,'logit_bias':{'5':1,'05':1}         | invalid_value | logit_bias          | 'logit_bias' names token 5 twice
+        ,'logit_bias':{'99999':1}            | invalid_value | logit_bias          | 'logit_bias' is 99999, the model's token ids are 0 to
+        ,'presence_penalty':2.5              | invalid_value | presence_penalty    | 'presence_penalty' is 2.5, which is outside -2 to 2
+        ,'frequency_penalty':-3              | invalid_value | frequency_penalty   | 'frequency_penalty' is -3, which is outside -2 to 2
+        ,'repetition_penalty':0              | invalid_value | repetition_penalty  | 'repetition_penalty' is 0, it must be above 0 and at most 2
+        ,'min_p':1.5                         | invalid_value | min_p               | 'min_p' is 1.5, which is outside 0 to 1
+        ,'allowed_token_ids':[]              | invalid_value | allowed_token_ids   | 'allowed_token_ids' is empty
+        ,'allowed_token_ids':[1,99999]       | invalid_value | allowed_token_ids[1] | 'allowed_token_ids[1]' is 99999, the model's token ids are 0 to
+        ,'bad_words':['ok',' ']              | invalid_value | bad_words[1]        | 'bad_words[1]' has 0 tokens, 1 to 256 are taken
+        ,'max_tokens':2,'min_tokens':3       | invalid_value | min_tokens          | 'min_tokens' is 3, the answer has at most 2 tokens
         ,'user':5                            | unsupported_parameter | user                | 'user' is not supported (other than a string)
         # ---- too long
         ,'max_tokens':62                     | context_length_exceeded | max_tokens        | This model's maximum context length is 64 tokens. The prompt has

@@ -531,7 +531,7 @@ class RequestRouterTest extends TwoWorkers {
         List<UnreadyWorker> joining = IntStream.range(0, 100)
                 .mapToObj(i -> new UnreadyWorker("w" + i, WorkerView.State.JOINING)).toList();
 
-        LeftOut leftOut = LeftOut.of(Set.of("w99"), joining, 16);
+        LeftOut leftOut = LeftOut.of(Set.of("w99"), joining, List.of(), 16);
         assertThat(leftOut.count()).isEqualTo(100);
         assertThat(leftOut.workers()).hasSize(16).startsWith(new LeftOut.Worker("w99", Reason.EXCLUDED))
                 .endsWith(new LeftOut.Worker("w14", Reason.JOINING));

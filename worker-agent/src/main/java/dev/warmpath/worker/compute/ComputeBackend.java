@@ -118,8 +118,8 @@ public interface ComputeBackend extends AutoCloseable {
 
     /**
      * Fills in tokens that were drawn on the device and are not known to the host yet: {@code tokens[r] =
-     * drawn[sources[r]]} where {@code sources[r]} is 0 or above; other rows stay. {@link SampledTokens#NO_TOKEN} feeds
-     * token 0: its step has failed, and what is computed from it will be thrown away.
+     * drawn[sources[r]]} where {@code sources[r]} is 0 or above; other rows stay. {@link SampledTokens#NO_TOKEN} and
+     * {@link SampledTokens#MASKED} feed token 0: what is computed from it will be thrown away.
      * @param drawn   of a step submitted before; may be the one that this step samples into
      * @param sources I32 [≥ rowCount, 1]; rows of {@code drawn}, which the caller has checked, or negative
      * @param tokens  I32 [≥ rowCount, 1]
@@ -191,6 +191,16 @@ public interface ComputeBackend extends AutoCloseable {
      * @param logits F32 [≥ rowCount, vocabulary]
      */
     void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount);
+
+    /**
+     * The same where some rows are adjusted before: step 0 of the rule. Rows left with nothing to draw from draw
+     * {@link SampledTokens#MASKED}. A step without such rows takes {@link #sample}, which costs less.
+     * @param logits F32 [≥ rowCount, vocabulary]; adjusted rows are unspecified afterwards
+     * @param before what rows with a source have to count yet: of a step submitted before, not where this one samples
+     *               into unless no row has a source
+     */
+    void sampleAdjusted(Tensor logits, SamplingInputs inputs, LogitAdjustments adjustments, SampledTokens before,
+                        SampledTokens output, int rowCount);
 
     /**
      * Copies whole blocks, keys and values of all layers, bit for bit and pair after pair: a block may be the target

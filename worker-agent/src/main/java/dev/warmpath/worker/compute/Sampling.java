@@ -2,6 +2,17 @@ package dev.warmpath.worker.compute;
 
 /**
  * How a token is drawn from logits. Every backend follows this rule, so that equal logits give the equal token:
+ * <p>Step 0, of rows that ask for it, by {@link LogitAdjustments}, vLLM's rules in vLLM's order, in float32 with each
+ * operation rounded by itself:
+ * <pre>
+ *   all tokens         masked where only some are allowed and this is none of them
+ *   entries ≥ 0        x = logit + bias
+ *                      in prompt or answer:  x = x &gt; 0 ? x / repetition : x · repetition
+ *                      n times in answer:    x = x − frequency · n, then x = x − presence
+ *   entries &lt; 0        masked
+ *   cut                x &lt; largest x + cut: masked; cut is temperature · ln(min-p), 0 is greedy and has none
+ * </pre>
+ * Masked is −infinity, but what is unusable stays so. Then:
  * <ol>
  * <li>{@code temperature} 0 takes the largest logit, the lowest id among equals. Steps 2 to 5 are skipped.
  * <li>Tokens are ranked by (logit descending, id ascending); with {@code topK} &gt; 0 only the first {@code topK} stay.
@@ -12,14 +23,15 @@ package dev.warmpath.worker.compute;
  *     sum; u is {@link Philox#uniform} of {@code seed} and the index that the new token will have in its sequence.
  * </ol>
  * Sums are float64. Their order of addition is free: it decides only where u lies within about 1e-12 of an edge.
- * From logits that are NaN or +infinity, or all -infinity, nothing is drawn: they are unusable.
+ * From logits that are NaN or +infinity, or all -infinity, nothing is drawn: they are unusable. From those of which step
+ * 0 left only such, nothing is drawn, either, but they are only masked.
  *
  * @param seed        key of the generator; the same seed draws the same tokens
  * @param temperature 0 is greedy; otherwise at least {@link #MIN_TEMPERATURE}
  * @param topK        0 is off
  * @param topP        in (0, 1]; 1 is off
  * @param logprob     whether the log-probability of the drawn token is wanted: of the logits as they are, before
- *                    temperature and filters
+ *                    step 0, temperature and filters
  */
 public record Sampling(long seed, float temperature, int topK, float topP, boolean logprob) {
 

@@ -6,7 +6,7 @@ import java.lang.foreign.ValueLayout;
 import java.util.Objects;
 
 /**
- * What came back from a step: the drawn tokens in the order of the sampled rows, or that a row's logits were unusable.
+ * What came back from a step: the drawn tokens in the order of the sampled rows, or why nothing was drawn from a row.
  * Made once, filled by each {@code await}; native memory, freed with this object.
  */
 public final class StepOutput {
@@ -32,7 +32,12 @@ public final class StepOutput {
         return token(index) != SampledTokens.NO_TOKEN;
     }
 
-    /** The drawn token, or {@link SampledTokens#NO_TOKEN} if the row's logits were unusable. */
+    /** True if nothing was drawn because the row's own adjustment masks every token. */
+    public boolean isMasked(int index) {
+        return token(index) == SampledTokens.MASKED;
+    }
+
+    /** The drawn token, or {@link SampledTokens#NO_TOKEN} or {@link SampledTokens#MASKED}. */
     public int token(int index) {
         return tokens.getAtIndex(ValueLayout.JAVA_INT, Objects.checkIndex(index, count));
     }

@@ -32,7 +32,7 @@ final class BatchComputation {
     static final Sampling CHECK = new Sampling(/* seed */ -1, 0, 0, 1, false);
 
     private final ModelRunner runner;
-    private final Function<Sequence, Sampling> samplings;
+    private final Function<Sequence, Generation> generations;
     private final InputBatch input;
     /** Of the sequence that is being added, in each group of the cache. */
     private final int[][] blockTables;
@@ -41,10 +41,10 @@ final class BatchComputation {
     private final BlockMapping mapping = new BlockMapping(COPIES_AT_ONCE);
     private final ArrayDeque<PendingStep> pending = new ArrayDeque<>();
 
-    /** @param samplings how each sequence's tokens are drawn */
-    BatchComputation(ModelRunner runner, int maxSequences, Function<Sequence, Sampling> samplings) {
+    /** @param generations whose tokens are drawn */
+    BatchComputation(ModelRunner runner, int maxSequences, Function<Sequence, Generation> generations) {
         this.runner = runner;
-        this.samplings = samplings;
+        this.generations = generations;
         this.input = runner.newInputBatch();
         this.blockTables = new int[runner.config().groupWindows().size()][];
         this.output = new StepOutput(maxSequences);
@@ -100,9 +100,9 @@ final class BatchComputation {
             if (batch.row(entry, step) == ScheduledBatch.NO_ROW) {
                 continue;
             }
-            Sampling sampling = batch.sampleIndex(entry, step) == ScheduledBatch.NO_SAMPLE
-                    ? CHECK
-                    : samplings.apply(sequence);
+            Generation generation = batch.sampleIndex(entry, step) == ScheduledBatch.NO_SAMPLE ? null
+                    : generations.apply(sequence);
+            Sampling sampling = generation == null ? CHECK : generation.sampling();
             TokenSequence tokens = sequence.tokens();
             for (int group = 0; group < blockTables.length; group++) {
                 blockTables[group] = tokens.table(group).blocks();
@@ -115,20 +115,26 @@ final class BatchComputation {
                 input.add(tokens.tokens(), batch.firstPosition(entry), batch.tokenCount(entry), blockTables, blockCount,
                         sampling);
             }
+            LogitShaper shaper = generation == null ? null : generation.shaper();
+            if (shaper != null) {
+                shaper.shape(input, batch.firstPosition(entry) + batch.tokenCount(entry) + step, feed,
+                        runner.config().vocabularySize());
+            }
         }
     }
 
     /**
      * Waits for the oldest step.
      *
-     * @return the drawn tokens by {@link ScheduledBatch#row}, {@link ScheduledBatch#UNUSABLE} where nothing could be
-     *         drawn; valid until the next call; see {@link #logprob}
+     * @return the drawn tokens by {@link ScheduledBatch#row}, {@link ScheduledBatch#UNUSABLE} or
+     *         {@link ScheduledBatch#MASKED} where nothing could be drawn; valid until the next call; see {@link #logprob}
      * @throws ComputeException if the step failed; later ones are still in flight
      */
     int[] await() {
         runner.await(pending.removeFirst(), output);
         for (int i = 0; i < output.count(); i++) {
-            drawnTokens[i] = output.isUsable(i) ? output.token(i) : ScheduledBatch.UNUSABLE;
+            drawnTokens[i] = !output.isUsable(i) ? ScheduledBatch.UNUSABLE
+                    : output.isMasked(i) ? ScheduledBatch.MASKED : output.token(i);
         }
         return drawnTokens;
     }

@@ -92,7 +92,8 @@ public final class EngineLoop {
         this.scheduler = scheduler;
         this.cache = cache;
         this.computation = new BatchComputation(
-                runner, scheduler.settings().maxSequences(), sequence -> generation(sequence).sampling());
+                runner, scheduler.settings().maxSequences(), this::generation);
+        scheduler.limitLogitEntries(runner.maxLogitEntries());
         this.commands = new CommandQueue(scheduler.settings().maxAlive());
         this.announcements = announcements;
         this.told = told;
@@ -345,7 +346,7 @@ public final class EngineLoop {
                     tellEnd(sequence, nowNanos);
                 }
             } else if (batch.failed(entry)) {
-                log.warn("{} has unusable logits", batch.sequence(entry));
+                log.warn("{}: {}", batch.sequence(entry), batch.sequence(entry).state());
                 tellEnd(batch.sequence(entry), nowNanos);
             }
         }

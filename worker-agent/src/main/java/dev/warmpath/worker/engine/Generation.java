@@ -4,6 +4,7 @@ import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.worker.compute.Sampling;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
 
 /** One accepted request: what is computed, and who hears of it. The submitter's handle for ending it. */
 public final class Generation {
@@ -11,6 +12,7 @@ public final class Generation {
     private final Sequence sequence;
     private final GenerationListener listener;
     private final Sampling sampling;
+    private final @Nullable LogitShaper shaper;
     private final long submittedNanos;
     private final boolean madeUp;
     /** It was asked to end, or is over: asking for that is no news any more. */
@@ -29,6 +31,7 @@ public final class Generation {
         this.madeUp = madeUp;
         var asked = sequence.sampling();
         this.sampling = new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
+        this.shaper = LogitShaper.of(sequence);
     }
 
     Sequence sequence() {
@@ -42,6 +45,11 @@ public final class Generation {
     /** How its tokens are drawn. */
     Sampling sampling() {
         return sampling;
+    }
+
+    /** How their logits are adjusted before; null if they are not. For the engine's thread. */
+    @Nullable LogitShaper shaper() {
+        return shaper;
     }
 
     /** When it arrived, on the engine's clock. */

@@ -4,7 +4,6 @@ import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
-import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.SchedulingPolicy;
@@ -37,7 +36,7 @@ public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits
         List<Sequence> sequences = new ArrayList<>();
         sequences.add(leader);
         for (int i = 1; i < choices; i++) {
-            sequences.add(leader.follower(withSeed(request.sampling(), request.sampling().seed() + i)));
+            sequences.add(leader.follower(request.sampling().withSeed(request.sampling().seed() + i)));
         }
         return sequences;
     }
@@ -67,10 +66,6 @@ public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits
         if (asked) {
             throw new RefusedException(FailureReason.UNSUPPORTED, field + " '" + value + "' is not served yet");
         }
-    }
-
-    private static SamplingParameters withSeed(SamplingParameters sampling, long seed) {
-        return new SamplingParameters(sampling.temperature(), sampling.topK(), sampling.topP(), seed);
     }
 
     /** Half of the clock's range ahead counts as later, the other half as past. */

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.model.ModelConfig;
@@ -38,6 +39,8 @@ public final class WarmUp {
     private static final int DECODED_TOKENS = 4;
     private static final int ENDLESS = 1_000;
     private static final long REQUEST_TIMEOUT_SECONDS = 60;
+    /** Of one request in three, so that the device has all kernels for them. */
+    private static final LogitRules RULES = LogitRules.NONE.withMinP(0.01f).withPenalties(0.1f, 0.1f, 1.1f);
 
     private final Engine engine;
     private final ModelRunner runner;
@@ -122,7 +125,8 @@ public final class WarmUp {
     }
 
     private CompletableFuture<Void> submit(String id, int promptTokens, int kind) {
-        var sampling = kind == 0 ? SamplingParameters.GREEDY : new SamplingParameters(1f, 40 * (kind - 1), 0.9f, kind);
+        var sampling = kind == 0 ? SamplingParameters.GREEDY : new SamplingParameters(1f, 40 * (kind - 1), 0.9f, kind)
+                .with(kind == 1 ? LogitRules.NONE : RULES);
         return submit(GenerateRequest.of(id, prompt(promptTokens), sampling, StopConditions.pastTheEnd(NEW_TOKENS)),
                 /* choices */ 1);
     }

@@ -1,6 +1,8 @@
 package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.Sampling;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -19,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  *                 leftovers
  *   queryStarts   int32 [maxSequences + 1], contextLengths int32 [maxSequences]
  *   sampledRows, counters, topKs, logprobs int32; seeds int64; temperatures, topPs float32 [maxSequences]
+ *   adjustments: see LogitAdjustments
  * </pre>
  * Blocks come as the block manager counts them. If the device's are smaller, r in one, block b is written into the
  * tables as b·r up to b·r + r − 1; slots are the same either way: b · blockSize + offset.
@@ -34,6 +37,7 @@ public final class InputBatch {
     private static final int NO_SOURCE = -1;
     /** Narrowest row of the block tables, unless no sequence can have as many blocks. */
     private static final int LEAST_STRIDE = 16;
+    private static final int FEW_ENTRIES = 64;
 
     private final int maxTokens;
     private final int maxSequences;
@@ -53,6 +57,7 @@ public final class InputBatch {
     private final MemorySegment topKs;
     private final MemorySegment topPs;
     private final MemorySegment logprobs;
+    private final Adjustments adjustments;
     private int tokenCount;
     private int sequenceCount;
     private int sampledCount;
@@ -61,6 +66,9 @@ public final class InputBatch {
     private int largestToken;
     private int largestSource;
     private int blockTableStride;
+    private final int maxEntries;
+    private int entryCount;
+    private boolean isAdjusted;
 
     /**
      * Where tokens and sequences stand in one group of the cache.
@@ -74,18 +82,31 @@ public final class InputBatch {
         }
     }
 
+    /** How rows' logits are adjusted, as {@link LogitAdjustments} has it; {@code maxEntries} long where it is of entries. */
+    private record Adjustments(MemorySegment modes, MemorySegment starts, MemorySegment sources,
+                               MemorySegment repetitions, MemorySegment frequencies, MemorySegment presences,
+                               MemorySegment cuts, MemorySegment ids, MemorySegment biases, MemorySegment notes) {
+    }
+
     /** Sizes are upper limits, included. One group without a window; blocks are those of the device. */
     public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize) {
         this(maxTokens, maxSequences, maxBlocksPerSequence, blockSize, blockSize, List.of(AttentionSpec.NO_WINDOW));
+    }
+
+    /** The same as below, with room for a few adjustments of logits. */
+    public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize, int kernelBlockSize,
+                      List<Integer> windows) {
+        this(maxTokens, maxSequences, maxBlocksPerSequence, blockSize, kernelBlockSize, windows, FEW_ENTRIES);
     }
 
     /**
      * Sizes are upper limits, included.
      * @param kernelBlockSize tokens in a block of the device
      * @param windows         of each cache group, see {@link ModelConfig#groupWindows}
+     * @param maxEntries      adjustments of logits, of all rows together
      */
     public InputBatch(int maxTokens, int maxSequences, int maxBlocksPerSequence, int blockSize, int kernelBlockSize,
-                      List<Integer> windows) {
+                      List<Integer> windows, int maxEntries) {
         if (maxTokens < 1 || maxSequences < 1 || maxBlocksPerSequence < 1 || blockSize < 1) {
             throw new IllegalArgumentException("no batch takes %d tokens of %d sequences in %d blocks of %d"
                     .formatted(maxTokens, maxSequences, maxBlocksPerSequence, blockSize));
@@ -99,6 +120,7 @@ public final class InputBatch {
         this.maxBlocksPerSequence = maxBlocksPerSequence;
         this.blockSize = blockSize;
         this.kernelBlocksPerBlock = blockSize / kernelBlockSize;
+        this.maxEntries = maxEntries;
         var arena = Arena.ofAuto();
         tokens = arena.allocate(INT, maxTokens);
         sources = arena.allocate(INT, maxTokens);
@@ -115,6 +137,11 @@ public final class InputBatch {
         topKs = arena.allocate(INT, maxSequences);
         topPs = arena.allocate(FLOAT, maxSequences);
         logprobs = arena.allocate(INT, maxSequences);
+        adjustments = new Adjustments(arena.allocate(INT, maxSequences), arena.allocate(INT, maxSequences + 1L),
+                arena.allocate(INT, maxSequences), arena.allocate(FLOAT, maxSequences),
+                arena.allocate(FLOAT, maxSequences), arena.allocate(FLOAT, maxSequences),
+                arena.allocate(FLOAT, maxSequences), arena.allocate(INT, maxEntries), arena.allocate(FLOAT, maxEntries),
+                arena.allocate(INT, maxEntries));
         clear();
     }
 
@@ -127,6 +154,8 @@ public final class InputBatch {
         largestToken = -1;
         largestSource = NO_SOURCE;
         blockTableStride = Math.min(LEAST_STRIDE, maxBlockTableStride());
+        entryCount = 0;
+        isAdjusted = false;
     }
 
     /**
@@ -298,7 +327,68 @@ public final class InputBatch {
         topKs.setAtIndex(INT, sampledCount, sampling.topK());
         topPs.setAtIndex(FLOAT, sampledCount, sampling.topP());
         logprobs.setAtIndex(INT, sampledCount, sampling.logprob() ? 1 : 0);
+        adjustments.modes.setAtIndex(INT, sampledCount, LogitAdjustments.PLAIN);
+        adjustments.starts.setAtIndex(INT, sampledCount, entryCount);
         sampledCount++;
+        adjustments.starts.setAtIndex(INT, sampledCount, entryCount);
+    }
+
+    /**
+     * Adjusts the logits of the sequence added last, which draws; what {@link #addEntries} and {@link #ban} add from
+     * now on is its own.
+     * @param sourceRow of its last token if the step before draws that and no entry counts it; else negative
+     */
+    public void adjust(RowAdjustment row, int sourceRow) {
+        int index = sampledCount - 1;
+        adjustments.modes.setAtIndex(INT, index,
+                row.allowedOnly() ? LogitAdjustments.ALLOWED_ONLY : LogitAdjustments.ADJUSTED);
+        adjustments.sources.setAtIndex(INT, index, sourceRow);
+        adjustments.repetitions.setAtIndex(FLOAT, index, row.repetition());
+        adjustments.frequencies.setAtIndex(FLOAT, index, row.frequency());
+        adjustments.presences.setAtIndex(FLOAT, index, row.presence());
+        adjustments.cuts.setAtIndex(FLOAT, index, row.cut());
+        largestSource = Math.max(largestSource, sourceRow);
+        isAdjusted = true;
+    }
+
+    /**
+     * @param ids    of the vocabulary, none of them twice; likewise the leading {@code count} of the others
+     * @param notes  0 and above
+     * @throws IllegalStateException if there is no room
+     */
+    public void addEntries(int[] ids, float[] biases, int[] notes, int count) {
+        requireEntries(count);
+        MemorySegment.copy(ids, 0, adjustments.ids, INT, (long) entryCount * Integer.BYTES, count);
+        MemorySegment.copy(biases, 0, adjustments.biases, FLOAT, (long) entryCount * Float.BYTES, count);
+        MemorySegment.copy(notes, 0, adjustments.notes, INT, (long) entryCount * Integer.BYTES, count);
+        entryCount += count;
+        adjustments.starts.setAtIndex(INT, sampledCount, entryCount);
+    }
+
+    /** @param note below 0 */
+    public void ban(int id, int note) {
+        addEntry(id, note);
+    }
+
+    /** Ends the entries of a row that has a source. */
+    public void addFreeEntry() {
+        addEntry(LogitAdjustments.NO_ID, 0);
+    }
+
+    private void addEntry(int id, int note) {
+        requireEntries(1);
+        adjustments.ids.setAtIndex(INT, entryCount, id);
+        adjustments.biases.setAtIndex(FLOAT, entryCount, 0);
+        adjustments.notes.setAtIndex(INT, entryCount, note);
+        entryCount++;
+        adjustments.starts.setAtIndex(INT, sampledCount, entryCount);
+    }
+
+    private void requireEntries(int count) {
+        if (!isAdjusted || entryCount + count > maxEntries) {
+            throw new IllegalStateException("batch has %d adjustments of logits, takes %d: no room for %d"
+                    .formatted(entryCount, maxEntries, count));
+        }
     }
 
     public int sequenceCount() {
@@ -418,6 +508,31 @@ public final class InputBatch {
 
     MemorySegment logprobs() {
         return filled(logprobs, INT, sampledCount);
+    }
+
+    int maxEntries() {
+        return maxEntries;
+    }
+
+    /** True if some row's logits are adjusted. */
+    boolean isAdjusted() {
+        return isAdjusted;
+    }
+
+    /** Enqueues the writes of what adjusts this batch's logits. */
+    void writeAdjustments(ComputeBackend backend, LogitAdjustments target) {
+        backend.write(target.modes(), filled(adjustments.modes, INT, sampledCount));
+        backend.write(target.starts(), filled(adjustments.starts, INT, sampledCount + 1L));
+        backend.write(target.sources(), filled(adjustments.sources, INT, sampledCount));
+        backend.write(target.repetitions(), filled(adjustments.repetitions, FLOAT, sampledCount));
+        backend.write(target.frequencies(), filled(adjustments.frequencies, FLOAT, sampledCount));
+        backend.write(target.presences(), filled(adjustments.presences, FLOAT, sampledCount));
+        backend.write(target.cuts(), filled(adjustments.cuts, FLOAT, sampledCount));
+        if (entryCount > 0) {
+            backend.write(target.ids(), filled(adjustments.ids, INT, entryCount));
+            backend.write(target.biases(), filled(adjustments.biases, FLOAT, entryCount));
+            backend.write(target.notes(), filled(adjustments.notes, INT, entryCount));
+        }
     }
 
     private static MemorySegment filled(MemorySegment buffer, ValueLayout layout, long count) {

@@ -2,6 +2,7 @@ package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.SampledTokens;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -34,7 +35,8 @@ public final class LoadedModel {
         this.maxBlocksPerSequence = Math.ceilDiv(config.contextLength(), settings.blockSize());
         this.inputs = new StepInputs(
                 backend, config.groupWindows().size(), maxTokens, maxSequences,
-                maxBlocksPerSequence * settings.kernelBlocksPerBlock());
+                maxBlocksPerSequence * settings.kernelBlocksPerBlock(),
+                LogitAdjustments.capacity(config.vocabularySize(), maxSequences));
         this.decoder = new Decoder(spec, backend, maxTokens, maxSequences);
         this.sampled = new SampledTokens[settings.maxStepsInFlight()];
         Arrays.setAll(sampled, _ -> new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),

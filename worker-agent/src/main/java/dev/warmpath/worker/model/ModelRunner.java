@@ -5,6 +5,7 @@ import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.StepOutput;
@@ -78,7 +79,12 @@ public final class ModelRunner implements AutoCloseable {
     /** A batch that fits this runner's largest step and longest context. */
     public InputBatch newInputBatch() {
         return new InputBatch(settings.maxBatchTokens(), settings.maxSequences(), model.maxBlocksPerSequence,
-                settings.blockSize(), settings.kernelBlockSize(), model.config.groupWindows());
+                settings.blockSize(), settings.kernelBlockSize(), model.config.groupWindows(), maxLogitEntries());
+    }
+
+    /** Adjustments of logits that a step has room for, of all its rows together. */
+    public int maxLogitEntries() {
+        return LogitAdjustments.capacity(model.config.vocabularySize(), settings.maxSequences());
     }
 
     /**
@@ -95,9 +101,15 @@ public final class ModelRunner implements AutoCloseable {
         }
         SampledTokens drawn = drawnBy(submittedSteps);
         int sampledCount = batch.sampledCount();
-        List<PagedBatch> paged = model.inputs.write(batch, drawnBy(Math.max(0, submittedSteps - 1)));
+        SampledTokens before = drawnBy(Math.max(0, submittedSteps - 1));
+        List<PagedBatch> paged = model.inputs.write(batch, before);
         model.decoder.enqueue(model.inputs, paged, cache, sampledCount);
-        backend.sample(model.decoder.logits(), model.inputs.sampling, drawn, sampledCount);
+        if (batch.isAdjusted()) {
+            backend.sampleAdjusted(model.decoder.logits(), model.inputs.sampling, model.inputs.adjustments, before,
+                    drawn, sampledCount);
+        } else {
+            backend.sample(model.decoder.logits(), model.inputs.sampling, drawn, sampledCount);
+        }
         var completion = backend.submit(drawn, sampledCount);
         submittedSteps++;
         lastSampledCount = sampledCount;
@@ -115,6 +127,7 @@ public final class ModelRunner implements AutoCloseable {
         requireWithin("block size", batch.blockSize(), settings.blockSize(), settings.blockSize());
         requireWithin("kernel block size", batch.kernelBlockSize(), settings.kernelBlockSize(),
                 settings.kernelBlockSize());
+        requireWithin("adjustments of logits", batch.maxEntries(), 0, maxLogitEntries());
         requireWithin("cache groups", batch.groupCount(), model.config.groupWindows().size(),
                 model.config.groupWindows().size());
         requireWithin("largest block id", batch.largestBlock(), 1, blockCount - 1);

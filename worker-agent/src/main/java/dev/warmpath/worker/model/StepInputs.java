@@ -2,6 +2,7 @@ package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
@@ -17,10 +18,15 @@ final class StepInputs {
     private final Tensor sources;
     final Tensor sampledRows;
     final SamplingInputs sampling;
+    final LogitAdjustments adjustments;
     private final List<PagedBatch> largest = new ArrayList<>();
 
-    /** @param groups of the cache, each with block tables and slots of its own */
-    StepInputs(ComputeBackend backend, int groups, int maxTokens, int maxSequences, int blockTableStride) {
+    /**
+     * @param groups     of the cache, each with block tables and slots of its own
+     * @param maxEntries adjustments of logits, of all rows together
+     */
+    StepInputs(ComputeBackend backend, int groups, int maxTokens, int maxSequences, int blockTableStride,
+               int maxEntries) {
         this.backend = backend;
         this.tokens = ints(maxTokens);
         this.sources = ints(maxTokens);
@@ -28,6 +34,10 @@ final class StepInputs {
         this.sampling = new SamplingInputs(backend.allocate(DataType.I64, maxSequences, 1), ints(maxSequences),
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences),
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences));
+        this.adjustments = new LogitAdjustments(ints(maxSequences), ints(maxSequences + 1), ints(maxSequences),
+                floats(maxSequences, 1), floats(maxSequences, 1), floats(maxSequences, 1), floats(maxSequences, 1),
+                backend.allocate(DataType.I32, 1, maxEntries), floats(1, maxEntries),
+                backend.allocate(DataType.I32, 1, maxEntries), floats(1, maxEntries));
         Tensor positions = ints(maxTokens);
         Tensor queryStarts = ints(maxSequences + 1);
         Tensor contextLengths = ints(maxSequences);
@@ -40,6 +50,10 @@ final class StepInputs {
 
     private Tensor ints(int rows) {
         return backend.allocate(DataType.I32, rows, 1);
+    }
+
+    private Tensor floats(int rows, int columns) {
+        return backend.allocate(DataType.F32, rows, columns);
     }
 
     /**
@@ -71,6 +85,9 @@ final class StepInputs {
         backend.write(sampling.topKs(), batch.topKs());
         backend.write(sampling.topPs(), batch.topPs());
         backend.write(sampling.logprobs(), batch.logprobs());
+        if (batch.isAdjusted()) {
+            batch.writeAdjustments(backend, adjustments);
+        }
         if (batch.isFed()) {
             backend.feedTokens(drawn, sources, tokens, batch.tokenCount());
         }

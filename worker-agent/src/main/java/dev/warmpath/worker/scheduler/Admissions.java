@@ -61,6 +61,9 @@ final class Admissions {
     }
 
     private Verdict admit(Sequence sequence, ScheduledBatch batch) {
+        if (!batch.takes(sequence)) {
+            return Verdict.LACKS_BUDGET;
+        }
         if (forkFromLeader(sequence, batch)) {
             return Verdict.ADMITTED;
         }

@@ -37,6 +37,13 @@ final class BatchesInFlight {
         }
     }
 
+    /** As {@link ScheduledBatch#limitLogitEntries}. */
+    void limitLogitEntries(int most) {
+        for (ScheduledBatch batch : batches) {
+            batch.limitLogitEntries(most);
+        }
+    }
+
     /** How many batches are neither settled nor failed. */
     int count() {
         return count;
@@ -116,13 +123,17 @@ final class BatchesInFlight {
             int row = batch.row(entry, step);
             boolean lives = row != ScheduledBatch.NO_ROW && !sequence.isOver();
             boolean unusable = row != ScheduledBatch.NO_ROW && sampledTokens[row] == ScheduledBatch.UNUSABLE;
-            boolean takes = lives && !unusable && batch.sampleIndex(entry, step) != ScheduledBatch.NO_SAMPLE;
-            batch.setOutcome(entry, takes, lives && unusable);
+            boolean masked = lives && sampledTokens[row] == ScheduledBatch.MASKED;
+            boolean takes = lives && !unusable && !masked && batch.sampleIndex(entry, step) != ScheduledBatch.NO_SAMPLE;
+            batch.setOutcome(entry, takes, masked || lives && unusable);
+            if (masked) {
+                sequence.become(failure(sequence, "the request's own rules leave no token that could be drawn"));
+            }
             if (unusable && spoil(sequence)) {
                 spoiled = spoiled.isEmpty() ? new ArrayList<>() : spoiled;
                 spoiled.add(sequence.tokens());
             }
-            anyOver |= lives && unusable || takes && append(sequence, sampledTokens[row]);
+            anyOver |= masked || lives && unusable || takes && append(sequence, sampledTokens[row]);
         }
         if (!spoiled.isEmpty()) {
             cache.invalidate(spoiled, holders(running));            // all at once: a sick device spoils every row
@@ -141,12 +152,16 @@ final class BatchesInFlight {
      */
     private boolean spoil(Sequence sequence) {
         if (!sequence.isOver()) {
-            sequence.become(new Failed(FailureReason.UNUSABLE_LOGITS, "after " + sequence.tokens().tokenCount()
-                    + " tokens the model gives no logits that a token could be drawn from"));
+            sequence.become(failure(sequence, "the model gives no logits that a token could be drawn from"));
         }
         boolean wasSound = !sequence.spoiled;
         sequence.spoiled = true;
         return wasSound;
+    }
+
+    private static Failed failure(Sequence sequence, String what) {
+        return new Failed(FailureReason.UNUSABLE_LOGITS,
+                "after " + sequence.tokens().tokenCount() + " tokens " + what);
     }
 
     private List<TokenSequence> holders(List<Sequence> running) {

@@ -5,8 +5,9 @@ import dev.warmpath.worker.kvcache.TokenSequence;
 
 /**
  * Gives a batch more than one device step, so that scheduling and settling cost less per token: only while everybody
- * decodes and nobody waits, for nothing can be admitted between the steps; and only if the blocks for it are free, for
- * nobody is to give way for tokens that are not due yet.
+ * decodes and nobody waits, for nothing can be admitted between the steps; only if the blocks for it are free, for
+ * nobody is to give way for tokens that are not due yet; and only if nobody's next token depends on more tokens than the
+ * last one that are not known yet.
  */
 final class DrawAhead {
 
@@ -23,7 +24,7 @@ final class DrawAhead {
     }
 
     void lengthen(ScheduledBatch batch) {
-        if (maxSteps == 1 || !allDecode(batch) || blocksNeeded(batch) > cache.freeBlocks()) {
+        if (maxSteps == 1 || !mayDrawAhead(batch) || blocksNeeded(batch) > cache.freeBlocks()) {
             return;
         }
         int steps = 1;
@@ -35,9 +36,9 @@ final class DrawAhead {
         batch.setStepCount(steps);
     }
 
-    private static boolean allDecode(ScheduledBatch batch) {
+    private static boolean mayDrawAhead(ScheduledBatch batch) {
         for (int entry = 0; entry < batch.size(); entry++) {
-            if (batch.tokenCount(entry) != 1 || !batch.samples(entry)) {
+            if (batch.tokenCount(entry) != 1 || !batch.samples(entry) || batch.sequence(entry).looksBack()) {
                 return false;
             }
         }

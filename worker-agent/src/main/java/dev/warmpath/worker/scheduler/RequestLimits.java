@@ -1,8 +1,10 @@
 package dev.warmpath.worker.scheduler;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
+import java.util.Arrays;
 
 /**
  * What a worker can compute at all. Whoever passes will be served some day: one that could never fit would wait at the
@@ -33,7 +35,10 @@ public record RequestLimits(int vocabularySize, int contextLength, KvCacheSettin
     /** Safe on any thread that has the sequence to itself; reads every prompt token. */
     public Submission check(Sequence sequence) {
         Submission submission = checkSize(sequence);
-        return submission instanceof Submission.Accepted ? checkTokens(sequence.tokens()) : submission;
+        if (submission instanceof Submission.Accepted) {
+            submission = checkTokens(sequence.tokens());
+        }
+        return submission instanceof Submission.Accepted ? checkRules(sequence) : submission;
     }
 
     /** The part that needs no look at the tokens. */
@@ -58,6 +63,41 @@ public record RequestLimits(int vocabularySize, int contextLength, KvCacheSettin
             int token = tokens.token(position);
             if (token < 0 || token >= vocabularySize) {
                 return refused("token id " + token + " at position " + position + " is outside the vocabulary of "
+                        + vocabularySize);
+            }
+        }
+        return ACCEPTED;
+    }
+
+    private Submission checkRules(Sequence sequence) {
+        LogitRules rules = sequence.sampling().rules();
+        Submission submission = checkIds(rules.biasedTokens(), "biasedTokens");
+        if (submission instanceof Submission.Accepted) {
+            submission = checkIds(rules.allowedTokens(), "allowedTokens");
+        }
+        for (int i = 0; i < rules.badWords().length && submission instanceof Submission.Accepted; i++) {
+            submission = checkIds(rules.badWords()[i], "badWords");
+        }
+        if (submission instanceof Submission.Accepted && rules.allowedTokens().length > 0
+                && Arrays.stream(rules.allowedTokens()).allMatch(token -> isBanned(token, sequence))) {
+            return refused("allowedTokens has " + rules.allowedTokens().length
+                    + " tokens, and each of them is a bad word or ends the answer before its least length");
+        }
+        return submission;
+    }
+
+    /** Whether it is masked at the first token, whatever is drawn. */
+    private static boolean isBanned(int token, Sequence sequence) {
+        return Arrays.stream(sequence.sampling().rules().badWords())
+                .anyMatch(word -> word.length == 1 && word[0] == token)
+                || sequence.stop().minTokens() > 0
+                        && Arrays.stream(sequence.endTokens()).anyMatch(end -> end == token);
+    }
+
+    private Submission checkIds(int[] tokens, String field) {
+        for (int token : tokens) {
+            if (token < 0 || token >= vocabularySize) {
+                return refused("token id " + token + " of " + field + " is outside the vocabulary of "
                         + vocabularySize);
             }
         }

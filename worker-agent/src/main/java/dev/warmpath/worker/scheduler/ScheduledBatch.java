@@ -30,11 +30,14 @@ public final class ScheduledBatch {
     public static final int NO_ROW = -1;
     /** Stands for the token of a row whose logits were unusable. */
     public static final int UNUSABLE = -1;
+    /** Stands for the token of a row whose sequence's own rules mask every token. */
+    public static final int MASKED = -2;
 
     private final @Nullable Sequence[] sequences;
     private final int[] firstPositions;
     private final int[] tokenCounts;
     private final int[] drawCounts;
+    private final int[] logitEntries;
     /** Where the step before this batch drew an entry's first token, or {@link #NO_SAMPLE} if that token is known. */
     private final int[] firstFeeds;
     /** [maxSteps][entries] */
@@ -49,6 +52,8 @@ public final class ScheduledBatch {
     private final List<Sequence> expiredView = Collections.unmodifiableList(expired);
     private int size;
     private int totalTokens;
+    private int maxLogitEntries = Integer.MAX_VALUE;
+    private int totalLogitEntries;
     private int stepCount;
     private int settledSteps;
     private long eventCount;
@@ -61,6 +66,7 @@ public final class ScheduledBatch {
         firstPositions = new int[maxSequences];
         tokenCounts = new int[maxSequences];
         drawCounts = new int[maxSequences];
+        logitEntries = new int[maxSequences];
         firstFeeds = new int[maxSequences];
         rows = new int[maxSteps][maxSequences];
         rowCounts = new int[maxSteps];
@@ -217,6 +223,7 @@ public final class ScheduledBatch {
         Arrays.fill(sequences, 0, size, null);
         size = 0;
         totalTokens = 0;
+        totalLogitEntries = 0;
         stepCount = 1;
         settledSteps = 0;
         prefillTokens = 0;
@@ -226,8 +233,24 @@ public final class ScheduledBatch {
         expired.clear();
     }
 
+    /** @param most adjustments of logits that a step has room for: enough for any one sequence */
+    void limitLogitEntries(int most) {
+        maxLogitEntries = most;
+    }
+
+    /** False if its logits have too much to be adjusted beside the others'. Whoever comes first is always taken. */
+    boolean takes(Sequence sequence) {
+        return logitEntries(sequence) <= maxLogitEntries - totalLogitEntries;
+    }
+
+    private int logitEntries(Sequence sequence) {
+        return Math.min(sequence.mostLogitEntries(), maxLogitEntries);
+    }
+
     /** Adds the tokens that the cache has just made room for. */
     void add(Sequence sequence, int tokenCount) {
+        logitEntries[size] = logitEntries(sequence);
+        totalLogitEntries += logitEntries[size];
         sequences[size] = sequence;
         firstPositions[size] = sequence.tokens().computedTokens() - tokenCount;
         tokenCounts[size] = tokenCount;
@@ -249,12 +272,14 @@ public final class ScheduledBatch {
 
     private void removeEntry(int entry) {
         totalTokens -= tokenCounts[entry];
+        totalLogitEntries -= logitEntries[entry];
         size--;
         int behind = size - entry;
         System.arraycopy(sequences, entry + 1, sequences, entry, behind);
         System.arraycopy(firstPositions, entry + 1, firstPositions, entry, behind);
         System.arraycopy(tokenCounts, entry + 1, tokenCounts, entry, behind);
         System.arraycopy(drawCounts, entry + 1, drawCounts, entry, behind);
+        System.arraycopy(logitEntries, entry + 1, logitEntries, entry, behind);
         sequences[size] = null;
     }
 

@@ -75,6 +75,11 @@ public final class Scheduler {
         return settings;
     }
 
+    /** @param most adjustments of logits that a step has room for; any one sequence's have */
+    public void limitLogitEntries(int most) {
+        inFlight.limitLogitEntries(most);
+    }
+
     /**
      * Takes a new sequence in, or says why not. Its tokens were checked by {@link RequestLimits#check}.
      *
@@ -146,7 +151,7 @@ public final class Scheduler {
      *
      * @param batch         the oldest in flight
      * @param sampledTokens as many as the step has rows, or more, by {@link ScheduledBatch#row}; {@link
-     *                      ScheduledBatch#UNUSABLE} where nothing could be drawn
+     *                      ScheduledBatch#UNUSABLE} or {@link ScheduledBatch#MASKED} where nothing could be drawn
      */
     public void settle(ScheduledBatch batch, int[] sampledTokens) {
         if (inFlight.settle(batch, sampledTokens, running)) {

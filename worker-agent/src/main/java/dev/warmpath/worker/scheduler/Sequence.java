@@ -2,9 +2,12 @@ package dev.warmpath.worker.scheduler;
 
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.TokenSequence;
+import java.util.Arrays;
+import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,6 +31,10 @@ public final class Sequence {
     private final long deadlineNanos;
     private final @Nullable RouterId router;
     private final @Nullable Sequence leader;
+    private final boolean looksBack;
+    private final boolean countsAnswer;
+    /** Entries that its rules make of the prompt and of what they name. */
+    private final int fixedLogitEntries;
 
     private SequenceState state = SequenceState.Alive.NEW;
     private int preemptionCount;
@@ -100,6 +107,45 @@ public final class Sequence {
         this.deadlineNanos = deadlineNanos;
         this.router = router;
         this.leader = leader;
+        this.looksBack = sampling.rules().looksBack();
+        this.countsAnswer = sampling.rules().countsAnswer();
+        this.fixedLogitEntries = adjustsLogits() ? fixedLogitEntries() : 0;
+    }
+
+    private int fixedLogitEntries() {
+        LogitRules rules = sampling.rules();
+        int named = rules.biasedTokens().length + rules.allowedTokens().length + rules.badWords().length
+                + endTokens().length + 1;
+        var prompt = new BitSet();
+        for (int position = 0; rules.countsPrompt() && position < tokens.promptLength(); position++) {
+            prompt.set(Math.max(0, tokens.token(position)));
+        }
+        return named + prompt.cardinality();
+    }
+
+    /** True if its logits are adjusted before its tokens are drawn, at least the first of them. */
+    public boolean adjustsLogits() {
+        return sampling.logitRules() != null || stop.minTokens() > 0;
+    }
+
+    /** True if its next token depends on which tokens it has, not only through the model. */
+    public boolean looksBack() {
+        return looksBack;
+    }
+
+    /** Adjustments of its logits, at most, when its next token is drawn; 0 if there are none. */
+    int mostLogitEntries() {
+        return countsAnswer ? fixedLogitEntries + completionTokens() + tokens.pendingTokens() : fixedLogitEntries;
+    }
+
+    /** Tokens that end the answer: the request's own, and the model's unless they are to be ignored. */
+    public int[] endTokens() {
+        if (stop.ignoreEos()) {
+            return stop.stopTokenIds();
+        }
+        int[] all = Arrays.copyOf(eosTokenIds, eosTokenIds.length + stop.stopTokenIds().length);
+        System.arraycopy(stop.stopTokenIds(), 0, all, eosTokenIds.length, stop.stopTokenIds().length);
+        return all;
     }
 
     /**

@@ -53,6 +53,9 @@ final class Serving {
             if (sequence.drawsLeft(contextLength) == 0) {
                 continue; // the steps in flight draw all that it may have
             }
+            if (!batch.takes(sequence)) {
+                continue; // it waits until those before it have less to be adjusted, or have ended
+            }
             int tokenCount = Math.min(settings.chunk(sequence.tokens().uncomputedTokens()), settings.budget(batch));
             if (extendOrPreempt(sequence, tokenCount, batch)) {
                 batch.add(sequence, tokenCount);

@@ -4,6 +4,7 @@ import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
@@ -53,6 +54,34 @@ class CudaEngineTest {
             assertThat(end.swap().freeBlocks()).isEqualTo(16);
             assertThat(end.pool().usedBlocks()).isZero();
         }
+    }
+
+    /** The last token of each is drawn and not known when the next step is enqueued, and counted on the device. */
+    @Test
+    void answers_with_penalties_and_bad_words_are_the_same_with_work_ahead_and_without() {
+        List<List<int[]>> answers = new ArrayList<>();
+        int[] word = {};
+        for (boolean async : new boolean[] {false, false, true}) {
+            try (var rig = new EngineRig(CudaBackends.emulated(CacheType.BF16), KvCacheSettings.of(64, 16),
+                    SchedulerSettings.of(300, 8, 8).withAsyncScheduling(async))) {
+                LogitRules rules = LogitRules.NONE.withPenalties(1, 0.5f, 1.2f);
+                LogitRules later = word.length == 0 ? LogitRules.NONE : LogitRules.NONE.withBadWords(word);
+                int[] prompt = new SplittableRandom(4).ints(20, 0, 300).toArray();
+                List<Recording> recordings = List.of(rig.submit(ruled(prompt, rules)), rig.submit(ruled(prompt, later)));
+                rig.runToEnd();
+                answers.add(recordings.stream().map(Recording::tokens).toList());
+            }
+            word = Arrays.copyOfRange(answers.getFirst().get(1), 2, 4);
+        }
+        assertThat(answers.get(2)).usingRecursiveComparison().isEqualTo(answers.get(1));
+        assertThat(answers.get(1).get(0)).isEqualTo(answers.get(0).get(0)).isNotEqualTo(answers.get(0).get(1));
+        assertThat(Arrays.copyOf(answers.get(1).get(1), 3)).isEqualTo(Arrays.copyOf(answers.get(0).get(1), 3));
+        assertThat(answers.get(1).get(1)[3]).as("after the word's first token its second is not drawn")
+                .isNotEqualTo(word[1]);
+    }
+
+    private static GenerateRequest ruled(int[] prompt, LogitRules rules) {
+        return GenerateRequest.of("r", prompt.clone(), SamplingParameters.GREEDY.with(rules), pastTheEnd(ANSWER));
     }
 
     /** Prompts of 1 to 90 tokens, up to six sequences at a time, and contexts of up to 248 tokens. */

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.engine;
 
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.compute.ComputeBackend;
@@ -32,6 +33,11 @@ record RequestMix(
     static final int NO_LEADER = -1;
     /** Turn before which everybody has come. */
     static final int LAST_ARRIVAL = 60;
+    static final float REPETITION_PENALTY = 1.7f;
+    static final float MIN_P = 0.02f;
+    static final int[] BIASED = {5, 6};
+    static final float[] BIASES = {1, -2};
+    static final int[] BANNED = {7};
 
     enum Device {
         SCALAR, VECTOR, VECTOR_ON_TWO_THREADS;
@@ -66,7 +72,20 @@ record RequestMix(
                int turn, int cancelTurn) {
 
         SamplingParameters sampling() {
-            return new SamplingParameters(temperature, temperature == 0 ? 0 : 20, temperature == 0 ? 1 : 0.95f, index);
+            return new SamplingParameters(temperature, temperature == 0 ? 0 : 20, temperature == 0 ? 1 : 0.95f, index,
+                    rules());
+        }
+
+        /**
+         * Of one in three a penalty of what was there before, which is the same where an answer is asked for again as
+         * part of a prompt; of another one what does not look back.
+         */
+        private LogitRules rules() {
+            return switch (index % 3) {
+                case 1 -> LogitRules.NONE.withPenalties(0, 0, REPETITION_PENALTY);
+                case 2 -> LogitRules.NONE.withMinP(MIN_P).withBiases(BIASED, BIASES).withBadWords(BANNED);
+                default -> LogitRules.NONE;
+            };
         }
 
         /** @param alone what the request, or its leader, generates when it is alone and nothing stops it */

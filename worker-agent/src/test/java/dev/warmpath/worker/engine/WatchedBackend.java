@@ -78,6 +78,7 @@ final class WatchedBackend {
     private @Nullable Object call(Method method, Object[] arguments) throws Throwable {
         switch (method.getName()) {
             case "sample" -> show((Tensor) arguments[0], (SamplingInputs) arguments[1], (int) arguments[3]);
+            case "sampleAdjusted" -> show((Tensor) arguments[0], (SamplingInputs) arguments[1], (int) arguments[5]);
             case "feedTokens" -> feedingSteps++;
             case "copyBlocks" -> see((BlockMapping) arguments[1], (CopyDirection) arguments[2]);
             default -> { }

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.Sampling;
+import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
@@ -39,6 +42,40 @@ class InputBatchTest {
         assertThat(batch.seeds().get(ValueLayout.JAVA_LONG, 0)).isEqualTo(-5);
         assertThat(ints(batch.topKs())).containsExactly(3);
         assertThat(ints(batch.logprobs())).containsExactly(1);
+    }
+
+    @Test
+    void adjustments_of_logits_lie_one_row_behind_the_other_and_have_a_bound() {
+        var rows = new InputBatch(6, 3, 3, 2, 2, List.of(0), /* maxEntries */ 4);
+        var backend = new ScalarBackend();
+        rows.add(new int[] {10}, 0, 1, new int[] {7}, 1, Sampling.greedy());
+        rows.adjust(new RowAdjustment(2, 0.5f, 0.25f, -1, true), 1);
+        rows.addEntries(new int[] {3, 4}, new float[] {1, -1}, new int[] {5, 2}, 2);
+        rows.ban(9, LogitAdjustments.BAN);
+        rows.add(new int[] {11}, 0, 1, new int[] {8}, 1, Sampling.greedy());
+        rows.add(new int[] {12}, 0, 1, new int[] {9}, 1, Sampling.greedy());
+        rows.adjust(new RowAdjustment(1, 0, 0, Float.NEGATIVE_INFINITY, false), -1);
+        rows.addFreeEntry();
+        assertThat(rows.isAdjusted()).isTrue();
+        assertThatIllegalStateException().isThrownBy(() -> rows.ban(1, LogitAdjustments.BAN))
+                .withMessage("batch has 4 adjustments of logits, takes 4: no room for 1");
+
+        LogitAdjustments written = new StepInputs(backend, 1, 6, 3, 3, 4).adjustments;
+        rows.writeAdjustments(backend, written);
+        assertThat(read(backend, written.modes(), 3)).containsExactly(
+                LogitAdjustments.ALLOWED_ONLY, LogitAdjustments.PLAIN, LogitAdjustments.ADJUSTED);
+        assertThat(read(backend, written.starts(), 4)).containsExactly(0, 3, 3, 4);
+        assertThat(read(backend, written.ids(), 1)).containsExactly(3, 4, 9, LogitAdjustments.NO_ID);
+        assertThat(read(backend, written.notes(), 1)).containsExactly(5, 2, LogitAdjustments.BAN, 0);
+        assertThat(read(backend, written.sources(), 1)).containsExactly(1);
+        rows.clear();
+        assertThat(rows.isAdjusted()).isFalse();
+    }
+
+    private static int[] read(ScalarBackend backend, Tensor tensor, int rowCount) {
+        MemorySegment values = MemorySegment.ofArray(new int[rowCount * tensor.columns()]);
+        backend.read(tensor, rowCount, values);
+        return values.toArray(ValueLayout.JAVA_INT);
     }
 
     @Test

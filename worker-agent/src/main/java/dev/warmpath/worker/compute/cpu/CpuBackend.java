@@ -10,6 +10,7 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
@@ -132,7 +133,7 @@ abstract class CpuBackend implements ComputeBackend {
         for (int row = 0; row < rowCount; row++) {
             if (rows[row] >= 0) {
                 int token = source[rows[row]];
-                target[row] = token == SampledTokens.NO_TOKEN ? 0 : token;
+                target[row] = Math.max(token, 0);
             }
         }
     }
@@ -198,6 +199,18 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
+        sample(logits, inputs, null, output, rowCount);
+    }
+
+    @Override
+    public final void sampleAdjusted(Tensor logits, SamplingInputs inputs, LogitAdjustments adjustments,
+            SampledTokens before, SampledTokens output, int rowCount) {
+        sample(logits, inputs, new LogitAdjuster(adjustments, Handles.ints(before.tokens(), 0), rowCount), output,
+                rowCount);
+    }
+
+    private void sample(Tensor logits, SamplingInputs inputs, @Nullable LogitAdjuster adjuster, SampledTokens output,
+            int rowCount) {
         float[] values = Handles.floats(logits, rowCount);
         long[] seeds = Handles.longs(inputs.seeds(), rowCount);
         int[] counters = Handles.ints(inputs.counters(), rowCount);
@@ -209,11 +222,16 @@ abstract class CpuBackend implements ComputeBackend {
         float[] logprobs = Handles.floats(output.logprobs(), rowCount);
         int size = logits.columns();
         for (int row = 0; row < rowCount; row++) {
-            int token = sampler.draw(values, row * size, size, temperatures[row], topKs[row], topPs[row],
+            boolean adjusts = adjuster != null && adjuster.adjusts(row);
+            float[] from = adjusts ? adjuster.adjusted(values, row, size) : values;
+            int token = sampler.draw(from, adjusts ? 0 : row * size, size, temperatures[row], topKs[row], topPs[row],
                     seeds[row], counters[row]);
-            boolean logprob = wanted[row] != 0 && token != SampledTokens.NO_TOKEN;
+            if (adjusts && token == SampledTokens.NO_TOKEN && TokenSampler.isUsable(values, row * size, size)) {
+                token = SampledTokens.MASKED;
+            }
             tokens[row] = token;
-            logprobs[row] = logprob ? TokenSampler.logprob(values, row * size, size, token) : Float.NaN;
+            logprobs[row] = wanted[row] != 0 && token >= 0 ? TokenSampler.logprob(values, row * size, size, token)
+                    : Float.NaN;
         }
     }
 

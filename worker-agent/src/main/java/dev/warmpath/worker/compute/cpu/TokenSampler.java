@@ -46,7 +46,13 @@ final class TokenSampler {
         return (float) (logits[start + token] - max - Math.log(sum));
     }
 
-    private static int largest(float[] logits, int start, int vocabularySize) {
+    /** False if one of them is NaN or +infinity, or all are -infinity. */
+    static boolean isUsable(float[] logits, int start, int vocabularySize) {
+        return largest(logits, start, vocabularySize) != SampledTokens.NO_TOKEN;
+    }
+
+    /** The index of the largest, the lowest of equals, or {@link SampledTokens#NO_TOKEN}. */
+    static int largest(float[] logits, int start, int vocabularySize) {
         int best = SampledTokens.NO_TOKEN;
         float max = Float.NEGATIVE_INFINITY;
         for (int id = 0; id < vocabularySize; id++) {

@@ -12,6 +12,7 @@ import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.DeviceLostException;
 import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Recording;
@@ -238,11 +239,34 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
-        record(rowCount, () -> new Operation.Sample(handles.floats(logits, rowCount),
-                handles.longs(inputs.seeds(), rowCount), handles.ints(inputs.counters(), rowCount),
-                handles.floats(inputs.temperatures(), rowCount), handles.ints(inputs.topKs(), rowCount),
-                handles.floats(inputs.topPs(), rowCount), handles.ints(inputs.logprobs(), rowCount),
-                handles.ints(output.tokens(), rowCount), handles.floats(output.logprobs(), rowCount)));
+        record(rowCount, () -> sample(logits, inputs, null, output, rowCount));
+    }
+
+    @Override
+    public void sampleAdjusted(Tensor logits, SamplingInputs inputs, LogitAdjustments adjustments,
+                               SampledTokens before, SampledTokens output, int rowCount) {
+        record(rowCount, () -> {
+            int entries = adjustments.ids().columns();
+            Shapes.require(adjustments.biases().columns() == entries && adjustments.notes().columns() == entries
+                    && adjustments.raws().columns() == entries, "adjustments differ in entries");
+            var adjustment = new Operation.Adjustment(handles.ints(adjustments.modes(), rowCount),
+                    handles.ints(adjustments.starts(), rowCount + 1), handles.ints(adjustments.sources(), rowCount),
+                    handles.ints(before.tokens(), 0), handles.floats(adjustments.repetitions(), rowCount),
+                    handles.floats(adjustments.frequencies(), rowCount),
+                    handles.floats(adjustments.presences(), rowCount), handles.floats(adjustments.cuts(), rowCount),
+                    handles.ints(adjustments.ids(), 1), handles.floats(adjustments.biases(), 1),
+                    handles.ints(adjustments.notes(), 1), handles.floats(adjustments.raws(), 1));
+            return sample(logits, inputs, adjustment, output, rowCount);
+        });
+    }
+
+    private Operation sample(Tensor logits, SamplingInputs inputs, Operation.@Nullable Adjustment adjustment,
+                             SampledTokens output, int rowCount) {
+        return new Operation.Sample(handles.floats(logits, rowCount), handles.longs(inputs.seeds(), rowCount),
+                handles.ints(inputs.counters(), rowCount), handles.floats(inputs.temperatures(), rowCount),
+                handles.ints(inputs.topKs(), rowCount), handles.floats(inputs.topPs(), rowCount),
+                handles.ints(inputs.logprobs(), rowCount), handles.ints(output.tokens(), rowCount),
+                handles.floats(output.logprobs(), rowCount), adjustment);
     }
 
     @Override

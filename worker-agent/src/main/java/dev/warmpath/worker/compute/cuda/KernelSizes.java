@@ -34,6 +34,8 @@ final class KernelSizes {
     static final int SAMPLE_CANDIDATES = 512;
     /** What is left of a row between the kernels: {@code RowSlices} of sampling.cuh. */
     static final int SAMPLE_ROW_BYTES = 33024;
+    /** What is left of a slice of raw logits that are adjusted: {@code Slice} of sampling.cuh. */
+    static final int SAMPLE_SLICE_BYTES = 32;
 
     /** Of kernels that copy or turn a row. */
     static final int ROW_THREADS = 128;

@@ -7,6 +7,7 @@ import static dev.warmpath.worker.compute.cuda.KernelSizes.REDUCE_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.ROW_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_ROW_BYTES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_SLICES;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_SLICE_BYTES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SILU_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
@@ -42,6 +43,11 @@ final class Launcher {
     private final Kernel sampleGather;
     private final Kernel sample;
     private final DevicePointer sampledRows;
+    private final Kernel adjustScan;
+    private final Kernel adjust;
+    private final Kernel adjustCut;
+    private final Kernel adjustSettle;
+    private final DevicePointer rawSlices;
     private final Kernel[] skinnyToBf16;
     private final Kernel[] skinnyToF32;
 
@@ -58,6 +64,12 @@ final class Launcher {
         sampleGather = device.kernel("wp_sample_gather");
         sample = device.kernel("wp_sample");
         sampledRows = device.allocate((long) MOST_SAMPLED_ROWS * SAMPLE_ROW_BYTES, "what is sampled from");
+        adjustScan = device.kernel("wp_adjust_scan");
+        adjust = device.kernel("wp_adjust");
+        adjustCut = device.kernel("wp_adjust_cut");
+        adjustSettle = device.kernel("wp_adjust_settle");
+        rawSlices = device.allocate((long) MOST_SAMPLED_ROWS * SAMPLE_SLICES * SAMPLE_SLICE_BYTES,
+                "what is left of raw logits");
         skinnyToBf16 = skinny(device, "bf16");
         skinnyToF32 = skinny(device, "f32");
     }
@@ -131,8 +143,17 @@ final class Launcher {
         DevicePointer topKs = draw.topKs().memory.from(ints);
         DevicePointer topPs = draw.topPs().memory.from(ints);
         DevicePointer wanted = draw.wanted().memory.from(ints);
+        Operation.Adjustment adjustment = draw.adjustment();
+        if (adjustment != null) {
+            adjust(adjustment, logits, vocabulary, wanted, row, rows, live);
+        }
         sampleScan.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, sampleScan.arguments().pointer(logits)
                 .integer(vocabulary).pointer(wanted).pointer(sampledRows).pointer(live));
+        if (adjustment != null) {
+            adjustCut.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, adjustCut.arguments().pointer(logits)
+                    .integer(vocabulary).pointer(adjustment.modes().memory.from(ints))
+                    .pointer(adjustment.cuts().memory.from(ints)).pointer(sampledRows).pointer(live));
+        }
         sampleGather.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, sampleGather.arguments().pointer(logits)
                 .integer(vocabulary).pointer(temperatures).pointer(topKs).pointer(topPs).pointer(sampledRows)
                 .pointer(live));
@@ -141,6 +162,30 @@ final class Launcher {
                 .pointer(temperatures).pointer(topKs).pointer(topPs).pointer(wanted)
                 .pointer(draw.tokens().memory.from(ints)).pointer(draw.logprobs().memory.from(ints))
                 .pointer(sampledRows).pointer(live));
+        if (adjustment != null) {
+            adjustSettle.launch(stream, rows, 1, ROW_THREADS, 0, adjustSettle.arguments().pointer(logits)
+                    .integer(vocabulary).pointer(wanted).pointer(adjustment.modes().memory.from(ints))
+                    .pointer(adjustment.starts().memory.from(ints)).pointer(adjustment.ids().memory)
+                    .pointer(adjustment.notes().memory).pointer(adjustment.raws().memory).pointer(rawSlices)
+                    .pointer(draw.tokens().memory.from(ints)).pointer(draw.logprobs().memory.from(ints))
+                    .pointer(live));
+        }
+    }
+
+    private void adjust(Operation.Adjustment adjustment, DevicePointer logits, int vocabulary, DevicePointer wanted,
+                        int row, int rows, @Nullable DevicePointer live) {
+        long ints = (long) row * Integer.BYTES;
+        DevicePointer modes = adjustment.modes().memory.from(ints);
+        adjustScan.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, adjustScan.arguments().pointer(logits)
+                .integer(vocabulary).pointer(wanted).pointer(modes).pointer(rawSlices).pointer(live));
+        adjust.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, adjust.arguments().pointer(logits)
+                .integer(vocabulary).pointer(modes).pointer(adjustment.starts().memory.from(ints))
+                .pointer(adjustment.sources().memory.from(ints)).pointer(adjustment.drawnBefore().memory)
+                .pointer(adjustment.repetitions().memory.from(ints))
+                .pointer(adjustment.frequencies().memory.from(ints))
+                .pointer(adjustment.presences().memory.from(ints)).pointer(adjustment.ids().memory)
+                .pointer(adjustment.biases().memory).pointer(adjustment.notes().memory)
+                .pointer(adjustment.raws().memory).pointer(live));
     }
 
     private void multiply(Operation.Matmul product, int rows) {

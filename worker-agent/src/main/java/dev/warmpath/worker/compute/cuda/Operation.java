@@ -1,5 +1,7 @@
 package dev.warmpath.worker.compute.cuda;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * One operation of a step with everything that stays when the step is repeated: its rows are kept beside it. Tensors
  * are equal if they are the same, so operations are equal if the same kernels would touch the same memory.
@@ -38,6 +40,13 @@ sealed interface Operation {
     }
 
     record Sample(CudaTensor logits, CudaTensor seeds, CudaTensor counters, CudaTensor temperatures, CudaTensor topKs,
-                  CudaTensor topPs, CudaTensor wanted, CudaTensor tokens, CudaTensor logprobs) implements Operation {
+                  CudaTensor topPs, CudaTensor wanted, CudaTensor tokens, CudaTensor logprobs,
+                  @Nullable Adjustment adjustment) implements Operation {
+    }
+
+    /** @param drawnBefore by the step before, read by {@code sources} */
+    record Adjustment(CudaTensor modes, CudaTensor starts, CudaTensor sources, CudaTensor drawnBefore,
+                      CudaTensor repetitions, CudaTensor frequencies, CudaTensor presences, CudaTensor cuts,
+                      CudaTensor ids, CudaTensor biases, CudaTensor notes, CudaTensor raws) {
     }
 }

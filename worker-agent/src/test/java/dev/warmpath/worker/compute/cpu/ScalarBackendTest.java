@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cpu;
 
+import dev.warmpath.worker.compute.AdjustedSamplingContract;
 import dev.warmpath.worker.compute.AttentionContract;
 import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.ComputeBackend;
@@ -38,6 +39,15 @@ class ScalarBackendTest {
 
     @Nested
     class Drawing extends SamplingContract {
+
+        @Override
+        protected ComputeBackend create() {
+            return new ScalarBackend();
+        }
+    }
+
+    @Nested
+    class AdjustedDrawing extends AdjustedSamplingContract {
 
         @Override
         protected ComputeBackend create() {

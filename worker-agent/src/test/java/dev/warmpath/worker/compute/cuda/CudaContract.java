@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.AdjustedSamplingContract;
 import dev.warmpath.worker.compute.AttentionContract;
 import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.CacheType;
@@ -63,6 +64,20 @@ abstract class CudaContract {
 
     @Nested
     class Drawing extends SamplingContract {
+
+        @Override
+        protected int draws(int wanted) {
+            return CudaContract.this.draws(wanted);
+        }
+
+        @Override
+        protected ComputeBackend create() {
+            return CudaContract.this.create(CacheType.BF16);
+        }
+    }
+
+    @Nested
+    class AdjustedDrawing extends AdjustedSamplingContract {
 
         @Override
         protected int draws(int wanted) {
