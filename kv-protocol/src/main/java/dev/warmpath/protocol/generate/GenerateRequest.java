@@ -78,6 +78,12 @@ public record GenerateRequest(
         return sampling.logitRules() != null || stop.minTokens() > 0;
     }
 
+    /** The same request with its cache kept apart. @param other null: kept together with that of all without one */
+    public GenerateRequest withSalt(@Nullable String other) {
+        return other == null && salt == null ? this : new GenerateRequest(requestId, workerEpoch, promptTokens, sampling,
+                stop, logprobs, other, adapter, tenantHash, priority, timeoutMillis, handle, router);
+    }
+
     private static boolean isHandle(String text) {
         return !text.isEmpty() && text.length() <= MAX_HANDLE_LENGTH
                 && text.chars().allMatch(c -> c < 0x80 && Character.isLetterOrDigit(c));

@@ -19,14 +19,16 @@ public final class ChoiceText {
     private int tokenCount;
 
     /**
-     * @param stopStrings text that ends the choice and is not part of it; none empty
+     * @param stopStrings text that ends the choice; none empty
+     * @param includeStop whether that is part of it
      * @param silentIds   tokens that end it and are not part of its text; the model's own of this kind among them if
      *                    they end it
      * @param marks       special tokens that are part of its text nevertheless
      */
-    public ChoiceText(ModelTokenizer tokenizer, List<String> stopStrings, IntStream silentIds, List<String> marks) {
+    public ChoiceText(ModelTokenizer tokenizer, List<String> stopStrings, boolean includeStop, IntStream silentIds,
+            List<String> marks) {
         this.detokenizer = new IncrementalDetokenizer(tokenizer, marks);
-        this.stops = new StopStrings(stopStrings);
+        this.stops = new StopStrings(stopStrings, includeStop);
         this.silentIds = silentIds.sorted().toArray();
     }
 

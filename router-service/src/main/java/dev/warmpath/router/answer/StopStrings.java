@@ -1,24 +1,31 @@
 package dev.warmpath.router.answer;
 
+import java.util.Comparator;
 import java.util.List;
 
 /**
- * Ends a growing text before the first stop string in it. Text that may turn out to begin a stop string waits, so no
+ * Ends a growing text before the first stop string in it, or behind it. Text that may turn out to begin a stop string waits, so no
  * part of one is ever returned. Of several the one that begins first counts: the result is that of a search in the
  * whole text, however it was cut into pieces. One generation, one thread.
  */
 final class StopStrings {
 
     private final List<String> stops;
+    private final boolean included;
     private final StringBuilder waiting = new StringBuilder();
     private boolean stopped;
 
-    /** @param stops none empty; without any, text passes through */
-    StopStrings(List<String> stops) {
+    /**
+     * @param stops    none empty; without any, text passes through
+     * @param included whether the one that ends the text is its last part
+     */
+    StopStrings(List<String> stops, boolean included) {
         if (stops.stream().anyMatch(String::isEmpty)) {
             throw new IllegalArgumentException("a stop string is empty");
         }
-        this.stops = List.copyOf(stops);
+        // of two that begin at one place the shorter one is there first
+        this.stops = stops.stream().sorted(Comparator.comparingInt(String::length)).toList();
+        this.included = included;
     }
 
     /** A stop string follows what was returned last: the generation is over. */
@@ -39,8 +46,9 @@ final class StopStrings {
         }
         waiting.append(text);
         for (int start = 0; start < waiting.length(); start++) {
-            if (stopBeginsAt(start)) {
-                return stop(start);
+            int stop = stopAt(start);
+            if (stop > 0) {
+                return stop(start, stop);
             }
             if (stopMayBeginAt(start)) {
                 return take(start);
@@ -52,20 +60,22 @@ final class StopStrings {
     /** The end of the text: what waited begins no stop string, but may still contain a whole one. */
     String finish() {
         for (int start = 0; start < waiting.length() && !stopped; start++) {
-            if (stopBeginsAt(start)) {
-                return stop(start);
+            int stop = stopAt(start);
+            if (stop > 0) {
+                return stop(start, stop);
             }
         }
         return take(waiting.length());
     }
 
-    private boolean stopBeginsAt(int start) {
+    /** @return the length of the stop string that stands there; 0: none does */
+    private int stopAt(int start) {
         for (String stop : stops) {
             if (matching(stop, start) == stop.length()) {
-                return true;
+                return stop.length();
             }
         }
-        return false;
+        return 0;
     }
 
     private boolean stopMayBeginAt(int start) {
@@ -87,9 +97,9 @@ final class StopStrings {
         return matching;
     }
 
-    private String stop(int start) {
+    private String stop(int start, int length) {
         stopped = true;
-        String text = waiting.substring(0, start);
+        String text = waiting.substring(0, included ? start + length : start);
         waiting.setLength(0);
         return text;
     }

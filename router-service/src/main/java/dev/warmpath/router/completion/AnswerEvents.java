@@ -128,7 +128,7 @@ final class AnswerEvents implements Dispatcher.Reader {
                     parser = newParser();
                 }
                 predictedCachedTokens = chosen.decision().cachedTokens();
-                yield new Routed(prompt.model().revision(), chosen.decision());
+                yield new Routed(prompt.model().revision(), prompt.length(), chosen.decision());
             }
             case DispatchEvent.Tokens tokens -> {
                 @Nullable CompletionEvent more = read(tokens.choice(), choice.accept(tokens.ids()));
@@ -147,10 +147,10 @@ final class AnswerEvents implements Dispatcher.Reader {
             return null;
         }
         if (parser == null) {
-            return new Text(index, text);
+            return new Text(index, text, choice.tokenCount());
         }
         List<AnswerPart> parts = parser.accept(text);
-        return parts.isEmpty() ? null : new Parts(index, parts);
+        return parts.isEmpty() ? null : new Parts(index, parts, choice.tokenCount());
     }
 
     /** The end of an answer that a stop string ended, if the worker has not told its own. */
@@ -186,7 +186,7 @@ final class AnswerEvents implements Dispatcher.Reader {
         ModelTokenizer tokenizer = prompt.model().tokenizer();
         IntStream ownEos = request.ignoreEos() ? IntStream.empty()
                 : tokenizer.eosIds().stream().mapToInt(Integer::intValue);
-        return new ChoiceText(tokenizer, request.stopStrings(),
+        return new ChoiceText(tokenizer, request.stopStrings(), request.includeStop(),
                 IntStream.concat(Arrays.stream(request.stopTokenIds()), ownEos),
                 isParsed() ? dialect.marks(request.tools().mayCall()) : List.of());
     }

@@ -12,25 +12,28 @@ public sealed interface CompletionEvent {
     /**
      * Once per worker that is tried. Text that came before it is no part of the answer; of a streamed one there is none.
      *
-     * @param revision what answers, for the client to tell answers of different models apart
+     * @param revision     what answers, for the client to tell answers of different models apart
+     * @param promptTokens as many as that one's tokenizer makes of the prompt
      */
-    record Routed(String revision, RouteDecision.Routed decision) implements CompletionEvent {}
+    record Routed(String revision, int promptTokens, RouteDecision.Routed decision) implements CompletionEvent {}
 
     /**
      * More of one choice.
      *
      * @param choice which of the answer's, from 0
      * @param text   whole characters that are certain to be part of it; never empty
+     * @param tokens of the choice, so far
      */
-    record Text(int choice, String text) implements CompletionEvent {}
+    record Text(int choice, String text, int tokens) implements CompletionEvent {}
 
     /**
      * More of one choice of an answer that is read for more than text.
      *
      * @param choice which of the answer's, from 0
      * @param parts  in order; never empty
+     * @param tokens of the choice, so far
      */
-    record Parts(int choice, List<AnswerPart> parts) implements CompletionEvent {}
+    record Parts(int choice, List<AnswerPart> parts, int tokens) implements CompletionEvent {}
 
     /**
      * The last one: the end of a choice, and of the answer.

@@ -176,7 +176,7 @@ public final class CompletionFlow {
         Set<String> tried = plus(failed, model.revision());
         return tokenizer.tokenize(model, request.prompt(), request.logits().effort(), journey.permit(), journey.trace())
                 .map(tokens -> journey.trace().stage(Stage.HASH, () -> chains.prompt(model, tokens,
-                        request.prompt().beginning())))
+                        request.prompt().beginning(), request.extraKeys())))
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried));
     }
@@ -246,7 +246,7 @@ public final class CompletionFlow {
             dialects.check(model, request);
             return tokenizer.tokenize(model, request.prompt(), request.logits().effort(), permit, traces.notTraced())
                     .map(tokens -> explain(request,
-                            TokenizedPrompt.of(model, tokens, request.prompt().beginning())));
+                            TokenizedPrompt.of(model, tokens, request.prompt().beginning(), request.extraKeys())));
         });
     }
 

@@ -1,5 +1,6 @@
 package dev.warmpath.router.completion;
 
+import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.StopConditions;
@@ -19,12 +20,15 @@ import org.jspecify.annotations.Nullable;
  * @param prompt       text, messages or ids
  * @param sampling     how tokens are drawn
  * @param limit        how many tokens at most
- * @param stopStrings  text that ends the answer and is not part of it; none empty
+ * @param stopStrings  text that ends the answer; none empty
+ * @param includeStop  true: it is the answer's last text; false: it is no part of it
  * @param stopTokenIds tokens that do so, at least 0 each
  * @param ignoreEos    true: the model's own end-of-sequence tokens do not end the answer
  * @param minTokens    tokens before which none ends the answer; 0 = none
  * @param logits       what is done to the logits before tokens are drawn
  * @param streamed     true: its text is shown as it comes; false: nothing of it before its end
+ * @param cacheSalt    as of {@link ExtraKeys}: whoever has another one finds nothing in caches of what this request left
+ *                     there; null: it has none, as most
  * @param tools        what its answer may call
  */
 public record CompletionRequest(
@@ -35,11 +39,13 @@ public record CompletionRequest(
         SamplingOverrides sampling,
         OutputLimit limit,
         List<String> stopStrings,
+        boolean includeStop,
         int[] stopTokenIds,
         boolean ignoreEos,
         int minTokens,
         LogitOverrides logits,
         boolean streamed,
+        @Nullable String cacheSalt,
         ToolUse tools) {
 
     /**
@@ -78,7 +84,12 @@ public record CompletionRequest(
         var stop = new StopConditions(most, stopTokenIds, ignoreEos, minTokens);
         var defaults = tokenized.model().tokenizer().samplingDefaults();
         var drawn = sampling.orElse(defaults).with(logits.toRules(tokenized.model()));
-        return GenerateRequest.of(requestId, tokenized.tokens(), drawn, stop);
+        return GenerateRequest.of(requestId, tokenized.tokens(), drawn, stop).withSalt(cacheSalt);
+    }
+
+    /** What tells the blocks of this prompt from those of others with the same tokens. */
+    ExtraKeys extraKeys() {
+        return cacheSalt == null ? ExtraKeys.NONE : ExtraKeys.ofSalt(cacheSalt);
     }
 
     /** For the record of requests. @param key the name of the caller's; null if none is asked for */

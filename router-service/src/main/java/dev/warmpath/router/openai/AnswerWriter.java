@@ -9,6 +9,7 @@ import dev.warmpath.router.http.KeyFilter;
 import dev.warmpath.router.http.RequestIdFilter;
 import dev.warmpath.router.http.ResponseWriter;
 import dev.warmpath.router.http.SseEvents;
+import dev.warmpath.router.openai.GenerationRequest.StreamUsage;
 import java.time.InstantSource;
 import java.util.function.Consumer;
 import org.springframework.stereotype.Component;
@@ -42,9 +43,9 @@ final class AnswerWriter {
     }
 
     Mono<Void> writeStream(ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format,
-            boolean includeUsage) {
+            StreamUsage usage) {
         SseEvents events = responses.newEvents(exchange);
-        var answer = new SseAnswer(events, format, headOf(request, format), includeUsage);
+        var answer = new SseAnswer(events, format, headOf(request, format), usage);
         Consumer<CompletionEvent> headers = decisionHeaders.of(exchange);
         // little of a stream is ever on its way, and where its reader has stopped that may last: so the permit goes early
         return responses.writeEvents(exchange, flow.complete(request, permit, KeyFilter.callerOf(exchange)), events,

@@ -68,7 +68,7 @@ final class CompletionsController {
     private Mono<Void> answer(
             ServerWebExchange exchange, GenerationRequest request, Permit permit, AnswerFormat format) {
         return request.completion().streamed()
-                ? answers.writeStream(exchange, request.completion(), permit, format, request.includeUsage())
+                ? answers.writeStream(exchange, request.completion(), permit, format, request.usage())
                 : answers.writeWhole(exchange, request.completion(), permit, format);
     }
 }

@@ -14,6 +14,10 @@ import dev.warmpath.router.fields.Field;
 import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
 import dev.warmpath.router.fields.Place;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.Objects;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +25,18 @@ import org.jspecify.annotations.Nullable;
 /**
  * A chat or a text completion, as its body asks for it.
  *
- * @param includeUsage true: a stream ends with a chunk of usage
+ * @param usage what a stream tells of it
  */
-record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
+record GenerationRequest(CompletionRequest completion, StreamUsage usage) {
+
+    /** What a stream tells of the tokens that it takes. */
+    enum StreamUsage {
+        NOTHING,
+        /** A last chunk without choices. */
+        AT_END,
+        /** Each chunk also tells what it has been so far. */
+        ALL_ALONG
+    }
 
     /**
      * Takes what chats and text completions have in common.
@@ -37,10 +50,11 @@ record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
             ToolUse tools, RandomGenerator seeds) {
         boolean stream = body.flag(OpenAiFields.STREAM);
         var completion = new CompletionRequest(requestId, endpoint, body.requiredText(OpenAiFields.MODEL), prompt,
-                readSampling(body, seeds), limit, body.texts(OpenAiFields.STOP),
+                readSampling(body, seeds), limit, body.texts(OpenAiFields.STOP), body.flag(OpenAiFields.INCLUDE_STOP),
                 body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS),
-                Objects.requireNonNullElse(body.integer(OpenAiFields.MIN_TOKENS), 0), readLogits(body), stream, tools);
-        return new GenerationRequest(completion, readIncludeUsage(body, stream));
+                Objects.requireNonNullElse(body.integer(OpenAiFields.MIN_TOKENS), 0), readLogits(body), stream,
+                body.value(OpenAiFields.CACHE_SALT), tools);
+        return new GenerationRequest(completion, readUsage(body, stream));
     }
 
     private static SamplingOverrides readSampling(FieldValues body, RandomGenerator seeds) {
@@ -78,15 +92,32 @@ record GenerationRequest(CompletionRequest completion, boolean includeUsage) {
         return temperature < SamplingParameters.MIN_TEMPERATURE ? 0f : temperature;
     }
 
-    private static boolean readIncludeUsage(FieldValues body, boolean stream) {
+    /** @return its digest, as workers and index know it: the secret itself goes no further */
+    static String readSalt(FieldReader json, Place place) {
+        String salt = json.text(place);
+        if (salt.isEmpty() || salt.length() > OpenAiFields.MAX_SALT_CHARS) {
+            throw FieldReader.invalid(place, "'" + place + "' has " + salt.length() + " characters, 1 to "
+                    + OpenAiFields.MAX_SALT_CHARS + " are taken");
+        }
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(salt.getBytes(StandardCharsets.UTF_8));
+            return "s:" + HexFormat.of().formatHex(digest);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
+    }
+
+    private static StreamUsage readUsage(FieldValues body, boolean stream) {
         @Nullable FieldValues options = body.object(OpenAiFields.STREAM_OPTIONS);
         if (options == null) {
-            return false;
+            return StreamUsage.NOTHING;
         }
         if (!stream) {
             throw new BadRequestException(Fault.INVALID_VALUE, "stream_options",
                     "'stream_options' is only taken with 'stream': true");
         }
-        return options.flag(OpenAiFields.INCLUDE_USAGE);
+        // as vLLM: without the one at the end there is none
+        return !options.flag(OpenAiFields.INCLUDE_USAGE) ? StreamUsage.NOTHING
+                : options.flag(OpenAiFields.CONTINUOUS_USAGE) ? StreamUsage.ALL_ALONG : StreamUsage.AT_END;
     }
 }

@@ -30,14 +30,15 @@ final class OpenAiFields {
 
     static final int DEFAULT_MAX_TOKENS_OF_TEXT = 16;
     private static final int MAX_MESSAGES = 4_096;
+    static final int MAX_SALT_CHARS = 1_024;
     private static final String OF_THE_MODEL = "the model's";
 
     static final Text MODEL = Text.required("model");
     static final Flag STREAM = new Flag("stream", false);
     static final Flag INCLUDE_USAGE = new Flag("include_usage", false);
+    static final Flag CONTINUOUS_USAGE = new Flag("continuous_usage_stats", false);
     static final Nested STREAM_OPTIONS = new Nested("stream_options", FieldTable.of(
-            INCLUDE_USAGE,
-            Unserved.unless("continuous_usage_stats", false),
+            INCLUDE_USAGE, CONTINUOUS_USAGE,
             Unserved.unless("include_obfuscation", false)), "none");
     static final Whole MAX_TOKENS = new Whole("max_tokens", 1,
             "chat: what the context has room for; text: " + DEFAULT_MAX_TOKENS_OF_TEXT);
@@ -50,6 +51,9 @@ final class OpenAiFields {
     static final Texts STOP = new Texts("stop", 16, 256, "none");
     static final Ids STOP_TOKEN_IDS = new Ids("stop_token_ids", StopConditions.MAX_STOP_TOKEN_IDS, "none");
     static final Flag IGNORE_EOS = new Flag("ignore_eos", false);
+    static final Flag INCLUDE_STOP = new Flag("include_stop_str_in_output", false);
+    static final Mixed<String> CACHE_SALT = new Mixed<>("cache_salt", "a string of 1 to " + MAX_SALT_CHARS
+            + " characters", "none", GenerationRequest::readSalt);
     static final Real MIN_P = new Real("min_p", 0, /* aboveMin */ false, 1, "0");
     static final Real PRESENCE_PENALTY = penalty("presence_penalty");
     static final Real FREQUENCY_PENALTY = penalty("frequency_penalty");
@@ -63,9 +67,9 @@ final class OpenAiFields {
             + LogitRules.MAX_ALLOWED_TOKENS + " token ids", "all", GenerationRequest::readAllowed);
 
     private static final FieldTable GENERATION = FieldTable.of(
-            MODEL, STREAM, STREAM_OPTIONS, MAX_TOKENS, TEMPERATURE, TOP_P, TOP_K, SEED, STOP, STOP_TOKEN_IDS,
-            IGNORE_EOS, MIN_P, PRESENCE_PENALTY, FREQUENCY_PENALTY, REPETITION_PENALTY, MIN_TOKENS, LOGIT_BIAS, BAD_WORDS,
-            ALLOWED_TOKEN_IDS,
+            MODEL, STREAM, STREAM_OPTIONS, MAX_TOKENS, TEMPERATURE, TOP_P, TOP_K, SEED, STOP, INCLUDE_STOP,
+            STOP_TOKEN_IDS, IGNORE_EOS, MIN_P, PRESENCE_PENALTY, FREQUENCY_PENALTY, REPETITION_PENALTY, MIN_TOKENS,
+            LOGIT_BIAS, BAD_WORDS, ALLOWED_TOKEN_IDS, CACHE_SALT,
             Unserved.unless("n", 1),
             Unserved.unless("length_penalty", 1),
             new Unserved("response_format", json -> json.isObject() && "type".equals(json.nextField())
@@ -75,7 +79,6 @@ final class OpenAiFields {
             Unserved.always("guided_regex"),
             Unserved.always("guided_choice"),
             Unserved.always("guided_grammar"),
-            Unserved.always("cache_salt"),
             Unserved.unless("priority", 0),
             Unserved.unless("prompt_logprobs", 0),
             Unserved.always("truncate_prompt_tokens"),
@@ -83,7 +86,6 @@ final class OpenAiFields {
             Unserved.unless("use_beam_search", false),
             Unserved.unless("skip_special_tokens", true),
             Unserved.unless("spaces_between_special_tokens", true),
-            Unserved.unless("include_stop_str_in_output", false),
             Unserved.always("logits_processors"),
             Unserved.always("kv_transfer_params"),
             Unserved.unlessEmpty("vllm_xargs"),

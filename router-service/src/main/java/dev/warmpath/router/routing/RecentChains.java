@@ -22,7 +22,7 @@ public final class RecentChains {
     /** Of a chain's own fields, and of the entry. */
     private static final int OVERHEAD_BYTES = 1_024;
 
-    private record Key(String revision, long conversation) {}
+    private record Key(String revision, long conversation, ExtraKeys extraKeys) {}
 
     /** @param tokens the request's own; nobody writes to it any more */
     private record Known(int[] tokens, BlockHashChain chain) {
@@ -47,19 +47,20 @@ public final class RecentChains {
      *
      * @param tokens       at least one; nobody writes to it any more
      * @param conversation key of what the turns of one conversation have in common
+     * @param extraKeys    what else tells equal tokens apart
      */
-    public TokenizedPrompt prompt(ServedModel model, int[] tokens, long conversation) {
+    public TokenizedPrompt prompt(ServedModel model, int[] tokens, long conversation, ExtraKeys extraKeys) {
         if (tokens.length < LEAST_BLOCKS * model.hashSettings().blockSize()) {
-            return TokenizedPrompt.of(model, tokens, conversation);
+            return TokenizedPrompt.of(model, tokens, conversation, extraKeys);
         }
-        var key = new Key(model.revision(), conversation);
-        BlockHashChain chain = chain(model, tokens, last.getIfPresent(key));
+        var key = new Key(model.revision(), conversation, extraKeys);
+        BlockHashChain chain = chain(model, tokens, extraKeys, last.getIfPresent(key));
         last.put(key, new Known(tokens, chain));
         return new TokenizedPrompt(model, tokens, chain, conversation);
     }
 
-    private BlockHashChain chain(ServedModel model, int[] tokens, @Nullable Known before) {
-        BlockHashChain chain = before == null ? new BlockHashChain(model.hashSettings(), ExtraKeys.NONE)
+    private BlockHashChain chain(ServedModel model, int[] tokens, ExtraKeys extraKeys, @Nullable Known before) {
+        BlockHashChain chain = before == null ? new BlockHashChain(model.hashSettings(), extraKeys)
                 : before.chain.fork(commonTokens(before.tokens, tokens) / model.hashSettings().blockSize());
         int known = chain.blockCount();
         chain.extend(tokens, tokens.length);

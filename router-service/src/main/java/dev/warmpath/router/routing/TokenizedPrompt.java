@@ -28,15 +28,20 @@ public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain ch
     }
 
     public static TokenizedPrompt of(ServedModel model, int[] tokens) {
-        return new TokenizedPrompt(model, tokens, chain(model, tokens));
+        return new TokenizedPrompt(model, tokens, chain(model, tokens, ExtraKeys.NONE));
     }
 
     public static TokenizedPrompt of(ServedModel model, int[] tokens, long conversation) {
-        return new TokenizedPrompt(model, tokens, chain(model, tokens), conversation);
+        return of(model, tokens, conversation, ExtraKeys.NONE);
     }
 
-    private static BlockHashChain chain(ServedModel model, int[] tokens) {
-        return BlockHashChain.of(model.hashSettings(), ExtraKeys.NONE, tokens);
+    /** @param extraKeys what else tells equal tokens apart */
+    public static TokenizedPrompt of(ServedModel model, int[] tokens, long conversation, ExtraKeys extraKeys) {
+        return new TokenizedPrompt(model, tokens, chain(model, tokens, extraKeys), conversation);
+    }
+
+    private static BlockHashChain chain(ServedModel model, int[] tokens, ExtraKeys extraKeys) {
+        return BlockHashChain.of(model.hashSettings(), extraKeys, tokens);
     }
 
     /** Keys are chained: one stands for all blocks before it. A prompt without a full block has its tokens only. */

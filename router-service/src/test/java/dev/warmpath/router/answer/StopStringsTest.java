@@ -14,13 +14,13 @@ class StopStringsTest {
 
     @Test
     void text_before_the_stop_comes_out_and_the_stop_does_not() {
-        var stops = new StopStrings(List.of("END"));
+        var stops = new StopStrings(List.of("END"), /* included */ false);
         assertThat(accept(stops, "abcEND, more")).isEqualTo(new Piece("abc", true));
     }
 
     @Test
     void a_possible_beginning_waits_until_it_is_decided() {
-        var stops = new StopStrings(List.of("\n\nUser:"));
+        var stops = new StopStrings(List.of("\n\nUser:"), /* included */ false);
         assertThat(accept(stops, "Hi.\n")).isEqualTo(new Piece("Hi.", false));
         assertThat(accept(stops, "\nUs")).isEqualTo(new Piece("", false));
         assertThat(accept(stops, "age")).isEqualTo(new Piece("\n\nUsage", false));
@@ -30,25 +30,25 @@ class StopStringsTest {
 
     @Test
     void what_waited_comes_out_at_the_end_of_the_text() {
-        var stops = new StopStrings(List.of("STOP"));
+        var stops = new StopStrings(List.of("STOP"), /* included */ false);
         assertThat(accept(stops, "aSTO")).isEqualTo(new Piece("a", false));
         assertThat(finish(stops)).isEqualTo(new Piece("STO", false));
     }
 
     @Test
     void the_stop_that_begins_first_counts_even_if_a_later_one_is_complete_before() {
-        var stops = new StopStrings(List.of("c", "bcd"));
+        var stops = new StopStrings(List.of("c", "bcd"), /* included */ false);
         assertThat(accept(stops, "abc")).isEqualTo(new Piece("a", false));
         assertThat(accept(stops, "d")).isEqualTo(new Piece("", true));
 
-        var undecided = new StopStrings(List.of("c", "bcd"));
+        var undecided = new StopStrings(List.of("c", "bcd"), /* included */ false);
         assertThat(accept(undecided, "abc")).isEqualTo(new Piece("a", false));
         assertThat(finish(undecided)).isEqualTo(new Piece("b", true));
     }
 
     @Test
     void a_stop_that_overlaps_itself_is_found_at_its_first_place() {
-        var stops = new StopStrings(List.of("aab"));
+        var stops = new StopStrings(List.of("aab"), /* included */ false);
         assertThat(accept(stops, "aa")).isEqualTo(new Piece("", false));
         assertThat(accept(stops, "a")).isEqualTo(new Piece("a", false));
         assertThat(accept(stops, "b")).isEqualTo(new Piece("", true));
@@ -56,13 +56,13 @@ class StopStringsTest {
 
     @Test
     void without_stops_text_passes_through() {
-        assertThat(accept(new StopStrings(List.of()), "anything")).isEqualTo(new Piece("anything", false));
+        assertThat(accept(new StopStrings(List.of(), /* included */ false), "anything")).isEqualTo(new Piece("anything", false));
     }
 
     @Test
     void an_empty_stop_and_text_after_the_stop_are_mistakes() {
-        assertThatThrownBy(() -> new StopStrings(List.of("a", ""))).hasMessage("a stop string is empty");
-        var stops = new StopStrings(List.of("x"));
+        assertThatThrownBy(() -> new StopStrings(List.of("a", ""), /* included */ false)).hasMessage("a stop string is empty");
+        var stops = new StopStrings(List.of("x"), /* included */ false);
         stops.accept("x");
         assertThatThrownBy(() -> stops.accept("y")).isInstanceOf(IllegalStateException.class);
         assertThat(finish(stops)).isEqualTo(new Piece("", true));
@@ -79,9 +79,15 @@ class StopStringsTest {
             }
             int cut = stops.stream().mapToInt(text::indexOf).filter(at -> at >= 0).min().orElse(-1);
 
-            Piece result = feed(text, new StopStrings(stops), random);
+            Piece result = feed(text, new StopStrings(stops, /* included */ false), random);
             assertThat(result).as("%s until %s", text, stops)
                     .isEqualTo(new Piece(cut < 0 ? text : text.substring(0, cut), cut >= 0));
+
+            int end = stops.stream().filter(stop -> text.startsWith(stop, Math.max(0, cut))).mapToInt(String::length)
+                    .min().orElse(0);
+            assertThat(feed(text, new StopStrings(stops, /* included */ true), random))
+                    .as("%s including %s", text, stops)
+                    .isEqualTo(new Piece(cut < 0 ? text : text.substring(0, cut + end), cut >= 0));
         }
     }
 

@@ -54,9 +54,9 @@ class CompletionMeterTest {
         var events = Sinks.many().unicast().<CompletionEvent>onBackpressureBuffer();
         meter.measure(events.asFlux()).subscribe();
         millis += 60;
-        events.tryEmitNext(new CompletionEvent.Text(0, "One"));
+        events.tryEmitNext(new CompletionEvent.Text(0, "One", 1));
         millis += 7;
-        events.tryEmitNext(new CompletionEvent.Text(0, " two"));
+        events.tryEmitNext(new CompletionEvent.Text(0, " two", 1));
         millis += 9;
         events.tryEmitNext(WHOLE);
         millis += 4;
@@ -72,7 +72,7 @@ class CompletionMeterTest {
     void an_answer_that_comes_as_a_whole_has_no_time_between_tokens() {
         var meter = meter(/* streamed */ false);
         meter.isServed();
-        meter.measure(Flux.just(new CompletionEvent.Text(0, "One"), new CompletionEvent.Text(0, " two"), WHOLE))
+        meter.measure(Flux.just(new CompletionEvent.Text(0, "One", 1), new CompletionEvent.Text(0, " two", 1), WHOLE))
                 .subscribe();
 
         assertThat(millisOf("warmpath.inter.token.latency")).isEqualTo("0 in 0");
@@ -133,8 +133,8 @@ class CompletionMeterTest {
     /** Of a request that came 50 ms ago. */
     private CompletionMeter meter(boolean streamed) {
         var request =
-                new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), new int[0], false, 0,
-                        LogitOverrides.NONE, streamed, CompletionRequest.ToolUse.NONE);
+                new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), false, new int[0], false, 0,
+                        LogitOverrides.NONE, streamed, null, CompletionRequest.ToolUse.NONE);
         var record = new RequestRecord(Instant.EPOCH, null, null, _ -> closed++);
         RequestTrace trace = new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null).notTraced();
         return new CompletionMeter(
@@ -149,7 +149,7 @@ class CompletionMeterTest {
                 new RouteSnapshot(query, 1, IndexGrade.EXACT, 0, List.of(cost), LeftOut.NOBODY), null);
         var meter = meter(false);
         meter.isServed();
-        meter.measure(Flux.just(new CompletionEvent.Routed("abc", decision), WHOLE)).subscribe();
+        meter.measure(Flux.just(new CompletionEvent.Routed("abc", 3, decision), WHOLE)).subscribe();
         return meters.find("warmpath.policy.prompt.tokens").counters().stream().map(Counter::count).toList();
     }
 

@@ -23,7 +23,7 @@ import reactor.test.publisher.TestPublisher;
 
 class UntilCutTest {
 
-    private static final CompletionEvent TEXT = new CompletionEvent.Text(0, "a");
+    private static final CompletionEvent TEXT = new CompletionEvent.Text(0, "a", 1);
     private static final CompletionEvent END =
             new CompletionEvent.Finished(0, List.of(), FinishReason.STOP, new Usage(3, 0, 1), true);
 

@@ -123,6 +123,49 @@ class AnswersTest extends RunningRouter {
     }
 
     @Test
+    void a_stream_tells_usage_all_along_if_it_is_asked_to() throws Exception {
+        FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 2, ids("Hello you")));
+
+        HttpResponse<String> response = post("/v1/chat/completions", CHAT.formatted(
+                ",'stream':true,'stream_options':{'include_usage':true,'continuous_usage_stats':true}"));
+
+        List<String> events = events(response.body());
+        List<JsonNode> usages = events.subList(0, events.size() - 1).stream()
+                .map(event -> JSON.readTree(event).path("usage")).toList();
+        int generated = ids("Hello you").length;
+        int prompt = promptOf(worker).length;
+        assertThat(usages).allSatisfy(usage ->
+                assertThat(usage.path("prompt_tokens").asInt()).isEqualTo(prompt));
+        assertThat(usages).extracting(usage -> usage.path("completion_tokens").asInt()).isSorted()
+                .contains(1, generated);
+        assertThat(usages.getLast().path("prompt_tokens_details").path("cached_tokens").asInt()).isEqualTo(2);
+    }
+
+    @Test
+    void an_answer_ends_with_its_stop_string_if_the_client_wants_to_see_it() {
+        join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("One STOP two")));
+
+        JsonNode choice = json(post("/v1/completions",
+                TEXT.formatted(",'stop':['STOP'],'include_stop_str_in_output':true"))).path("choices").path(0);
+
+        assertThat(choice.path("text").asString()).isEqualTo("One STOP");
+        assertThat(choice.path("finish_reason").asString()).isEqualTo("stop");
+    }
+
+    /** The secret itself goes no further than this router. */
+    @Test
+    void a_worker_gets_the_digest_of_a_cache_salt() {
+        FakeWorker worker = join("w0");
+
+        post("/v1/completions", TEXT.formatted(",'cache_salt':'abc'"));
+        post("/v1/completions", TEXT.formatted(""));
+
+        assertThat(worker.requests().remove().salt())
+                .isEqualTo("s:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assertThat(worker.requests().remove().salt()).isNull();
+    }
+
+    @Test
     void a_stream_without_include_usage_has_no_usage_at_all() {
         join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("Hello")));
 

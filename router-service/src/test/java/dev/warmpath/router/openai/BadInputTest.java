@@ -39,6 +39,8 @@ class BadInputTest extends RunningRouter {
         ,'tools':[7]                         | invalid_value         | tools[0]            | 'tools[0]' must be an object, not an integer
         ,'tool_choice':'required'            | unsupported_parameter | tool_choice         | the model cannot be made to call a tool
         ,'tool_choice':{'type':'function','function':{'name':'f'}} | unsupported_parameter | tool_choice | the model cannot be made to call a tool
+        ,'cache_salt':''                     | invalid_value         | cache_salt          | 'cache_salt' has 0 characters, 1 to 1024 are taken
+        ,'cache_salt':1                      | invalid_value         | cache_salt          | 'cache_salt' must be a string, not an integer
         ,'tool_choice':'any'                 | invalid_value         | tool_choice         | 'tool_choice' is 'any', it must be "auto" or "none"
         ,'chat_template_kwargs':[]           | invalid_value         | chat_template_kwargs | 'chat_template_kwargs' must be an object, not an array
         ,'reasoning_effort':3                | invalid_value         | reasoning_effort    | 'reasoning_effort' must be a string, not an integer
@@ -49,12 +51,10 @@ class BadInputTest extends RunningRouter {
         ,'logprobs':true                     | unsupported_parameter | logprobs            | 'logprobs' is not supported
         ,'top_logprobs':2                    | unsupported_parameter | top_logprobs        | 'top_logprobs' is not supported
         ,'n':2                               | unsupported_parameter | n                   | 'n' is not supported (other than 1)
-        ,'cache_salt':'x'                    | unsupported_parameter | cache_salt          | 'cache_salt' is not supported
         ,'priority':1                        | unsupported_parameter | priority            | 'priority' is not supported
         ,'structured_outputs':{}             | unsupported_parameter | structured_outputs  | 'structured_outputs' is not supported
         ,'store':true                        | unsupported_parameter | store               | 'store' is not supported (other than false)
         ,'service_tier':'flex'               | unsupported_parameter | service_tier        | 'service_tier' is not supported
-        ,'include_stop_str_in_output':true   | unsupported_parameter | include_stop_str_in_output | 'include_stop_str_in_output' is not supported
         # ---- unknown
         ,'temprature':0                      | unknown_parameter     | temprature          | 'temprature' is not a known field
         ,'stream':true,'stream_options':{'inclde_usage':true} | unknown_parameter | stream_options.inclde_usage | 'stream_options.inclde_usage' is not a known field

@@ -2,6 +2,7 @@ package dev.warmpath.router.routing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.protocol.block.ExtraKeys;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
@@ -27,8 +28,8 @@ class RecentChainsTest extends TwoWorkers {
     void where_no_memory_is_given_each_turn_is_hashed_whole() {
         var none = new RecentChains(0);
         int[] tokens = random.ints(1_600, 0, 40_000).toArray();
-        none.prompt(model, tokens, /* conversation */ 1);
-        none.prompt(model, tokens, /* conversation */ 1);
+        none.prompt(model, tokens, /* conversation */ 1, ExtraKeys.NONE);
+        none.prompt(model, tokens, /* conversation */ 1, ExtraKeys.NONE);
 
         assertThat(none.hashedBlocks()).isEqualTo(200);
         assertThat(none.bytes()).isZero();
@@ -55,8 +56,23 @@ class RecentChainsTest extends TwoWorkers {
         assertSame(IntStream.range(0, 100_100).toArray(), /* conversation */ 0);
     }
 
+    @Test
+    void one_with_another_salt_has_its_own() {
+        int[] tokens = random.ints(1_600, 0, 40_000).toArray();
+        assertSame(tokens, /* conversation */ 1);
+        for (String salt : new String[] {"s:a", "s:b", "s:a"}) {
+            var extraKeys = ExtraKeys.ofSalt(salt);
+
+            TokenizedPrompt salted = chains.prompt(model, tokens, /* conversation */ 1, extraKeys);
+
+            assertThat(salted.hash()).isEqualTo(TokenizedPrompt.of(model, tokens, 1, extraKeys).hash())
+                    .isNotEqualTo(TokenizedPrompt.of(model, tokens).hash());
+        }
+        assertThat(chains.continuedBlocks()).as("the second a's").isEqualTo(100);
+    }
+
     private void assertSame(int[] tokens, long conversation) {
-        TokenizedPrompt prompt = chains.prompt(model, tokens, conversation);
+        TokenizedPrompt prompt = chains.prompt(model, tokens, conversation, ExtraKeys.NONE);
         TokenizedPrompt alone = TokenizedPrompt.of(model, tokens);
 
         assertThat(prompt.chain().blockCount()).isEqualTo(tokens.length / 16);
