@@ -10,7 +10,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * How answers are read for more than text.
  *
  * @param toolParsers by the name of a model, how it writes calls of tools, where its chat template does not tell or tells
- *                    wrong; none leaves them in the text
+ *                    wrong; with none, requests with tools are refused
  * @param reasoningParsers by the name of a model, how it writes its reasoning, likewise
  */
 @ConfigurationProperties("warmpath.answers")

@@ -174,7 +174,7 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         dialects.check(model, request);
         Set<String> tried = plus(failed, model.revision());
-        return tokenizer.tokenize(model, request.prompt(), request.logits().effort(), journey.permit(), journey.trace())
+        return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), journey.permit(), journey.trace())
                 .map(tokens -> journey.trace().stage(Stage.HASH, () -> chains.prompt(model, tokens,
                         request.prompt().beginning(), request.extraKeys())))
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
@@ -194,7 +194,7 @@ public final class CompletionFlow {
         }
         metrics.retried(failure.failure().cause());
         journey.turn().leave();
-        return answer(journey, other, failed)
+        return Flux.defer(() -> answer(journey, other, failed))
                 .onErrorMap(BadRequestException.class, _ -> failure);      // it was good enough for the first
     }
 
@@ -244,7 +244,7 @@ public final class CompletionFlow {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model(), request.prompt());
             dialects.check(model, request);
-            return tokenizer.tokenize(model, request.prompt(), request.logits().effort(), permit, traces.notTraced())
+            return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), permit, traces.notTraced())
                     .map(tokens -> explain(request,
                             TokenizedPrompt.of(model, tokens, request.prompt().beginning(), request.extraKeys())));
         });

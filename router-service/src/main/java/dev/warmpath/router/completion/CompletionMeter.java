@@ -181,7 +181,8 @@ final class CompletionMeter {
             case BadRequestException bad -> end(Outcome.REFUSED, text(bad.fault()));
             case KeyException refused -> end(Outcome.REFUSED, "key_" + refused.refusal().cause());
             case OverloadedException _ -> end(Outcome.OVERLOADED, null);
-            case DispatchException known -> end(Outcome.FAILED, known.failure().cause());
+            case DispatchException known -> end(known.failure().isRequestsFault() ? Outcome.REFUSED : Outcome.FAILED,
+                    known.failure().cause());
             default -> end(Outcome.FAILED, "router_fault");
         }
     }

@@ -29,13 +29,9 @@ public record LogitOverrides(
     public static final LogitOverrides NONE =
             new LogitOverrides(0f, 0f, 0f, 1f, new int[0], new float[0], new int[0], List.of());
 
-    /** What it takes to turn the bad words into ids, as {@link Prompt#effort}. */
-    long effort() {
-        long chars = 0;
-        for (String word : badWords) {
-            chars += 2L * word.length();
-        }
-        return chars;
+    /** Whether {@link #toRules} has something to encode. */
+    boolean hasText() {
+        return !badWords.isEmpty();
     }
 
     /** @throws BadRequestException if a token is none of the model's, or a bad word has none, or too many */

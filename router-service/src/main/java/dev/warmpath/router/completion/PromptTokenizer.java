@@ -51,19 +51,19 @@ public final class PromptTokenizer {
      *         {@link OverloadedException} if the pool's queue is full
      */
     public Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit) {
-        return tokenize(model, prompt, /* furtherEffort */ 0, permit, traces.notTraced());
+        return tokenize(model, prompt, /* furtherTexts */ false, permit, traces.notTraced());
     }
 
     /**
      * The same as a stage of this request.
      *
-     * @param furtherEffort what the caller will do on the same thread, as {@link Prompt#effort}
+     * @param furtherTexts the caller will encode more on the same thread, and may need the library for that
      */
-    Mono<int[]> tokenize(ServedModel model, Prompt prompt, long furtherEffort, Permit permit, RequestTrace trace) {
+    Mono<int[]> tokenize(ServedModel model, Prompt prompt, boolean furtherTexts, Permit permit, RequestTrace trace) {
         Supplier<int[]> work = () -> trace.stage(Stage.TOKENIZE,
                 () -> Objects.requireNonNull(encode(model, prompt, /* alone */ false)));
         long moment = model.tokenizer().hasOwnEncoder() ? MOMENT_CHARS : 0;
-        if (prompt.effort() + furtherEffort > moment) {
+        if (furtherTexts || prompt.effort() > moment) {
             return pool.run(permit, work);
         }
         // where the library is needed after all: it takes a hundred times as long, and once the second it is made in

@@ -1,7 +1,6 @@
 package dev.warmpath.router.completion;
 
 import dev.warmpath.router.keys.Caller;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 final class Spending {
 
     private final Caller caller;
-    private final AtomicBoolean settled = new AtomicBoolean();
-    private volatile int promptTokens;
+    /** Of these two, under this one's lock: what is taken when all is over would never be given back. */
+    private boolean settled;
+    private int promptTokens;
     private volatile boolean sentBefore;
     private volatile @Nullable AnswerEvents answer;
 
@@ -26,8 +26,8 @@ final class Spending {
      *
      * @throws dev.warmpath.router.keys.KeyException if the caller has not so many left
      */
-    void takePrompt(int tokens) {
-        if (promptTokens == 0) {
+    synchronized void takePrompt(int tokens) {
+        if (promptTokens == 0 && !settled) {
             caller.takePrompt(tokens);
             promptTokens = tokens;
         }
@@ -41,8 +41,12 @@ final class Spending {
     }
 
     /** All is over. From any thread, and more than once. */
-    void settle() {
-        if (promptTokens == 0 || !settled.compareAndSet(false, true)) {
+    synchronized void settle() {
+        if (settled) {
+            return;
+        }
+        settled = true;
+        if (promptTokens == 0) {
             return;
         }
         @Nullable AnswerEvents last = answer;

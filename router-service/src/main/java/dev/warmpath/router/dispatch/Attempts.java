@@ -74,6 +74,8 @@ final class Attempts implements Subscription {
     private void next(DispatchException before) {
         try {
             switch (route.apply(triedWorkerIds)) {
+                case Unplaced unplaced when before.failure() instanceof NoWorker && unplaced.hasOutdated() ->
+                        events.onError(new DispatchException(new NoWorker(/* onlyOutdated */ true), before.getCause()));
                 case Unplaced _ -> events.onError(before);
                 case Placed placed -> attemptAt(placed);
             }

@@ -17,6 +17,14 @@ public sealed interface DispatchFailure {
     /** Whether another worker may do better, as long as nothing was answered. */
     boolean isRetryable();
 
+    /** Whether the request asked for what no worker does: nobody has failed but its author. */
+    default boolean isRequestsFault() {
+        return this instanceof Refused refused && switch (refused.reason()) {
+            case INVALID_REQUEST, UNSUPPORTED -> true;
+            case WRONG_EPOCH, SHUTTING_DOWN, QUEUE_FULL, DEADLINE_EXCEEDED, ENGINE_FAILURE, UNUSABLE_LOGITS -> false;
+        };
+    }
+
     /** Meter tag. */
     String cause();
 
@@ -32,11 +40,21 @@ public sealed interface DispatchFailure {
         return reason.name().toLowerCase(Locale.ROOT);
     }
 
-    /** No worker was there to be asked. */
-    record NoWorker() implements DispatchFailure {
+    /**
+     * No worker was there to be asked.
+     *
+     * @param onlyOutdated some were, of a version that would pass over what the request asks of the logits
+     */
+    record NoWorker(boolean onlyOutdated) implements DispatchFailure {
+
+        public NoWorker() {
+            this(false);
+        }
+
         @Override
         public String message() {
-            return "no worker is available for this model at present";
+            return "no worker is available for this model at present" + (onlyOutdated ? " that follows what the request "
+                    + "asks of the logits, as by penalties or biases: those that are there are of an earlier version" : "");
         }
 
         @Override

@@ -13,6 +13,10 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.exc.StreamConstraintsException;
+import tools.jackson.core.json.JsonFactory;
 
 /**
  * Reads a body by its table, in one pass: each value goes from the parser into the {@link FieldValues} of its object, by
@@ -24,9 +28,15 @@ import tools.jackson.core.JsonToken;
 public final class FieldReader {
 
     private static final int FEW_IDS = 64;
+    /** Of what may hold anything, in a body and in the texts in it. */
+    private static final int MAX_VALUES = 1 << 17;
+    private static final int MAX_DEPTH = 64;
+    private static final JsonFactory TEXTS = JsonFactory.builder().streamReadConstraints(
+            StreamReadConstraints.builder().maxNestingDepth(MAX_DEPTH).build()).build();
 
     private final JsonParser json;
     private final @Nullable Consumer<Place> ignored;
+    private int valuesLeft = MAX_VALUES;
 
     /** @param json at its beginning */
     public FieldReader(JsonParser json) {
@@ -187,6 +197,9 @@ public final class FieldReader {
 
     /** Whatever stands there: null, Boolean, Number, String, or lists and maps of such in their order. */
     public @Nullable Object any() throws JacksonException {
+        if (--valuesLeft < 0) {
+            throw new StreamConstraintsException("more values than are read");
+        }
         return switch (json.currentToken()) {
             case START_OBJECT -> {
                 var fields = new LinkedHashMap<String, @Nullable Object>();
@@ -217,6 +230,24 @@ public final class FieldReader {
             throw wrongType(place, "an object");
         }
         return (Map<String, @Nullable Object>) Objects.requireNonNull(any());
+    }
+
+    /**
+     * The object that a text is the JSON of, or the text if it is none, or if this body's texts have more in them than is
+     * read: what is in one takes twenty times its characters.
+     */
+    public Object objectIn(String text) {
+        try (JsonParser inner = TEXTS.createParser(ObjectReadContext.empty(), text)) {
+            var reader = new FieldReader(inner, null);
+            inner.nextToken();
+            reader.valuesLeft = valuesLeft;
+            @Nullable Object value = reader.isObject() ? reader.any() : null;
+            boolean isWhole = value != null && inner.nextToken() == null;
+            valuesLeft = reader.valuesLeft;
+            return isWhole ? Objects.requireNonNull(value) : text;
+        } catch (JacksonException e) {
+            return text;
+        }
     }
 
     /** Token ids, at least 0 each. */

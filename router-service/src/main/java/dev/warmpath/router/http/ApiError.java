@@ -103,7 +103,7 @@ public record ApiError(int status, Body body, Map<String, String> headers) {
         return new ApiError(status, new Body(new Detail(text(bad), INVALID_REQUEST, bad.field(), code)), Map.of());
     }
 
-    /** Statuses, types and codes are OpenAI's, which clients know. */
+    /** Statuses, and of 401 and 429 types and codes, are OpenAI's, which clients know. */
     private static ApiError of(KeyRefusal refusal) {
         return switch (refusal) {
             case Missing _, Ambiguous _, Unknown _ -> error(401, INVALID_REQUEST, "invalid_api_key", refusal.message())

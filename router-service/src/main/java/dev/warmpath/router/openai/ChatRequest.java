@@ -76,13 +76,16 @@ final class ChatRequest {
         var fields = new LinkedHashMap<String, Object>();
         putIfPresent(fields, "name", message.text(OpenAiFields.NAME));
         putIfPresent(fields, "tool_call_id", message.text(OpenAiFields.TOOL_CALL_ID));
-        @Nullable String reasoning = message.text(OpenAiFields.REASONING_CONTENT);
-        putIfPresent(fields, "reasoning_content",
-                reasoning != null ? reasoning : message.text(OpenAiFields.REASONING));
+        @Nullable String reasoning = message.text(message.has(OpenAiFields.REASONING_CONTENT)
+                ? OpenAiFields.REASONING_CONTENT : OpenAiFields.REASONING);
+        putIfPresent(fields, "reasoning_content", reasoning);
         @Nullable List<?> calls = message.value(OpenAiFields.TOOL_CALLS);
         boolean hasCalls = role.equals("assistant") && calls != null && !calls.isEmpty();
         if (hasCalls) {
             fields.put("tool_calls", calls);
+        }
+        if (!hasCalls || !message.has(OpenAiFields.CONTENT)) {
+            putIfPresent(fields, "thinking", reasoning);           // gpt-oss' name; beside calls, or content, not both
         }
         // OpenAI's newer name of the same role; templates know the older one
         String templateRole = role.equals("developer") ? "system" : role;

@@ -58,7 +58,7 @@ final class OpenAiFields {
     static final Real PRESENCE_PENALTY = penalty("presence_penalty");
     static final Real FREQUENCY_PENALTY = penalty("frequency_penalty");
     static final Real REPETITION_PENALTY =
-            new Real("repetition_penalty", 0, /* aboveMin */ true, LogitRules.MAX_PENALTY, "1");
+            new Real("repetition_penalty", 0.01f, /* aboveMin */ false, LogitRules.MAX_PENALTY, "1");
     static final Whole MIN_TOKENS = new Whole("min_tokens", 0, "0");
     static final Mixed<LogitBias> LOGIT_BIAS = new Mixed<>("logit_bias", "an object, of up to "
             + LogitRules.MAX_BIASES + " token ids a number, -100 to 100", "none", LogitBias::read);
@@ -114,6 +114,7 @@ final class OpenAiFields {
             ROLE, CONTENT, NAME, TOOL_CALLS, TOOL_CALL_ID, REASONING, REASONING_CONTENT,
             Unserved.always("function_call"),
             Unserved.always("refusal"),
+            Unserved.always("parsed"),                             // what clients have made of an answer themselves
             Unserved.always("audio"),
             Unserved.unlessEmpty("annotations")));
     static final Mixed<String> PART_TYPE = new Mixed<>("type", "a string", REQUIRED, ChatRequest::readPartType);

@@ -16,9 +16,6 @@ import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
-import tools.jackson.databind.ObjectReader;
-import tools.jackson.databind.json.JsonMapper;
 
 /** What a chat says about tools: those that it offers, and calls of them in earlier answers. */
 final class ToolFields {
@@ -29,7 +26,6 @@ final class ToolFields {
     private static final String ARGUMENTS = "arguments";
     /** OpenAI's, and dots, which others use for groups of tools. */
     private static final Pattern NAME = Pattern.compile("[a-zA-Z0-9_.-]{1,64}");
-    private static final ObjectReader OBJECTS = JsonMapper.shared().readerFor(Map.class);
 
     private ToolFields() {}
 
@@ -61,22 +57,11 @@ final class ToolFields {
             var function = new LinkedHashMap<String, @Nullable Object>(objectOf(calls.get(i), FUNCTION, here));
             textOf(function, "name", here.field(FUNCTION));
             if (function.get(ARGUMENTS) instanceof String text) {
-                function.put(ARGUMENTS, arguments(text));
+                function.put(ARGUMENTS, text.isBlank() ? Map.of() : json.objectIn(text));
             }
             calls.get(i).put(FUNCTION, function);
         }
         return calls;
-    }
-
-    private static Object arguments(String text) {
-        if (text.isBlank()) {
-            return Map.of();
-        }
-        try {
-            return OBJECTS.readValue(text);
-        } catch (JacksonException e) {
-            return text;
-        }
     }
 
     private static List<Map<String, @Nullable Object>> readObjects(FieldReader json, Place place, int maxCount) {

@@ -12,5 +12,12 @@ public sealed interface RouteResult {
             implements RouteResult {}
 
     /** Nobody could be chosen; nothing is booked. */
-    record Unplaced(RouteDecision.NoWorker decision) implements RouteResult {}
+    record Unplaced(RouteDecision.NoWorker decision) implements RouteResult {
+
+        /** Somebody is there who would pass over what the request asks. */
+        public boolean hasOutdated() {
+            return decision.leftOut().workers().stream()
+                    .anyMatch(worker -> worker.reason() == LeftOut.Reason.OUTDATED);
+        }
+    }
 }

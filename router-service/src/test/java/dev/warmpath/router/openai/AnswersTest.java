@@ -227,6 +227,9 @@ class AnswersTest extends RunningRouter {
         HttpResponse<String> response = post("/v1/completions", TEXT.formatted(",'presence_penalty':0.5"));
         assertThat(response.statusCode()).isEqualTo(503);
         assertThat(json(response).path("error").path("code").asString()).isEqualTo("no_worker_available");
+        assertThat(json(response).path("error").path("message").asString())
+                .isEqualTo("no worker is available for this model at present that follows what the request asks of the "
+                        + "logits, as by penalties or biases: those that are there are of an earlier version");
         assertThat(post("/v1/completions", TEXT.formatted("")).headers().firstValue("x-warmpath-worker"))
                 .hasValue("old");
 

@@ -86,7 +86,7 @@ class BadInputTest extends RunningRouter {
         ,'logit_bias':{'99999':1}            | invalid_value | logit_bias          | 'logit_bias' is 99999, the model's token ids are 0 to
         ,'presence_penalty':2.5              | invalid_value | presence_penalty    | 'presence_penalty' is 2.5, which is outside -2 to 2
         ,'frequency_penalty':-3              | invalid_value | frequency_penalty   | 'frequency_penalty' is -3, which is outside -2 to 2
-        ,'repetition_penalty':0              | invalid_value | repetition_penalty  | 'repetition_penalty' is 0, it must be above 0 and at most 2
+        ,'repetition_penalty':0              | invalid_value | repetition_penalty  | 'repetition_penalty' is 0, which is outside 0.01 to 2
         ,'min_p':1.5                         | invalid_value | min_p               | 'min_p' is 1.5, which is outside 0 to 1
         ,'allowed_token_ids':[]              | invalid_value | allowed_token_ids   | 'allowed_token_ids' is empty
         ,'allowed_token_ids':[1,99999]       | invalid_value | allowed_token_ids[1] | 'allowed_token_ids[1]' is 99999, the model's token ids are 0 to

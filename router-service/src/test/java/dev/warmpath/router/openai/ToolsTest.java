@@ -178,7 +178,7 @@ class ToolsTest extends RunningRouter {
         String first = promptOf(worker);
 
         HttpResponse<String> second = post("/v1/chat/completions", CHAT.formatted("").replace("[{'role'",
-                "[{'role':'user','content':'Hi'}," + message.toString().replace("\"refusal\":null,", "")
+                "[{'role':'user','content':'Hi'}," + message.toString()
                 + ",{'role':'tool','tool_call_id':'" + id + "','content':'22 degrees'},{'role'")
                 .replace(",{'role':'user','content':'Hi'}]", "]"));
 

@@ -48,6 +48,15 @@ final class CallObject {
         return name != null;
     }
 
+    /** What comes next stands in quotes, and so is nothing but text. */
+    boolean isInText() {
+        return switch (state) {
+            case IN_KEY, NAME, TEXT_ARGUMENTS -> true;
+            case ARGUMENTS, OTHER -> extent.isInString();
+            case BEGINNING, KEY, COLON, VALUE, NEXT -> false;
+        };
+    }
+
     /** @return NO_CALL only before the call has begun */
     Progress accept(char c) {
         return switch (state) {
@@ -127,7 +136,7 @@ final class CallObject {
     }
 
     private Progress named(String found) {
-        if (!isTool.test(found)) {
+        if (found.isEmpty() || !isTool.test(found)) {
             return Progress.NO_CALL;
         }
         name = found;
@@ -157,7 +166,7 @@ final class CallObject {
             passOn(text.toString());
             text.setLength(0);
         } else if (over) {
-            passOn(JsonText.quoted(text.toString()));
+            passOn(text.isEmpty() ? "{}" : JsonText.quoted(text.toString()));
         }
         state = over ? State.NEXT : state;
     }

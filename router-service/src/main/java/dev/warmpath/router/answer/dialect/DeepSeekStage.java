@@ -173,6 +173,7 @@ final class DeepSeekStage implements Stage {
             return false;
         }
         waiting.delete(0, found.length());
+        parts.endCall();
         state = found.equals(CALLS_END) ? State.TEXT : State.BETWEEN;
         return true;
     }

@@ -7,8 +7,15 @@ import java.util.random.RandomGenerator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** How a model writes what is not text in an answer. */
+/** How a model writes what is not text in an answer. Harmony is a way for both, whichever of them names it. */
 public record Dialect(ToolFormat tools, ReasoningFormat reasoning) {
+
+    public Dialect {
+        if (tools == ToolFormat.HARMONY || reasoning == ReasoningFormat.HARMONY) {
+            tools = ToolFormat.HARMONY;
+            reasoning = ReasoningFormat.HARMONY;
+        }
+    }
 
     /** All is text. */
     public static final Dialect PLAIN = new Dialect(ToolFormat.NONE, ReasoningFormat.NONE);

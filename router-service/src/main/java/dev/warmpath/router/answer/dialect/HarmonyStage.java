@@ -103,6 +103,9 @@ final class HarmonyStage implements Stage {
         if (mark == null) {
             return false;
         }
+        if (state == State.CALL) {
+            parts.endCall();
+        }
         boolean beginsHeader = mark.equals(START) || mark.equals(CHANNEL);
         waiting.delete(0, beginsHeader ? 0 : mark.length());
         state = State.HEADER;

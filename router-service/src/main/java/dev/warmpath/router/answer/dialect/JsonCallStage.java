@@ -75,10 +75,10 @@ final class JsonCallStage implements Stage {
         read(/* over */ true);
         parts.text(text.rest());
         boolean isCall = state == State.ARGUMENTS || state == State.OBJECT && object.hasBegun();
-        if (!isCall && state != State.TEXT) {
+        if (!isCall) {
             giveUp();
+            parts.text(waiting);
         }
-        parts.text(waiting);
         waiting.setLength(0);
     }
 
@@ -126,6 +126,7 @@ final class JsonCallStage implements Stage {
             pass(open.length());
         } else if (close != null && behindCall) {
             pass(close.length());
+            marked = false;
         } else if (c == '{') {
             object = newObject();
             state = State.OBJECT;
@@ -165,12 +166,22 @@ final class JsonCallStage implements Stage {
         }
     }
 
-    private static boolean isBetweenCalls(char c) {
-        return Character.isWhitespace(c) || c == ',' || c == ';' || c == '[' || c == ']';
+    private boolean isBetweenCalls(char c) {
+        return Character.isWhitespace(c) || (marked || style.bare()) && (c == ',' || c == ';')
+                || marked && (c == '[' || c == ']');
     }
 
     private boolean readObject() {
         for (int at = 0; at < waiting.length(); at++) {
+            if (object.hasBegun() && !object.isInText() && mayBeMark(at)) {
+                boolean isMark = opening.at(waiting, at) != null || closing.at(waiting, at) != null;
+                if (isMark) {
+                    callIsOver(at);                                // the model has forgotten a brace
+                } else {
+                    waiting.delete(0, at);
+                }
+                return isMark;
+            }
             Progress progress = object.accept(waiting.charAt(at));
             if (progress == Progress.NO_CALL) {
                 doubt(at + 1);

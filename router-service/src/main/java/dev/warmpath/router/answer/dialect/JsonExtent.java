@@ -13,6 +13,10 @@ final class JsonExtent {
     private boolean escaped;
     private boolean scalar;
 
+    boolean isInString() {
+        return inString;
+    }
+
     End accept(char c) {
         if (inString) {
             return inString(c);

@@ -12,6 +12,7 @@ final class Parts implements Stage {
     private final Supplier<String> callIds;
     private final int maxCalls;
     private final StringBuilder open = new StringBuilder();
+    private boolean hasArguments;
     private Kind kind = Kind.TEXT;
     private List<AnswerPart> parts = new ArrayList<>();
     private int calls;
@@ -45,6 +46,7 @@ final class Parts implements Stage {
     void call(String name) {
         close();
         calls++;
+        hasArguments = false;
         if (calls <= maxCalls) {
             parts.add(new AnswerPart.Call(calls - 1, callIds.get(), name));
         }
@@ -54,6 +56,13 @@ final class Parts implements Stage {
     void arguments(CharSequence json) {
         if (calls <= maxCalls) {
             add(Kind.ARGUMENTS, json);
+        }
+    }
+
+    /** A whole call without arguments has none: an object, as clients read it. */
+    void endCall() {
+        if (!hasArguments) {
+            arguments("{}");
         }
     }
 
@@ -67,6 +76,7 @@ final class Parts implements Stage {
     private void add(Kind next, CharSequence text) {
         open(next);
         open.append(text);
+        hasArguments |= next == Kind.ARGUMENTS && !text.isEmpty();
     }
 
     private void open(Kind next) {

@@ -12,7 +12,7 @@ final class PythonicStage implements Stage {
 
     private static final int MAX_NAME_CHARS = 256;
 
-    private enum State { BEGINNING, NAME, KEY, VALUE, BEHIND_CALL, TEXT }
+    private enum State { BEGINNING, NAME, KEY, VALUE, BEHIND_CALL, BEHIND_LIST, TEXT }
 
     private final Parts parts;
     private final Predicate<String> isTool;
@@ -54,7 +54,8 @@ final class PythonicStage implements Stage {
                 waiting.setLength(0);
                 return;
             }
-            int taken = state == State.BEGINNING || state == State.BEHIND_CALL ? readOutside() : readInside();
+            boolean isInside = state == State.NAME || state == State.KEY || state == State.VALUE;
+            int taken = isInside ? readInside() : readOutside();
             if (taken == 0) {
                 return;
             }
@@ -70,9 +71,10 @@ final class PythonicStage implements Stage {
         }
         char c = waiting.charAt(0);
         if (Character.isWhitespace(c) || c == ']' && state == State.BEHIND_CALL) {
+            state = c == ']' ? State.BEHIND_LIST : state;
             return take(1);
         }
-        boolean opensCall = state == State.BEGINNING ? c == '[' : c == ',';
+        boolean opensCall = state == State.BEGINNING && c == '[' || state == State.BEHIND_CALL && c == ',';
         if (opensCall) {
             state = State.NAME;
             word.setLength(0);

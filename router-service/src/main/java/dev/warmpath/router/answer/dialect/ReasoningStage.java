@@ -11,10 +11,14 @@ final class ReasoningStage implements Stage {
 
     private enum State { BEFORE, INSIDE, BEHIND, OVER }
 
+    /** What begins with more white space does not begin with reasoning. */
+    private static final int MAX_BLANKS = 256;
+
     private final Marks opening;
     private final Marks closing;
     private final Parts parts;
     private final Stage next;
+    private final HeldTail inside = new HeldTail("\n", this::show);
     private final StringBuilder waiting = new StringBuilder();
     private State state;
     private boolean shown;
@@ -55,36 +59,30 @@ final class ReasoningStage implements Stage {
         while (at < waiting.length() && Character.isWhitespace(waiting.charAt(at))) {
             at++;
         }
-        String mark = opening.at(waiting, at);
+        String mark = at > MAX_BLANKS ? null : opening.at(waiting, at);
         if (mark != null) {
             waiting.delete(0, at + mark.length());
             state = State.INSIDE;
-        } else if (!opening.mayBegin(waiting, at)) {
+        } else if (at > MAX_BLANKS || !opening.mayBegin(waiting, at)) {
             passOn();
         }
     }
 
     private void readInside() {
         int end = closing.beginning(waiting, 0);
+        String mark = closing.at(waiting, end);
+        inside.accept(waiting.substring(0, end));
+        waiting.delete(0, mark == null ? end : end + mark.length());
+        state = mark == null ? state : State.BEHIND;
+    }
+
+    private void show(CharSequence text) {
         int from = 0;
-        while (!shown && from < end && waiting.charAt(from) == '\n') {
+        while (!shown && text.charAt(from) == '\n') {              // not all of it: a tail of them would be held
             from++;
         }
-        int to = end;
-        while (to > from && waiting.charAt(to - 1) == '\n') {
-            to--;
-        }
-        if (to > from) {
-            shown = true;
-            parts.reasoning(waiting.subSequence(from, to));
-        }
-        String mark = closing.at(waiting, end);
-        if (mark != null) {
-            waiting.delete(0, end + mark.length());
-            state = State.BEHIND;
-        } else {
-            waiting.delete(0, Math.max(from, to));
-        }
+        shown = true;
+        parts.reasoning(text.subSequence(from, text.length()));
     }
 
     private void readBehind() {
@@ -108,10 +106,7 @@ final class ReasoningStage implements Stage {
     @Override
     public void finish() {
         if (state == State.INSIDE) {
-            String rest = waiting.toString().stripTrailing();      // it may look like the beginning of a closing mark
-            if (!rest.isEmpty()) {
-                parts.reasoning(rest);
-            }
+            inside.accept(waiting.toString());                     // it only looked like the beginning of a closing mark
         } else if (!waiting.isEmpty()) {
             passOn();
         }

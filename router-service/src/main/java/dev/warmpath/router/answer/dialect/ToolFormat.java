@@ -24,10 +24,10 @@ public enum ToolFormat {
     GRANITE("<|tool_call|>"),
     /** Hermes, Qwen 2.5 and 3, Granite 4: {@code <tool_call>{…}</tool_call>}. */
     HERMES("<tool_call>"),
-    /** Llama 4 and some of Llama 3.2: {@code [f(a=1), g()]}. */
-    PYTHONIC("<|python_start|>", "[func_name1(params_name1="),
-    /** Llama 3.1 to 3.3: an answer that is {@code {"name": …, "parameters": {…}}}. */
-    LLAMA3_JSON("<|python_tag|>", "\"parameters\": dictionary of argument name");
+    /** Llama 3.2 and 4 where the template asks for it: {@code [f(a=1), g()]}. */
+    PYTHONIC("[func_name1(params_name1="),
+    /** Llama 3.1 to 4: an answer that is {@code {"name": …, "parameters": {…}}}. */
+    LLAMA3_JSON("<|python_tag|>", "<|python_start|>", "\"parameters\": dictionary of argument name");
 
     private static final Style HERMES_STYLE =
             new Style(List.of("<tool_call>"), List.of("</tool_call>"), /* bare */ false, /* named */ false);

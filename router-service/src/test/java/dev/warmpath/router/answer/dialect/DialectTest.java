@@ -22,8 +22,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Outputs as model cards show them and as the tests of other servers' parsers have them; {@code outputs.json} says what
- * is in each.
+ * Outputs in the forms that model cards show and that the tests of other servers' parsers have; {@code outputs.json} says
+ * what is in each.
  */
 class DialectTest {
 
@@ -103,7 +103,7 @@ class DialectTest {
         return pieces.iterator();
     }
 
-    /** What models make of it when they are bad, of every family; 20,000 each. */
+    /** What models make of it when they are bad: 200 of each. */
     @ParameterizedTest
     @MethodSource("outputs")
     void a_broken_output_is_read_the_same_however_it_is_cut(Output output) {
@@ -124,8 +124,8 @@ class DialectTest {
     @ParameterizedTest
     @EnumSource(ToolFormat.class)
     void a_hundred_thousand_characters_behind_a_mark_are_read_the_same_however_they_are_cut(ToolFormat family) {
-        ReasoningFormat reasoning = family == ToolFormat.HARMONY ? ReasoningFormat.HARMONY : ReasoningFormat.NONE;
-        for (String mark : family.marks()) {
+        ReasoningFormat reasoning = family == ToolFormat.HARMONY ? ReasoningFormat.HARMONY : ReasoningFormat.THINK;
+        for (String mark : Stream.concat(Stream.of("<think>", "<think>a", " "), family.marks().stream()).toList()) {
             for (String filling : List.of("a", "{", "\"", " ", "\n", "{\"arguments\":\"a", "<", "[")) {
                 String text = mark + filling.repeat(100_000 / filling.length());
                 var output = new Output(family, reasoning, mark, "", Set.of("f"), text, "", "", List.of());
@@ -166,6 +166,25 @@ class DialectTest {
         assertThat(joined(parts).calls()).containsExactly(new Call("f", "{\"a\":1}"));
         assertThat(((AnswerPart.Call) parts.getFirst()).id()).as("as Mistral's templates want it")
                 .matches("[0-9a-zA-Z]{9}");
+    }
+
+    /** What each template has of its own, apart from all others. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '~', quoteCharacter = '`', textBlock = """
+        <tool_call>{"name": <function-name> ~ HERMES ~ NONE
+        message.tool_calls <|tool_call|> ~ GRANITE ~ NONE
+        <|tool|> <|/tool|> <|tool_call|> ~ PHI4 ~ NONE
+        [TOOL_CALLS] [/THINK] ~ MISTRAL ~ MISTRAL
+        <｜tool▁calls▁begin｜> </think> ~ DEEPSEEK ~ THINK
+        <|channel|> <|message|> ~ HARMONY ~ HARMONY
+        <|python_tag|> <|eom_id|> ~ LLAMA3_JSON ~ NONE
+        <|python_start|> <|python_end|> ~ LLAMA3_JSON ~ NONE
+        [func_name1(params_name1=params_value1 ~ PYTHONIC ~ NONE
+        nothing that is known ~ NONE ~ NONE
+        """)
+    void a_template_tells_by_its_marks(String marks, ToolFormat tools, ReasoningFormat reasoning) {
+        assertThat(Dialect.of("{% if tools %}" + marks + "{% endif %}")).isEqualTo(new Dialect(tools, reasoning));
+        assertThat(Dialect.of(marks).canCall()).as("without tools").isEqualTo(tools == ToolFormat.HARMONY);
     }
 
     @ParameterizedTest
