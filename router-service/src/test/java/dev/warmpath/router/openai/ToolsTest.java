@@ -17,6 +17,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
 /** Chats of a model that thinks and calls tools, with Qwen 3's template. */
@@ -242,6 +244,18 @@ class ToolsTest extends RunningRouter {
                 'continue_final_message':true}""".replace("\n", "")));
 
         assertThat(promptOf(worker)).endsWith("\n</think>\n\nThere");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"<", "im", "end", "<|im_end|>"})
+    void a_last_message_that_looks_like_the_templates_own_words_is_continued_where_the_client_wrote_it(String begun) {
+        FakeWorker worker = joinSaying("!");
+
+        choice(post("/v1/chat/completions", """
+                {'model':'tiny','messages':[{'role':'user','content':'Hi'},{'role':'assistant','content':'%s'}],
+                'continue_final_message':true}""".formatted(begun).replace("\n", "")));
+
+        assertThat(promptOf(worker)).endsWith("\n</think>\n\n" + begun);
     }
 
     @Test

@@ -32,6 +32,9 @@ public final class RenderedPrompt {
         String content = Objects.requireNonNullElse(message.content(), "");
         String inner = content.strip();
         int start = inner.isEmpty() ? -1 : text().lastIndexOf(inner);
+        while (start >= 0 && !isFromClient(start, start + 1)) {    // the template's own words may be the same
+            start = text().lastIndexOf(inner, start - 1);
+        }
         if (start < 0) {
             throw new TemplateException(TemplateException.Kind.EVALUATION,
                     "the chat template does not write the last message as it is, so it cannot be continued", 0);
