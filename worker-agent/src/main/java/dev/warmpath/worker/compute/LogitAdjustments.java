@@ -3,7 +3,7 @@ package dev.warmpath.worker.compute;
 /**
  * How the logits of sampled rows are adjusted before tokens are drawn from them: {@link Sampling}'s step 0. One tensor a
  * parameter, allocated once for the largest step and rewritten by each that adjusts a row. A row's entries lie one
- * behind another:
+ * behind another, in a column, for a device rounds rows up:
  * <pre>
  *   starts    0        3   3            7
  *   entries   [e₀ e₁ e₂]   [e₃ e₄ e₅ e₆]      row 0 has three, row 1 none, row 2 four
@@ -21,10 +21,10 @@ package dev.warmpath.worker.compute;
  * @param frequencies F32 [rows, 1]
  * @param presences   F32 [rows, 1]
  * @param cuts        F32 [rows, 1]; at most 0: tokens below the largest logit plus this are masked
- * @param ids         I32 [1, entries]; below the vocabulary's size, which the caller has checked
- * @param biases      F32 [1, entries]
- * @param notes       I32 [1, entries]
- * @param raws        F32 [1, entries]; for the backend's own use
+ * @param ids         I32 [entries, 1]; below the vocabulary's size, which the caller has checked
+ * @param biases      F32 [entries, 1]
+ * @param notes       I32 [entries, 1]
+ * @param raws        F32 [entries, 1]; for the backend's own use
  */
 public record LogitAdjustments(
         Tensor modes, Tensor starts, Tensor sources, Tensor repetitions, Tensor frequencies, Tensor presences,

@@ -35,9 +35,8 @@ final class StepInputs {
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences),
                 backend.allocate(DataType.F32, maxSequences, 1), ints(maxSequences));
         this.adjustments = new LogitAdjustments(ints(maxSequences), ints(maxSequences + 1), ints(maxSequences),
-                floats(maxSequences, 1), floats(maxSequences, 1), floats(maxSequences, 1), floats(maxSequences, 1),
-                backend.allocate(DataType.I32, 1, maxEntries), floats(1, maxEntries),
-                backend.allocate(DataType.I32, 1, maxEntries), floats(1, maxEntries));
+                floats(maxSequences), floats(maxSequences), floats(maxSequences), floats(maxSequences),
+                ints(maxEntries), floats(maxEntries), ints(maxEntries), floats(maxEntries));
         Tensor positions = ints(maxTokens);
         Tensor queryStarts = ints(maxSequences + 1);
         Tensor contextLengths = ints(maxSequences);
@@ -52,8 +51,8 @@ final class StepInputs {
         return backend.allocate(DataType.I32, rows, 1);
     }
 
-    private Tensor floats(int rows, int columns) {
-        return backend.allocate(DataType.F32, rows, columns);
+    private Tensor floats(int rows) {
+        return backend.allocate(DataType.F32, rows, 1);
     }
 
     /**

@@ -132,8 +132,8 @@ public abstract class AdjustedSamplingContract {
                 data.ints(topKs), data.floats(count, 1, topPs), data.ints(logprobs));
         var adjustments = new LogitAdjustments(data.ints(modes), data.ints(starts), data.ints(sources),
                 data.floats(count, 1, repetitions), data.floats(count, 1, frequencies),
-                data.floats(count, 1, presences), data.floats(count, 1, cuts), data.row(ids),
-                data.floats(1, size, added), data.row(notes), data.floats(1, size, new float[size]));
+                data.floats(count, 1, presences), data.floats(count, 1, cuts), data.ints(ids),
+                data.floats(size, 1, added), data.ints(notes), data.floats(size, 1, new float[size]));
         var drawnBefore = new SampledTokens(data.ints(before), data.floats(count, 1, new float[count]));
         var sampled = new SampledTokens(data.ints(new int[count]), data.floats(count, 1, new float[count]));
         data.backend().sampleAdjusted(data.floats(count, logits.length, all), inputs, adjustments, drawnBefore, sampled,

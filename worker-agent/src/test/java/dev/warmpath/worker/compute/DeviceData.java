@@ -113,13 +113,6 @@ public record DeviceData(ComputeBackend backend, Arena arena) implements AutoClo
         return tensor;
     }
 
-    /** Integers in one row. */
-    public Tensor row(int... values) {
-        Tensor tensor = backend.allocate(DataType.I32, 1, values.length);
-        backend.write(tensor, arena.allocateFrom(ValueLayout.JAVA_INT, values));
-        return tensor;
-    }
-
     public Tensor ints(int... values) {
         Tensor tensor = backend.allocate(DataType.I32, values.length, 1);
         backend.write(tensor, arena.allocateFrom(ValueLayout.JAVA_INT, values));

@@ -65,8 +65,8 @@ class InputBatchTest {
         assertThat(read(backend, written.modes(), 3)).containsExactly(
                 LogitAdjustments.ALLOWED_ONLY, LogitAdjustments.PLAIN, LogitAdjustments.ADJUSTED);
         assertThat(read(backend, written.starts(), 4)).containsExactly(0, 3, 3, 4);
-        assertThat(read(backend, written.ids(), 1)).containsExactly(3, 4, 9, LogitAdjustments.NO_ID);
-        assertThat(read(backend, written.notes(), 1)).containsExactly(5, 2, LogitAdjustments.BAN, 0);
+        assertThat(read(backend, written.ids(), 4)).containsExactly(3, 4, 9, LogitAdjustments.NO_ID);
+        assertThat(read(backend, written.notes(), 4)).containsExactly(5, 2, LogitAdjustments.BAN, 0);
         assertThat(read(backend, written.sources(), 1)).containsExactly(1);
         rows.clear();
         assertThat(rows.isAdjusted()).isFalse();

@@ -246,9 +246,9 @@ public final class CudaBackend implements ComputeBackend {
     public void sampleAdjusted(Tensor logits, SamplingInputs inputs, LogitAdjustments adjustments,
                                SampledTokens before, SampledTokens output, int rowCount) {
         record(rowCount, () -> {
-            int entries = adjustments.ids().columns();
-            Shapes.require(adjustments.biases().columns() == entries && adjustments.notes().columns() == entries
-                    && adjustments.raws().columns() == entries, "adjustments differ in entries");
+            int entries = adjustments.ids().rows();
+            Shapes.require(adjustments.biases().rows() == entries && adjustments.notes().rows() == entries
+                    && adjustments.raws().rows() == entries, "adjustments differ in entries");
             var adjustment = new Operation.Adjustment(handles.ints(adjustments.modes(), rowCount),
                     handles.ints(adjustments.starts(), rowCount + 1), handles.ints(adjustments.sources(), rowCount),
                     handles.ints(before.tokens(), 0), handles.floats(adjustments.repetitions(), rowCount),

@@ -125,8 +125,8 @@ class LogitAdjustmentKernelTest {
             var adjustments = new LogitAdjustments(data.ints(rows.modes), data.ints(rows.starts),
                     data.ints(rows.sources), data.floats(count, 1, rows.repetitions),
                     data.floats(count, 1, rows.frequencies), data.floats(count, 1, rows.presences),
-                    data.floats(count, 1, rows.cuts), data.row(rows.ids), data.floats(1, entries, rows.biases),
-                    data.row(rows.notes), data.floats(1, entries, new float[entries]));
+                    data.floats(count, 1, rows.cuts), data.ints(rows.ids), data.floats(entries, 1, rows.biases),
+                    data.ints(rows.notes), data.floats(entries, 1, new float[entries]));
             var before = new SampledTokens(data.ints(rows.before), data.floats(count, 1, new float[count]));
             var sampled = new SampledTokens(data.ints(new int[count]), data.floats(count, 1, new float[count]));
             backend.sampleAdjusted(data.floats(count, rows.vocabulary, rows.logits), inputs, adjustments, before,
