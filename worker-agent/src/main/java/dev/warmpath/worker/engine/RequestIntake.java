@@ -38,6 +38,7 @@ public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits
         for (int i = 1; i < choices; i++) {
             sequences.add(leader.follower(request.sampling().withSeed(request.sampling().seed() + i)));
         }
+        sequences.forEach(Sequence::readRules);
         return sequences;
     }
 

@@ -6,17 +6,18 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who of the waiting is tried next. The queue's order, with three exceptions:
+ * Who of the waiting is tried next. The queue's order, with four exceptions:
  *
  * <ul>
  *   <li>one that lacks blocks may be overtaken by the next few behind it;
  *   <li>if the settings say so, the one with the longest cached prefix among the first few goes first;
- *   <li>a follower waits until its leader has computed the prompt that they share, and keeps nobody up.
+ *   <li>a follower waits until its leader has computed the prompt that they share, and keeps nobody up;
+ *   <li>who has rules for logits, and behind others like it finds no room for their entries, keeps up its like only.
  * </ul>
  *
  * <p>Nobody starves of it: who has waited as long as the overtake limit is not overtaken any more, nor is anybody by a
  * lower rank. One step's tries are {@link #begin}, {@link #next} again and again, and after each {@link #admitted} or, if
- * it found no blocks, {@link #refused}.
+ * it found no blocks, {@link #refused}, or no room for entries, {@link #lacksEntries}.
  */
 final class AdmissionOrder {
 
@@ -32,6 +33,7 @@ final class AdmissionOrder {
     private final int blockSize;
     private long step;
     private int refusals;
+    private boolean lacksEntries;
     private long lookUps;
     private long nowNanos;
 
@@ -49,6 +51,7 @@ final class AdmissionOrder {
         this.nowNanos = nowNanos;
         step++;
         refusals = 0;
+        lacksEntries = false;
     }
 
     /** The place in the queue of the one to try now, or {@link #NOBODY}. */
@@ -62,7 +65,7 @@ final class AdmissionOrder {
         @Nullable Sequence foremost = null;
         for (int place = 0; place < waiting.size() && seen < window; place++) {
             Sequence sequence = waiting.get(place);
-            if (sequence.awaitsLeader()) {
+            if (sequence.awaitsLeader() || lacksEntries && sequence.adjustsLogits()) {
                 continue;
             }
             if (foremost == null) {
@@ -97,6 +100,11 @@ final class AdmissionOrder {
             sequence.lackedBlocksNanos = nowNanos;
         }
         refusals++;
+    }
+
+    /** The one tried last found no room for its logits' entries: nor does another with rules, lest small ones go first. */
+    void lacksEntries() {
+        lacksEntries = true;
     }
 
     /** The one tried last runs: whoever goes on like it behind what was found finds more now. */

@@ -12,10 +12,16 @@ import java.util.ArrayList;
 /**
  * The second half of a decision: waiting sequences begin, in {@link AdmissionOrder}, each with what is cached of it or
  * what its leader has, as long as there are places, budget and blocks. Nobody jumps the queue for lack of budget.
+ *
+ * <p>Who has rules for logits needs room for their entries in each step, beside those that run. While there is none, it
+ * keeps up others with rules, but nobody without.
  */
 final class Admissions {
 
-    private enum Verdict { ADMITTED, LACKS_BUDGET, LACKS_BLOCKS }
+    private enum Verdict { ADMITTED, LACKS_BUDGET, LACKS_BLOCKS, LACKS_ENTRIES }
+
+    /** So many tokens each answer may draw before those that run together outgrow a step's room. */
+    private static final int ROOM_TO_GROW = 1_024;
 
     private final SchedulerSettings settings;
     private final KvCacheManager cache;
@@ -53,6 +59,7 @@ final class Admissions {
                     order.admitted(sequence);
                 }
                 case LACKS_BLOCKS -> order.refused(sequence);
+                case LACKS_ENTRIES -> order.lacksEntries();
                 case LACKS_BUDGET -> {
                     return;
                 }
@@ -61,8 +68,8 @@ final class Admissions {
     }
 
     private Verdict admit(Sequence sequence, ScheduledBatch batch) {
-        if (!batch.takes(sequence)) {
-            return Verdict.LACKS_BUDGET;
+        if (!hasRoomForEntries(sequence, batch.maxLogitEntries())) {
+            return Verdict.LACKS_ENTRIES;
         }
         if (forkFromLeader(sequence, batch)) {
             return Verdict.ADMITTED;
@@ -84,6 +91,18 @@ final class Admissions {
         }
         batch.add(sequence, tokenCount);
         return Verdict.ADMITTED;
+    }
+
+    /** Whoever has rules alone is admitted: any one sequence's entries have room. */
+    private boolean hasRoomForEntries(Sequence sequence, int most) {
+        if (!sequence.adjustsLogits()) {
+            return true;
+        }
+        long others = 0;
+        for (int i = 0; i < running.size(); i++) {
+            others += running.get(i).logitEntriesAfter(ROOM_TO_GROW);
+        }
+        return others == 0 || others + sequence.logitEntriesAfter(ROOM_TO_GROW) <= most;
     }
 
     /** Who waits in vain asks for the same in every step: nothing is allocated for that. */

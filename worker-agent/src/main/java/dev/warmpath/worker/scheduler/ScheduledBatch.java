@@ -54,6 +54,8 @@ public final class ScheduledBatch {
     private int totalTokens;
     private int maxLogitEntries = Integer.MAX_VALUE;
     private int totalLogitEntries;
+    /** Who is sure to find room for its entries, however many were added before it. */
+    private @Nullable Sequence owed;
     private int stepCount;
     private int settledSteps;
     private long eventCount;
@@ -224,6 +226,7 @@ public final class ScheduledBatch {
         size = 0;
         totalTokens = 0;
         totalLogitEntries = 0;
+        owed = null;
         stepCount = 1;
         settledSteps = 0;
         prefillTokens = 0;
@@ -238,23 +241,42 @@ public final class ScheduledBatch {
         maxLogitEntries = most;
     }
 
-    /** False if its logits have too much to be adjusted beside the others'. Whoever comes first is always taken. */
-    boolean takes(Sequence sequence) {
-        return logitEntries(sequence) <= maxLogitEntries - totalLogitEntries;
+    int maxLogitEntries() {
+        return maxLogitEntries;
+    }
+
+    /** @param sequence for which room is kept until it is added; null: for nobody any more */
+    void keepLogitEntries(@Nullable Sequence sequence) {
+        owed = sequence;
+    }
+
+    /**
+     * False if its logits have too much to be adjusted beside the others'. Whoever comes first, or is owed room, is
+     * always taken, and who draws nothing.
+     * @param tokenCount of its tokens that are to be computed
+     */
+    boolean takes(Sequence sequence, int tokenCount) {
+        if (tokenCount < sequence.tokens().uncomputedTokens()) {
+            return true;
+        }
+        int kept = owed == null || owed == sequence ? 0 : logitEntries(owed);
+        return logitEntries(sequence) <= maxLogitEntries - totalLogitEntries - kept;
     }
 
     private int logitEntries(Sequence sequence) {
-        return Math.min(sequence.mostLogitEntries(), maxLogitEntries);
+        return Math.min(sequence.logitEntries(), maxLogitEntries);
     }
 
     /** Adds the tokens that the cache has just made room for. */
     void add(Sequence sequence, int tokenCount) {
-        logitEntries[size] = logitEntries(sequence);
+        boolean draws = sequence.tokens().uncomputedTokens() == 0;
+        logitEntries[size] = draws ? logitEntries(sequence) : 0;
         totalLogitEntries += logitEntries[size];
+        owed = owed == sequence ? null : owed;
         sequences[size] = sequence;
         firstPositions[size] = sequence.tokens().computedTokens() - tokenCount;
         tokenCounts[size] = tokenCount;
-        drawCounts[size] = sequence.tokens().uncomputedTokens() == 0 ? 1 : 0;
+        drawCounts[size] = draws ? 1 : 0;
         totalTokens += tokenCount;
         size++;
     }

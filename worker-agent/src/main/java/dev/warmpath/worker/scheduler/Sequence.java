@@ -33,8 +33,11 @@ public final class Sequence {
     private final @Nullable Sequence leader;
     private final boolean looksBack;
     private final boolean countsAnswer;
-    /** Entries that its rules make of the prompt and of what they name. */
-    private final int fixedLogitEntries;
+    /** Tokens that have an entry of its rules; null until {@link #readRules} and if there are no rules. */
+    private @Nullable BitSet ruledTokens;
+    private int ruledTokenCount;
+    /** Entries beside those, at most: what is masked. */
+    private int banCount;
 
     private SequenceState state = SequenceState.Alive.NEW;
     private int preemptionCount;
@@ -58,6 +61,8 @@ public final class Sequence {
     /** The free blocks when it last did not fit: it need not be tried again before there are more. */
     int freeBlocksWhenRefused = NEVER_REFUSED;
     long refusedInStep;
+    /** It runs and was passed over since this decision, for lack of room for its logits' entries; 0 = it was not. */
+    long lacksEntriesSince;
     /** In which step the cache was last asked for it. */
     long lookedUpInStep;
     /** How many tokens it need not compute, by the last time that the cache was asked, on submission or since. */
@@ -109,18 +114,37 @@ public final class Sequence {
         this.leader = leader;
         this.looksBack = sampling.rules().looksBack();
         this.countsAnswer = sampling.rules().countsAnswer();
-        this.fixedLogitEntries = adjustsLogits() ? fixedLogitEntries() : 0;
     }
 
-    private int fixedLogitEntries() {
-        LogitRules rules = sampling.rules();
-        int named = rules.biasedTokens().length + rules.allowedTokens().length + rules.badWords().length
-                + endTokens().length + 1;
-        var prompt = new BitSet();
-        for (int position = 0; rules.countsPrompt() && position < tokens.promptLength(); position++) {
-            prompt.set(Math.max(0, tokens.token(position)));
+    /**
+     * Counts what its rules speak of, unless that was done: reads the prompt, so rather not on the engine's thread.
+     * Tokens were checked by {@link RequestLimits#check}, for there is a bit for each up to the largest.
+     */
+    public void readRules() {
+        if (ruledTokens != null || !adjustsLogits()) {
+            return;
         }
-        return named + prompt.cardinality();
+        LogitRules rules = sampling.rules();
+        ruledTokens = new BitSet();
+        banCount = rules.badWords().length + (stop.minTokens() > 0 ? endTokens().length : 0);
+        for (int token : rules.biasedTokens()) {
+            rule(token);
+        }
+        for (int token : rules.allowedTokens()) {
+            rule(token);
+        }
+        for (int position = 0; position < tokens.tokenCount(); position++) {
+            if (position < tokens.promptLength() ? rules.countsPrompt() : countsAnswer) {
+                rule(tokens.token(position));
+            }
+        }
+    }
+
+    private void rule(int token) {
+        if (ruledTokens != null && !ruledTokens.get(token)) {
+            ruledTokens.set(token);
+            ruledTokenCount++;
+        }
     }
 
     /** True if its logits are adjusted before its tokens are drawn, at least the first of them. */
@@ -133,9 +157,16 @@ public final class Sequence {
         return looksBack;
     }
 
-    /** Adjustments of its logits, at most, when its next token is drawn; 0 if there are none. */
-    int mostLogitEntries() {
-        return countsAnswer ? fixedLogitEntries + completionTokens() + tokens.pendingTokens() : fixedLogitEntries;
+    /** Adjustments of its logits when its next token is drawn, at most; 0 if there are none. */
+    int logitEntries() {
+        readRules();
+        return ruledTokenCount + banCount + (looksBack ? tokens.pendingTokens() : 0);
+    }
+
+    /** The same some time later, when up to {@code more} tokens are drawn. */
+    int logitEntriesAfter(int more) {
+        int left = stop.maxTokens() - completionTokens();
+        return logitEntries() + (countsAnswer ? Math.max(0, Math.min(more, left)) : 0);
     }
 
     /** Tokens that end the answer: the request's own, and the model's unless they are to be ignored. */
@@ -294,6 +325,9 @@ public final class Sequence {
      */
     SequenceState.@Nullable Finished append(int token, int contextLength) {
         tokens.append(token);
+        if (countsAnswer) {
+            rule(token);
+        }
         if (completionTokens() >= stop.minTokens()) {
             if (!stop.ignoreEos() && isEos(token)) {
                 return SequenceState.Finished.of(FinishReason.STOP);

@@ -6,6 +6,7 @@ import dev.warmpath.worker.flightrecorder.SwapEvent;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import java.util.ArrayList;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The first half of a decision: the running sequences go on, in order of admission, as far as the budget goes. One that
@@ -14,6 +15,9 @@ import java.util.ArrayList;
  * <p>Nobody is preempted while a step is in flight, for that step writes to the victim's blocks: whoever lacks blocks
  * then waits until all have settled, and so does everybody else, lest it never gets so far. So do all when a row was
  * unusable: the news wait for that, and would wait for ever if others joined.
+ *
+ * <p>Answers may outgrow a step's room for what adjusts their logits. Who finds none is passed over, and who was passed
+ * over first is sure of it in the next decision: so all take turns, and each gets on.
  */
 final class Serving {
 
@@ -27,6 +31,9 @@ final class Serving {
     private int cursor;
     /** Somebody lacks blocks, or keys were taken back: all wait until nothing is in flight. */
     private boolean drains;
+    private long decision;
+    /** Of those that were passed over, the first. */
+    private @Nullable Sequence owed;
     private long recomputePreemptions;
     private long swapPreemptions;
 
@@ -48,20 +55,43 @@ final class Serving {
     boolean serve(ScheduledBatch batch) {
         drains = inFlight.withholds() || drains && !inFlight.isEmpty();
         long preemptionsBefore = recomputePreemptions + swapPreemptions;
+        decision++;
+        serveRunning(batch, owed != null && owed.state() == Alive.RUNNING ? owed : null);
+        if (batch.isEmpty() && owed != null && !drains) {
+            serveRunning(batch, null);      // room was kept for one that had to give way itself
+        }
+        owed = longestPassedOver();
+        return !drains && recomputePreemptions + swapPreemptions == preemptionsBefore;
+    }
+
+    private void serveRunning(ScheduledBatch batch, @Nullable Sequence first) {
+        batch.keepLogitEntries(first);
         for (cursor = 0; cursor < running.size() && settings.budget(batch) > 0 && !drains; cursor++) {
             Sequence sequence = running.get(cursor);
             if (sequence.drawsLeft(contextLength) == 0) {
                 continue; // the steps in flight draw all that it may have
             }
-            if (!batch.takes(sequence)) {
-                continue; // it waits until those before it have less to be adjusted, or have ended
-            }
             int tokenCount = Math.min(settings.chunk(sequence.tokens().uncomputedTokens()), settings.budget(batch));
-            if (extendOrPreempt(sequence, tokenCount, batch)) {
+            if (!batch.takes(sequence, tokenCount)) {
+                sequence.lacksEntriesSince = sequence.lacksEntriesSince == 0 ? decision : sequence.lacksEntriesSince;
+            } else if (extendOrPreempt(sequence, tokenCount, batch)) {
                 batch.add(sequence, tokenCount);
+                sequence.lacksEntriesSince = 0;
             }
         }
-        return !drains && recomputePreemptions + swapPreemptions == preemptionsBefore;
+        batch.keepLogitEntries(null);
+    }
+
+    private @Nullable Sequence longestPassedOver() {
+        Sequence longest = null;
+        for (int i = 0; i < running.size(); i++) {
+            Sequence sequence = running.get(i);
+            if (sequence.lacksEntriesSince != 0
+                    && (longest == null || sequence.lacksEntriesSince < longest.lacksEntriesSince)) {
+                longest = sequence;
+            }
+        }
+        return longest;
     }
 
     /** Takes blocks from victims until there are enough. @return false if the sequence itself had to go, or waits */
@@ -119,6 +149,7 @@ final class Serving {
             recomputePreemptions++;
         }
         victim.scheduledTokens = 0;
+        victim.lacksEntriesSince = 0;
         victim.freeBlocksWhenRefused = Sequence.NEVER_REFUSED;
         victim.become(Alive.PREEMPTED);
         PreemptionEvent.record(victim.requestId(), swapped, tokens, victim.preemptionCount());

@@ -3,6 +3,7 @@ package dev.warmpath.worker.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
@@ -16,6 +17,7 @@ import dev.warmpath.worker.model.Golden;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -223,6 +225,17 @@ class LogitRulesTest {
         }
     }
 
+    @Test
+    void a_token_far_outside_the_vocabulary_is_refused_before_anything_is_made_for_it() {
+        try (var rig = new EngineRig(ROOMY, SEVERAL)) {
+            var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+            long before = threads.getCurrentThreadAllocatedBytes();
+            assertThatThrownBy(() -> rig.submit(request("r", new int[] {Integer.MAX_VALUE}, PENALTIES, 4)))
+                    .isInstanceOf(RefusedException.class).hasMessageContaining("token id 2147483647 at position 0");
+            assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(16L << 20);
+        }
+    }
+
     private static void assertRefused(EngineRig rig, LogitRules rules, int minTokens, String message) {
         assertThatThrownBy(() -> rig.submit(ending(rules, StopConditions.maxTokens(4).withMinTokens(minTokens))))
                 .isInstanceOf(RefusedException.class).hasMessageContaining(message);
@@ -233,8 +246,8 @@ class LogitRulesTest {
         try (var rig = new EngineRig(ROOMY, SEVERAL)) {
             int[] alone = answer(rig, PENALTIES, 20);
             int distinct = (int) Arrays.stream(PROMPT).distinct().count();
-            // one more for the token that the device counts; the third has no room beside the first two
-            rig.scheduler.limitLogitEntries(3 * (distinct + 1) - 1);
+            // with up to twenty of the answer each, the third has no room beside the first two
+            rig.scheduler.limitLogitEntries(3 * (distinct + 20) - 1);
             List<Recording> three = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 three.add(rig.submit(request("r" + i, PROMPT, PENALTIES, 20)));
