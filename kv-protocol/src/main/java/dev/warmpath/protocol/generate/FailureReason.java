@@ -27,7 +27,10 @@ public enum FailureReason {
     ENGINE_FAILURE(true),
     /** The model computes no number that a token could be drawn from, for this request; others are served. */
     @JsonProperty("unusable_logits")
-    UNUSABLE_LOGITS(false);
+    UNUSABLE_LOGITS(false),
+    /** The request's own {@link LogitRules} leave no token that could be drawn: no fault of model or worker. */
+    @JsonProperty("rules_leave_nothing")
+    RULES_LEAVE_NOTHING(false);
 
     private final boolean retryable;
 

@@ -1,12 +1,17 @@
 package dev.warmpath.protocol.generate;
 
+import com.fasterxml.jackson.annotation.JsonAnySetter;
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSetter;
 import com.fasterxml.jackson.annotation.Nulls;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a request asks of the logits before a token is drawn from them, greedily or not. A worker that takes such rules
- * says so at registration; another one would pass over them.
+ * says so at registration; another one would pass over them. In JSON, absent members ask for nothing, and one that is
+ * none of these is refused: it may be a rule that came later.
  *
  * <p>In this order, vLLM's:
  * <ol>
@@ -36,10 +41,10 @@ public record LogitRules(
         float presencePenalty,
         float frequencyPenalty,
         float repetitionPenalty,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) int[] biasedTokens,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) float[] biases,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) int[] allowedTokens,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) int[][] badWords) {
+        int[] biasedTokens,
+        float[] biases,
+        int[] allowedTokens,
+        int[][] badWords) {
 
     /** Of presence and frequency, either way, and of repetition. */
     public static final float MAX_PENALTY = 2f;
@@ -83,6 +88,29 @@ public record LogitRules(
                         + MAX_BAD_WORD_TOKENS + " are taken");
             }
         }
+    }
+
+    @JsonCreator
+    static LogitRules of(
+            @JsonProperty("minP") @Nullable Float minP,
+            @JsonProperty("presencePenalty") @Nullable Float presencePenalty,
+            @JsonProperty("frequencyPenalty") @Nullable Float frequencyPenalty,
+            @JsonProperty("repetitionPenalty") @Nullable Float repetitionPenalty,
+            @JsonProperty("biasedTokens") @JsonSetter(nulls = Nulls.AS_EMPTY) int[] biasedTokens,
+            @JsonProperty("biases") @JsonSetter(nulls = Nulls.AS_EMPTY) float[] biases,
+            @JsonProperty("allowedTokens") @JsonSetter(nulls = Nulls.AS_EMPTY) int[] allowedTokens,
+            @JsonProperty("badWords") @JsonSetter(nulls = Nulls.AS_EMPTY) int[][] badWords) {
+        return new LogitRules(orElse(minP, 0f), orElse(presencePenalty, 0f), orElse(frequencyPenalty, 0f),
+                orElse(repetitionPenalty, 1f), biasedTokens, biases, allowedTokens, badWords);
+    }
+
+    private static float orElse(@Nullable Float value, float absent) {
+        return value == null ? absent : value;
+    }
+
+    @JsonAnySetter
+    private void refuse(String member, @Nullable Object value) {
+        throw new IllegalArgumentException("logitRules has a member '" + member + "' that nobody here knows");
     }
 
     private static void require(boolean condition, String name, float value, String range) {

@@ -78,6 +78,25 @@ class GenerateJsonTest {
     }
 
     @Test
+    void absent_rules_ask_for_nothing_and_unknown_ones_are_refused_by_name() {
+        assertThat(rules("{}")).isEqualTo(LogitRules.NONE);
+        assertThat(rules("{\"minP\":0.5}")).isEqualTo(LogitRules.NONE.withMinP(0.5f));
+        assertThat(rules("{\"presencePenalty\":1}")).isEqualTo(LogitRules.NONE.withPenalties(1, 0, 1));
+        assertThat(rules("{\"repetitionPenalty\":1.5}")).isEqualTo(LogitRules.NONE.withPenalties(0, 0, 1.5f));
+        assertThat(rules("{\"repetitionPenalty\":null,\"allowedTokens\":[3]}"))
+                .isEqualTo(LogitRules.NONE.withAllowedTokens(3));
+        assertThatThrownBy(() -> rules("{\"minP\":0.5,\"topA\":0.2}"))
+                .hasMessageContaining("logitRules has a member 'topA' that nobody here knows");
+        assertThatThrownBy(() -> rules("{\"topA\":null}")).hasMessageContaining("topA");
+        assertThatThrownBy(() -> rules("{\"repetitionPenalty\":0}")).hasMessageContaining("repetitionPenalty 0.0");
+    }
+
+    private LogitRules rules(String members) {
+        return json.readValue("{\"temperature\":0,\"topK\":0,\"topP\":1,\"seed\":0,\"logitRules\":" + members + "}",
+                SamplingParameters.class).rules();
+    }
+
+    @Test
     void a_request_needs_rules_where_it_has_some_or_a_least_number_of_tokens() {
         StopConditions stop = StopConditions.maxTokens(4);
         SamplingParameters ruled = SamplingParameters.GREEDY.with(LogitRules.NONE.withMinP(0.1f));

@@ -146,7 +146,8 @@ final class AttemptWatch {
             case NoWorker _, RouterStopping _ -> false;
             case WorkerLost _, WorkerSilent _, InvalidAnswer _ -> true;
             case Refused refused -> switch (refused.reason()) {
-                case INVALID_REQUEST, UNSUPPORTED, QUEUE_FULL, DEADLINE_EXCEEDED, UNUSABLE_LOGITS -> false;
+                case INVALID_REQUEST, UNSUPPORTED, QUEUE_FULL, DEADLINE_EXCEEDED, UNUSABLE_LOGITS,
+                        RULES_LEAVE_NOTHING -> false;
                 // of the first two, one worker has no more than a moment's worth before it is replaced or removed
                 case WRONG_EPOCH, SHUTTING_DOWN, ENGINE_FAILURE -> true;
             };

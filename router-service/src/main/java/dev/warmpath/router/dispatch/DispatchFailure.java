@@ -165,7 +165,7 @@ public sealed interface DispatchFailure {
         @Override
         public String message() {
             return switch (reason) {
-                case INVALID_REQUEST, UNSUPPORTED -> detail;
+                case INVALID_REQUEST, UNSUPPORTED, RULES_LEAVE_NOTHING -> detail;
                 case WRONG_EPOCH, SHUTTING_DOWN -> "the worker '" + workerId + "' is going away";
                 case QUEUE_FULL -> "the worker '" + workerId + "' has no room for this request now";
                 case DEADLINE_EXCEEDED -> "the worker '" + workerId + "' had no time left for this request";

@@ -140,7 +140,7 @@ public record ApiError(int status, Body body, Map<String, String> headers) {
                 case WRONG_EPOCH, SHUTTING_DOWN -> unavailable("no_worker_available", message, NO_WORKER_SECONDS);
                 case DEADLINE_EXCEEDED -> error(504, API_ERROR, "deadline_exceeded", message);
                 case ENGINE_FAILURE -> error(502, API_ERROR, "engine_failure", message);
-                case UNUSABLE_LOGITS -> error(422, INVALID_REQUEST, "unusable_logits", message);
+                case UNUSABLE_LOGITS, RULES_LEAVE_NOTHING -> error(422, INVALID_REQUEST, "unusable_logits", message);
             };
         };
     }

@@ -26,6 +26,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * The worker's spine: each {@link #step} takes commands, schedules, copies, submits, settles, publishes and tells, in
@@ -346,10 +347,17 @@ public final class EngineLoop {
                     tellEnd(sequence, nowNanos);
                 }
             } else if (batch.failed(entry)) {
-                log.warn("{}: {}", batch.sequence(entry), batch.sequence(entry).state());
-                tellEnd(batch.sequence(entry), nowNanos);
+                Sequence failed = batch.sequence(entry);
+                log.atLevel(isOwnFault(failed) ? Level.DEBUG : Level.WARN).log("{}: {}", failed, failed.state());
+                tellEnd(failed, nowNanos);
             }
         }
+    }
+
+    /** Anybody can ask for such an end as often as they like. */
+    private static boolean isOwnFault(Sequence failed) {
+        return failed.state() instanceof SequenceState.Failed(var reason, var _)
+                && reason == FailureReason.RULES_LEAVE_NOTHING;
     }
 
     private void tellToken(Generation generation, int token, float logprob) {

@@ -47,7 +47,7 @@ final class GenerateProblems {
             case WRONG_EPOCH -> HttpStatus.CONFLICT;
             case QUEUE_FULL, SHUTTING_DOWN -> HttpStatus.SERVICE_UNAVAILABLE;
             case DEADLINE_EXCEEDED -> HttpStatus.GATEWAY_TIMEOUT;
-            case UNUSABLE_LOGITS -> HttpStatus.UNPROCESSABLE_CONTENT;
+            case UNUSABLE_LOGITS, RULES_LEAVE_NOTHING -> HttpStatus.UNPROCESSABLE_CONTENT;
             case ENGINE_FAILURE -> HttpStatus.INTERNAL_SERVER_ERROR;
         };
     }

@@ -34,6 +34,8 @@ enum WorkerMeter {
             now -> now.observed().failed(FailureReason.ENGINE_FAILURE)),
     FAILED_LOGITS(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "unusable_logits"), null, Text.ENDED,
             now -> now.observed().failed(FailureReason.UNUSABLE_LOGITS)),
+    FAILED_RULES(Kind.COUNTER, "warmpath.engine.requests", Tags.of("end", "rules_leave_nothing"), null, Text.ENDED,
+            now -> now.observed().failed(FailureReason.RULES_LEAVE_NOTHING)),
     REFUSED_INVALID(Kind.COUNTER, "warmpath.engine.refused.requests", Tags.of("reason", "invalid_request"), null,
             Text.REFUSED, now -> now.observed().refused(FailureReason.INVALID_REQUEST)),
     REFUSED_UNSUPPORTED(Kind.COUNTER, "warmpath.engine.refused.requests", Tags.of("reason", "unsupported"), null,

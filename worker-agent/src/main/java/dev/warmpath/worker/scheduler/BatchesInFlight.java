@@ -127,7 +127,8 @@ final class BatchesInFlight {
             boolean takes = lives && !unusable && !masked && batch.sampleIndex(entry, step) != ScheduledBatch.NO_SAMPLE;
             batch.setOutcome(entry, takes, masked || lives && unusable);
             if (masked) {
-                sequence.become(failure(sequence, "the request's own rules leave no token that could be drawn"));
+                sequence.become(failure(FailureReason.RULES_LEAVE_NOTHING, sequence,
+                        "the request's own rules leave no token that could be drawn"));
             }
             if (unusable && spoil(sequence)) {
                 spoiled = spoiled.isEmpty() ? new ArrayList<>() : spoiled;
@@ -152,16 +153,16 @@ final class BatchesInFlight {
      */
     private boolean spoil(Sequence sequence) {
         if (!sequence.isOver()) {
-            sequence.become(failure(sequence, "the model gives no logits that a token could be drawn from"));
+            sequence.become(failure(FailureReason.UNUSABLE_LOGITS, sequence,
+                    "the model gives no logits that a token could be drawn from"));
         }
         boolean wasSound = !sequence.spoiled;
         sequence.spoiled = true;
         return wasSound;
     }
 
-    private static Failed failure(Sequence sequence, String what) {
-        return new Failed(FailureReason.UNUSABLE_LOGITS,
-                "after " + sequence.tokens().tokenCount() + " tokens " + what);
+    private static Failed failure(FailureReason reason, Sequence sequence, String what) {
+        return new Failed(reason, "after " + sequence.tokens().tokenCount() + " tokens " + what);
     }
 
     private List<TokenSequence> holders(List<Sequence> running) {

@@ -199,7 +199,7 @@ class LogitRulesTest {
             Recording other = rig.submit(request("other", tokens(20, 4), LogitRules.NONE, 4));
             rig.runToEnd();
             assertThat(stuck.tokens()).containsExactly(5);
-            assertThat(stuck.failed).isEqualTo(FailureReason.UNUSABLE_LOGITS);
+            assertThat(stuck.failed).isEqualTo(FailureReason.RULES_LEAVE_NOTHING);
             assertThat(stuck.message)
                     .isEqualTo("after 41 tokens the request's own rules leave no token that could be drawn");
             assertThat(other.tokens()).hasSize(4);

@@ -63,6 +63,7 @@ class MeterValuesTest {
                 entry("warmpath_engine_requests_total{end=\"deadline_exceeded\"}", 305.0),
                 entry("warmpath_engine_requests_total{end=\"engine_failure\"}", 306.0),
                 entry("warmpath_engine_requests_total{end=\"unusable_logits\"}", 307.0),
+                entry("warmpath_engine_requests_total{end=\"rules_leave_nothing\"}", 308.0),
                 entry("warmpath_engine_refused_requests_total{reason=\"invalid_request\"}", 400.0),
                 entry("warmpath_engine_refused_requests_total{reason=\"unsupported\"}", 401.0),
                 entry("warmpath_engine_refused_requests_total{reason=\"wrong_epoch\"}", 402.0),
@@ -145,7 +146,7 @@ class MeterValuesTest {
                 entry(vllmName("request_success_total", "finished_reason", "stop"), 201.0),
                 entry(vllmName("request_success_total", "finished_reason", "length"), 202.0),
                 entry(vllmName("request_success_total", "finished_reason", "abort"), 203.0),
-                entry(vllmName("request_success_total", "finished_reason", "error"), 2_428.0),
+                entry(vllmName("request_success_total", "finished_reason", "error"), 2_736.0),
                 entry(vllmName("corrupted_requests_total"), 307.0),
                 entry(vllmName("kv_cache_usage_perc"), 0.4),
                 entry(vllmName("gpu_cache_usage_perc"), 0.4),
@@ -267,7 +268,7 @@ class MeterValuesTest {
             distributions.put(each, histogram.distribution());
         }
         long[] finished = {201, 202};
-        long[] failed = IntStream.range(0, 8).mapToLong(reason -> 300 + reason).toArray();
+        long[] failed = IntStream.range(0, 9).mapToLong(reason -> 300 + reason).toArray();
         long[] refused = IntStream.range(0, 8).mapToLong(reason -> 400 + reason).toArray();
         return new EngineSnapshot.Observed(finished, failed, refused, /* cancelled */ 203, /* promptTokens */ 5_000,
                 /* cachedPromptTokens */ 3_000, distributions, new StepCost(400, 70, 90, 12.5));
