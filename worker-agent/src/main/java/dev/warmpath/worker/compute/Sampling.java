@@ -9,6 +9,7 @@ package dev.warmpath.worker.compute;
  *   entries ≥ 0        x = logit + bias
  *                      in prompt or answer:  x = x &gt; 0 ? x / repetition : x · repetition
  *                      n times in answer:    x = x − frequency · n, then x = x − presence
+ *                      what was finite stays so: at most float32's largest, either way
  *   entries &lt; 0        masked
  *   cut                x &lt; largest x + cut: masked; cut is temperature · ln(min-p), 0 is greedy and has none
  * </pre>

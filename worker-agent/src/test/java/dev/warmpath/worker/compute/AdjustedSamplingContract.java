@@ -212,6 +212,17 @@ public abstract class AdjustedSamplingContract {
     }
 
     @Test
+    void finite_logits_stay_finite_under_any_penalty() {
+        // both quotients are above float32: equal at its largest, so the lower id wins
+        float[] logits = {1, 4, -4, 8};
+        Row row = Row.adjusted().with(1, 0, PROMPT).with(3, 0, ONCE).penalties(1e-38f, 0, 0);
+        assertThat(greedy(logits, row)).isEqualTo(1);
+        assertThat(draw(logits, drawn(), row).token(0)).isIn(1, 3);
+        assertThat(greedy(new float[] {1, Float.POSITIVE_INFINITY}, Row.adjusted().with(1, 0, ONCE).penalties(2, 0, 0)))
+                .as("what is unusable stays so").isNegative();
+    }
+
+    @Test
     void a_bias_comes_before_the_repetition_penalty_and_that_before_the_others() {
         // (1 + 3) / 2 - 0.5 · 1 - 0.25 = 1.25
         Row row = Row.adjusted().with(0, 3, ONCE).penalties(2, 0.5f, 0.25f);

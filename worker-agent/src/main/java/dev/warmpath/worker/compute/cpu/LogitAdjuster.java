@@ -80,7 +80,8 @@ final class LogitAdjuster {
         if (count > 0 || (note & LogitAdjustments.PROMPT) != 0) {
             result = result > 0 ? result / repetitions[row] : result * repetitions[row];
         }
-        return count > 0 ? result - frequencies[row] * count - presences[row] : result;
+        result = count > 0 ? result - frequencies[row] * count - presences[row] : result;
+        return Math.abs(logit) <= Float.MAX_VALUE ? Math.clamp(result, -Float.MAX_VALUE, Float.MAX_VALUE) : result;
     }
 
     private void ban(int row, int last) {
