@@ -25,8 +25,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** Rules for logits through the whole engine, however it is scheduled. */
 class LogitRulesTest {
@@ -191,7 +194,8 @@ class LogitRulesTest {
     }
 
     @Test
-    void rules_that_leave_no_token_fail_their_request_and_nothing_of_the_cache_is_lost() {
+    @ExtendWith(OutputCaptureExtension.class)
+    void rules_that_leave_no_token_fail_their_request_and_nothing_of_the_cache_is_lost(CapturedOutput log) {
         try (var rig = new EngineRig(ROOMY, SEVERAL)) {
             // the answer's first is 5, the only one allowed, and after 5 it is a bad word
             LogitRules rules = LogitRules.NONE.withAllowedTokens(5).withBadWords(new int[] {5, 5});
@@ -202,6 +206,8 @@ class LogitRulesTest {
             assertThat(stuck.failed).isEqualTo(FailureReason.RULES_LEAVE_NOTHING);
             assertThat(stuck.message)
                     .isEqualTo("after 41 tokens the request's own rules leave no token that could be drawn");
+            assertThat(log.getAll().lines().filter(line -> line.contains("WARN"))).as("anybody may ask for that")
+                    .isEmpty();
             assertThat(other.tokens()).hasSize(4);
             Recording again = rig.submit(request("again", PROMPT, LogitRules.NONE, 1));
             rig.runToEnd();
