@@ -35,7 +35,9 @@ struct Penalties {
         if (count > 0 || (note & PROMPT) != 0) {
             result = result > 0 ? result / repetition : result * repetition;
         }
-        result = count > 0 ? subtract(subtract(result, multiply(frequency, static_cast<float>(count))), presence) : result;
+        if (count > 0) {
+            result = subtract(subtract(result, multiply(frequency, static_cast<float>(count))), presence);
+        }
         const float most = bits_float(0x7F7FFFFFu);  // what is finite stays so
         const bool isFinite = logit >= -most && logit <= most;
         return !isFinite ? result : result > most ? most : result < -most ? -most : result;

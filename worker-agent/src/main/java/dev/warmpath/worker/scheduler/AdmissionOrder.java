@@ -102,7 +102,7 @@ final class AdmissionOrder {
         refusals++;
     }
 
-    /** The one tried last found no room for its logits' entries: nor does another with rules, lest small ones go first. */
+    /** The one tried last found no room for its logits' entries. Others with rules wait, too, even small ones. */
     void lacksEntries() {
         lacksEntries = true;
     }
