@@ -20,7 +20,7 @@ public sealed interface DispatchFailure {
     /** Whether the request asked for what no worker does: nobody has failed but its author. */
     default boolean isRequestsFault() {
         return this instanceof Refused refused && switch (refused.reason()) {
-            case INVALID_REQUEST, UNSUPPORTED -> true;
+            case INVALID_REQUEST, UNSUPPORTED, RULES_LEAVE_NOTHING -> true;
             case WRONG_EPOCH, SHUTTING_DOWN, QUEUE_FULL, DEADLINE_EXCEEDED, ENGINE_FAILURE, UNUSABLE_LOGITS -> false;
         };
     }
