@@ -4,7 +4,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Ends a growing text before the first stop string in it, or behind it. Text that may turn out to begin a stop string waits, so no
+ * Ends a growing text before the first stop string in it, or behind it. Text that may turn out to begin one waits, so no
  * part of one is ever returned. Of several the one that begins first counts: the result is that of a search in the
  * whole text, however it was cut into pieces. One generation, one thread.
  */

@@ -166,7 +166,7 @@ final class CallObject {
             passOn(text.toString());
             text.setLength(0);
         } else if (over) {
-            passOn(text.isEmpty() ? "{}" : JsonText.quoted(text.toString()));
+            passOn(text.isEmpty() ? "{}" : Json.quoted(text.toString()));
         }
         state = over ? State.NEXT : state;
     }
@@ -201,9 +201,7 @@ final class CallObject {
         if (name == null) {
             return Progress.NO_CALL;
         }
-        if (!hasArguments) {
-            parts.arguments("{}");
-        }
+        parts.endCall();
         return Progress.OVER;
     }
 

@@ -65,7 +65,7 @@ final class DeepSeekStage implements Stage {
     }
 
     private boolean readText() {
-        int mark = BEGINNING.beginning(waiting, 0);
+        int mark = BEGINNING.beginning(waiting);
         @Nullable String found = BEGINNING.at(waiting, mark);
         text.accept(waiting.substring(0, mark));
         waiting.delete(0, mark);
@@ -79,11 +79,7 @@ final class DeepSeekStage implements Stage {
     }
 
     private boolean readBetween() {
-        int at = 0;
-        while (at < waiting.length() && Character.isWhitespace(waiting.charAt(at))) {
-            at++;
-        }
-        waiting.delete(0, at);
+        waiting.delete(0, Stage.blanks(waiting));
         @Nullable String found = BETWEEN.at(waiting, 0);
         if (found != null) {
             waiting.delete(0, found.length());
@@ -98,7 +94,7 @@ final class DeepSeekStage implements Stage {
     }
 
     private boolean readHeader() {
-        int mark = HEADER_END.beginning(waiting, 0);
+        int mark = HEADER_END.beginning(waiting);
         if (mark > MAX_HEADER_CHARS) {
             state = State.TEXT;
             return true;
@@ -145,11 +141,7 @@ final class DeepSeekStage implements Stage {
 
     /** White space, and a line that opens a fence. */
     private boolean readFence() {
-        int at = 0;
-        while (at < waiting.length() && Character.isWhitespace(waiting.charAt(at))) {
-            at++;
-        }
-        waiting.delete(0, at);
+        waiting.delete(0, Stage.blanks(waiting));
         if (waiting.isEmpty() || FENCE.startsWith(waiting.toString())) {
             return false;
         }
@@ -165,7 +157,7 @@ final class DeepSeekStage implements Stage {
     }
 
     private boolean readArguments() {
-        int mark = END.beginning(waiting, 0);
+        int mark = END.beginning(waiting);
         @Nullable String found = END.at(waiting, mark);
         arguments.accept(waiting.substring(0, mark));
         waiting.delete(0, mark);

@@ -54,7 +54,7 @@ final class HarmonyStage implements Stage {
     }
 
     private boolean readHeader() {
-        int end = HEADER_END.beginning(waiting, 0);
+        int end = HEADER_END.beginning(waiting);
         if (end <= MAX_HEADER_CHARS && HEADER_END.at(waiting, end) != null) {
             String header = waiting.substring(0, end);
             waiting.delete(0, end + MESSAGE.length());
@@ -96,7 +96,7 @@ final class HarmonyStage implements Stage {
     }
 
     private boolean readBody() {
-        int end = BODY_END.beginning(waiting, 0);
+        int end = BODY_END.beginning(waiting);
         @Nullable String mark = BODY_END.at(waiting, end);
         passOn(waiting.substring(0, end));
         waiting.delete(0, end);

@@ -97,7 +97,7 @@ final class JsonCallStage implements Stage {
 
     /** Up to what may be a mark, and to the white space before it. */
     private boolean readText() {
-        int mark = beginning.beginning(waiting, 0);
+        int mark = beginning.beginning(waiting);
         @Nullable String found = beginning.at(waiting, mark);
         text.accept(waiting.subSequence(0, mark));
         waiting.delete(0, mark);
@@ -201,7 +201,7 @@ final class JsonCallStage implements Stage {
     }
 
     private boolean readName() {
-        int arguments = indexOf('{');
+        int arguments = waiting.indexOf(OBJECT);
         if (arguments < 0) {
             if (waiting.length() > MAX_NAME_CHARS) {
                 giveUp();
@@ -222,15 +222,6 @@ final class JsonCallStage implements Stage {
         extent = new JsonExtent();
         state = State.ARGUMENTS;
         return true;
-    }
-
-    private int indexOf(char c) {
-        for (int at = 0; at < waiting.length(); at++) {
-            if (waiting.charAt(at) == c) {
-                return at;
-            }
-        }
-        return -1;
     }
 
     private boolean readArguments() {

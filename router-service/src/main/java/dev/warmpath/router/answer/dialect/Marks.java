@@ -13,8 +13,8 @@ final class Marks {
     }
 
     /** Where the first one begins, or may begin if the text goes on; the text's length if none does. */
-    int beginning(CharSequence text, int from) {
-        for (int at = from; at < text.length(); at++) {
+    int beginning(CharSequence text) {
+        for (int at = 0; at < text.length(); at++) {
             if (mayBegin(text, at)) {
                 return at;
             }

@@ -70,6 +70,7 @@ final class Parts implements Stage {
         if (calls <= maxCalls) {
             open(Kind.ARGUMENTS);
             open.append(json);
+            hasArguments = true;
         }
     }
 

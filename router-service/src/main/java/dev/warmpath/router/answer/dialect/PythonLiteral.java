@@ -84,7 +84,7 @@ final class PythonLiteral {
             if (c == '\\' && at < text.length()) {
                 escape(text.charAt(at++));
             } else {
-                JsonText.append(json, c);
+                Json.append(json, c);
             }
         }
         json.append('"');
@@ -99,11 +99,10 @@ final class PythonLiteral {
             case '\n' -> { }                                       // the string goes on in the next line
             default -> {
                 json.append("\\\\");                               // no escape: the backslash stays
-                JsonText.append(json, c);
+                Json.append(json, c);
             }
         }
     }
-
 
     private boolean word() {
         int from = at;

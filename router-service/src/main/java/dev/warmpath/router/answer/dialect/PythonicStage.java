@@ -185,8 +185,8 @@ final class PythonicStage implements Stage {
     /** What is no literal is passed on as a string, for the client to judge. */
     private void argument() {
         @Nullable String json = PythonLiteral.toJson(word.toString());
-        parts.arguments((arguments++ == 0 ? "{" : ", ") + JsonText.quoted(key) + ": "
-                + (json != null ? json : JsonText.quoted(word.toString().strip())));
+        parts.arguments((arguments++ == 0 ? "{" : ", ") + Json.quoted(key) + ": "
+                + (json != null ? json : Json.quoted(word.toString().strip())));
         word.setLength(0);
     }
 

@@ -55,10 +55,7 @@ final class ReasoningStage implements Stage {
     }
 
     private void readBefore() {
-        int at = 0;
-        while (at < waiting.length() && Character.isWhitespace(waiting.charAt(at))) {
-            at++;
-        }
+        int at = Stage.blanks(waiting);
         String mark = at > MAX_BLANKS ? null : opening.at(waiting, at);
         if (mark != null) {
             waiting.delete(0, at + mark.length());
@@ -69,7 +66,7 @@ final class ReasoningStage implements Stage {
     }
 
     private void readInside() {
-        int end = closing.beginning(waiting, 0);
+        int end = closing.beginning(waiting);
         String mark = closing.at(waiting, end);
         inside.accept(waiting.substring(0, end));
         waiting.delete(0, mark == null ? end : end + mark.length());

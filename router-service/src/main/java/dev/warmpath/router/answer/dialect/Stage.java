@@ -6,6 +6,15 @@ interface Stage {
     /** @param text not empty */
     void accept(String text);
 
+    /** How much white space a text begins with. */
+    static int blanks(CharSequence text) {
+        int at = 0;
+        while (at < text.length() && Character.isWhitespace(text.charAt(at))) {
+            at++;
+        }
+        return at;
+    }
+
     /** The text is over: what waited for more of it is what it is. */
     void finish();
 }
