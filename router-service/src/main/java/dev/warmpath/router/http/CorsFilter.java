@@ -13,7 +13,6 @@ import org.springframework.web.cors.reactive.CorsUtils;
 import org.springframework.web.cors.reactive.DefaultCorsProcessor;
 import org.springframework.web.server.ResponseStatusException;
 import org.springframework.web.server.ServerWebExchange;
-import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Mono;
 
@@ -26,7 +25,7 @@ import reactor.core.publisher.Mono;
  */
 @Component
 @Order(CorsFilter.AFTER_REQUEST_ID)
-final class CorsFilter implements WebFilter {
+final class CorsFilter extends PublicFilter {
 
     static final int AFTER_REQUEST_ID = Ordered.HIGHEST_PRECEDENCE + 1;
     /** How long a browser need not ask again. */
@@ -35,11 +34,10 @@ final class CorsFilter implements WebFilter {
     private final DefaultCorsProcessor processor = new DefaultCorsProcessor();
     private final CorsConfiguration allowed = new CorsConfiguration();
     private final boolean enabled;
-    private final ApplicationContext publicContext;
 
     CorsFilter(CorsProperties properties, ApplicationContext publicContext) {
+        super(publicContext);
         this.enabled = !properties.allowedOrigins().isEmpty();
-        this.publicContext = publicContext;
         allowed.setAllowedOrigins(properties.allowedOrigins());
         allowed.addAllowedMethod(HttpMethod.GET);
         allowed.addAllowedMethod(HttpMethod.HEAD);
@@ -55,9 +53,9 @@ final class CorsFilter implements WebFilter {
     }
 
     @Override
-    public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
-        if (!enabled || exchange.getApplicationContext() != publicContext) {
-            return chain.filter(exchange);             // the management port inherits this filter, and takes no pages
+    Mono<Void> filterPublic(ServerWebExchange exchange, WebFilterChain chain) {
+        if (!enabled) {
+            return chain.filter(exchange);
         }
         if (!processor.process(allowed, exchange)) {
             return Mono.error(new ResponseStatusException(HttpStatus.FORBIDDEN,

@@ -7,7 +7,6 @@ import org.springframework.context.ApplicationContext;
 import org.springframework.core.annotation.Order;
 import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
-import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Mono;
 
@@ -17,23 +16,19 @@ import reactor.core.publisher.Mono;
  */
 @Component
 @Order(DrainFilter.AFTER_CORS)
-final class DrainFilter implements WebFilter {
+final class DrainFilter extends PublicFilter {
 
     static final int AFTER_CORS = CorsFilter.AFTER_REQUEST_ID + 1;
 
     private final RouterDrain drain;
-    private final ApplicationContext publicContext;
 
     DrainFilter(RouterDrain drain, ApplicationContext publicContext) {
+        super(publicContext);
         this.drain = drain;
-        this.publicContext = publicContext;
     }
 
     @Override
-    public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
-        if (exchange.getApplicationContext() != publicContext) {
-            return chain.filter(exchange);             // the management port inherits this filter, and stays open
-        }
+    Mono<Void> filterPublic(ServerWebExchange exchange, WebFilterChain chain) {
         exchange.getResponse().beforeCommit(() -> Mono.fromRunnable(() -> {
             if (drain.hasBegun()) {
                 exchange.getResponse().getHeaders().setConnection("close");

@@ -11,7 +11,6 @@ import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
-import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
 import reactor.core.publisher.Mono;
 
@@ -22,7 +21,7 @@ import reactor.core.publisher.Mono;
  */
 @Component
 @Order(KeyFilter.AFTER_DRAIN)
-public final class KeyFilter implements WebFilter {
+public final class KeyFilter extends PublicFilter {
 
     /** What comes too late uses nothing up, and a router that stops asks those to leave, too, who have no key. */
     static final int AFTER_DRAIN = DrainFilter.AFTER_CORS + 1;
@@ -32,17 +31,16 @@ public final class KeyFilter implements WebFilter {
     private static final String ATTRIBUTE = KeyFilter.class.getName();
 
     private final ApiKeys keys;
-    private final ApplicationContext publicContext;
 
     KeyFilter(ApiKeys keys, ApplicationContext publicContext) {
+        super(publicContext);
         this.keys = keys;
-        this.publicContext = publicContext;
     }
 
     @Override
-    public Mono<Void> filter(ServerWebExchange exchange, WebFilterChain chain) {
-        if (!keys.areAsked() || exchange.getApplicationContext() != publicContext
-                || OPEN_PATHS.contains(exchange.getRequest().getPath().pathWithinApplication().value())) {
+    Mono<Void> filterPublic(ServerWebExchange exchange, WebFilterChain chain) {
+        if (!keys.areAsked() || OPEN_PATHS.contains(
+                exchange.getRequest().getPath().pathWithinApplication().value())) {
             return chain.filter(exchange);
         }
         try {
