@@ -84,10 +84,10 @@ final class ToolFields {
     }
 
     private static void requireFunction(Map<String, ?> object, Place place) {
-        if (!textOf(object, "type", place).equals(FUNCTION)) {
+        String type = textOf(object, "type", place);
+        if (!type.equals(FUNCTION)) {
             throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, place.field("type").toString(), "'" + place
-                    + ".type' is '" + BadRequestException.shown(textOf(object, "type", place))
-                    + "', only function is supported");
+                    + ".type' is '" + BadRequestException.shown(type) + "', only function is supported");
         }
     }
 

@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -118,14 +119,12 @@ public final class RequestRouter {
 
     /** The same. @param needsLogitRules as {@link #route(TokenizedPrompt, Set, boolean)} */
     public RouteDecision explain(TokenizedPrompt prompt, boolean needsLogitRules) {
-        List<FleetWorker> ready = fleet.workers(prompt.model());
-        List<FleetWorker> unable = unable(ready, needsLogitRules);
-        LeftOut leftOut = LeftOut.of(Set.of(), fleet.unready(prompt.model()), unable, Integer.MAX_VALUE);
-        ready = without(ready, unable);
-        if (ready.isEmpty()) {
+        Ready ready = Ready.of(fleet.workers(prompt.model()), needsLogitRules);
+        LeftOut leftOut = LeftOut.of(Set.of(), fleet.unready(prompt.model()), ready.unable(), Integer.MAX_VALUE);
+        if (ready.able().isEmpty()) {
             return new NoWorker(NoWorkerReason.NONE_READY, leftOut);
         }
-        return explain(prompt, ready, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut);
+        return explain(prompt, ready.able(), index.match(prompt.chain(), prompt.reusableBlocks()), leftOut);
     }
 
     /**
@@ -187,25 +186,30 @@ public final class RequestRouter {
      *                        as good as none
      */
     public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds, boolean needsLogitRules) {
-        List<FleetWorker> all = fleet.workers(prompt.model());
-        List<FleetWorker> unable = unable(all, needsLogitRules);
-        List<FleetWorker> ready = without(all, unable);
-        List<FleetWorker> workers = ready.stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
-        LeftOut leftOut = LeftOut.of(excludedWorkerIds, fleet.unready(prompt.model()), unable, RouteSnapshot.MAX_KEPT);
+        Ready ready = Ready.of(fleet.workers(prompt.model()), needsLogitRules);
+        List<FleetWorker> workers =
+                ready.able().stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
+        LeftOut leftOut = LeftOut.of(
+                excludedWorkerIds, fleet.unready(prompt.model()), ready.unable(), RouteSnapshot.MAX_KEPT);
         if (workers.isEmpty()) {
             return new RouteResult.Unplaced(new NoWorker(
-                    ready.isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED, leftOut));
+                    ready.able().isEmpty() ? NoWorkerReason.NONE_READY : NoWorkerReason.ALL_EXCLUDED, leftOut));
         }
         return place(prompt, workers, index.match(prompt.chain(), prompt.reusableBlocks()), leftOut,
                 excludedWorkerIds.isEmpty());
     }
 
-    private static List<FleetWorker> unable(List<FleetWorker> workers, boolean needsLogitRules) {
-        return needsLogitRules ? workers.stream().filter(worker -> !worker.followsLogitRules()).toList() : List.of();
-    }
+    /** The ready workers, by whether they would answer as the request wants. */
+    private record Ready(List<FleetWorker> able, List<FleetWorker> unable) {
 
-    private static List<FleetWorker> without(List<FleetWorker> workers, List<FleetWorker> unable) {
-        return unable.isEmpty() ? workers : workers.stream().filter(worker -> !unable.contains(worker)).toList();
+        static Ready of(List<FleetWorker> workers, boolean needsLogitRules) {
+            if (!needsLogitRules) {
+                return new Ready(workers, List.of());
+            }
+            Map<Boolean, List<FleetWorker>> byAbility =
+                    workers.stream().collect(Collectors.partitioningBy(FleetWorker::followsLogitRules));
+            return new Ready(byAbility.get(true), byAbility.get(false));
+        }
     }
 
     private synchronized Routed explain(

@@ -47,7 +47,6 @@ public final class ModelTokenizer {
     private final List<Integer> eosIds;
     private final SamplingDefaults samplingDefaults;
     private final int contextLength;
-    private final @Nullable String chatTemplateSource;
     private final @Nullable ChatTemplate chatTemplate;
 
     /** How the text between two added tokens becomes ids; a prompt may begin with it. */
@@ -95,7 +94,6 @@ public final class ModelTokenizer {
         samplingDefaults = config.samplingDefaults();
         contextLength = config.contextLength();
         @Nullable String template = config.chatTemplate();
-        chatTemplateSource = template;
         chatTemplate = template == null ? null : ChatTemplate.compile(template);
     }
 
@@ -286,7 +284,7 @@ public final class ModelTokenizer {
 
     /** The chat template as the model's files have it, or null. */
     public @Nullable String chatTemplate() {
-        return chatTemplateSource;
+        return chatTemplate == null ? null : chatTemplate.source();
     }
 
     public @Nullable String bosToken() {

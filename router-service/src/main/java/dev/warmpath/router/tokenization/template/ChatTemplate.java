@@ -29,11 +29,13 @@ public final class ChatTemplate {
     private static final Text ROLE = Text.trusted("role");
     private static final Text CONTENT = Text.trusted("content");
 
+    private final String source;
     private final List<Statement> statements;
     private final TemplateLimits limits;
     private final Clock clock;
 
-    private ChatTemplate(List<Statement> statements, TemplateLimits limits, Clock clock) {
+    private ChatTemplate(String source, List<Statement> statements, TemplateLimits limits, Clock clock) {
+        this.source = source;
         this.statements = statements;
         this.limits = limits;
         this.clock = clock;
@@ -53,7 +55,12 @@ public final class ChatTemplate {
             throw new TemplateException(TemplateException.Kind.LIMIT,
                     "the chat template has " + source.length() + " characters, the limit is " + MAX_SOURCE_CHARS, 0);
         }
-        return new ChatTemplate(Parser.parse(source), limits, clock);
+        return new ChatTemplate(source, Parser.parse(source), limits, clock);
+    }
+
+    /** As the model's files have it. */
+    public String source() {
+        return source;
     }
 
     /**
