@@ -1,31 +1,16 @@
 package dev.warmpath.benchmarks.engine;
 
-import dev.warmpath.protocol.block.HashSettings;
-import dev.warmpath.protocol.generate.FailureReason;
-import dev.warmpath.protocol.generate.FinishReason;
-import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
-import dev.warmpath.worker.compute.cpu.VectorBackend;
-import dev.warmpath.worker.engine.Engine;
-import dev.warmpath.worker.engine.EngineLoop;
-import dev.warmpath.worker.engine.GenerationListener;
-import dev.warmpath.worker.engine.RequestIntake;
-import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
-import dev.warmpath.worker.model.ModelRunner;
-import dev.warmpath.worker.model.RunnerSettings;
-import dev.warmpath.worker.scheduler.RequestLimits;
-import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.SplittableRandom;
-import java.util.concurrent.CountDownLatch;
 import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
 
 /**
  * What prefix caching costs where it cannot help: whole engines on a real model, random prompts of which no two begin
@@ -72,24 +57,27 @@ public final class CachingOverhead {
         long evictions = 0;
         for (int pair = 0; pair < pairs; ) {
             boolean onFirst = pair / PAIRS_PER_RIG % 2 == 0;
-            try (var first = new Rig(model, blocks, onFirst); var second = new Rig(model, blocks, !onFirst)) {
-                Rig on = onFirst ? first : second;
-                Rig off = onFirst ? second : first;
+            // the same prompts for both
+            RandomGenerator ofOn = new SplittableRandom(1);
+            RandomGenerator ofOff = new SplittableRandom(1);
+            try (var first = engine(model, blocks, onFirst); var second = engine(model, blocks, !onFirst)) {
+                TimedEngine on = onFirst ? first : second;
+                TimedEngine off = onFirst ? second : first;
                 for (int i = -WARM_UP_PAIRS; i < PAIRS_PER_RIG && pair < pairs; i++) {
                     long with;
                     long without;
                     if (i % 2 == 0) {
-                        with = on.round();
-                        without = off.round();
+                        with = round(on, ofOn);
+                        without = round(off, ofOff);
                     } else {
-                        without = off.round();
-                        with = on.round();
+                        without = round(off, ofOff);
+                        with = round(on, ofOn);
                     }
                     if (i >= 0) {
                         ratios[pair++] = (double) without / with;
                     }
                 }
-                evictions += on.engine.snapshot().prefixCache().evictions();
+                evictions += on.snapshot().prefixCache().evictions();
             }
         }
         System.out.printf("%8d %10d %10.4f %8.4f–%.4f%n", blocks, evictions,
@@ -102,64 +90,15 @@ public final class CachingOverhead {
         return sorted[(int) Math.round(share * (sorted.length - 1))];
     }
 
-    /** One engine with its own model and cache. */
-    private static final class Rig implements AutoCloseable {
-
-        private final ModelRunner runner;
-        private final Engine engine;
-        private final RandomGenerator random = new SplittableRandom(1);
-
-        Rig(Path model, int blocks, boolean caching) throws IOException {
-            runner = ModelRunner.load(model, new VectorBackend(1),
-                    RunnerSettings.of(blocks, BLOCK_SIZE, BATCHED_TOKENS, REQUESTS));
-            var config = runner.config();
-            var settings = KvCacheSettings.of(blocks, BLOCK_SIZE).withPrefixCaching(caching);
-            var cache = new KvCacheManager(settings);
-            var scheduling = SchedulerSettings.of(BATCHED_TOKENS, REQUESTS, REQUESTS);
-            var limits = new RequestLimits(
-                    config.vocabularySize(), config.contextLength(), settings, scheduling.mostTokensInFlight());
-            var scheduler = new Scheduler(scheduling, limits, cache);
-            var loop = new EngineLoop(scheduler, cache, runner, changes -> { }, () -> { }, System::nanoTime);
-            var intake = new RequestIntake(0, HashSettings.ofBlockSize(BLOCK_SIZE), limits, new int[0],
-                    scheduling.policy());
-            engine = new Engine(loop, intake, System::nanoTime, Duration.ofHours(1), Throwable::printStackTrace).start();
-        }
-
-        /** @return nanoseconds that it took */
-        long round() throws InterruptedException {
-            var over = new CountDownLatch(REQUESTS);
-            long start = System.nanoTime();
-            for (int i = 0; i < REQUESTS; i++) {
-                int[] prompt = random.ints(PROMPT, 0, runner.config().vocabularySize()).toArray();
-                engine.submit(GenerateRequest.of("r" + i, prompt, SamplingParameters.GREEDY,
-                        StopConditions.pastTheEnd(DRAWN)), new End(over));
-            }
-            over.await();
-            return System.nanoTime() - start;
-        }
-
-        @Override
-        public void close() {
-            engine.close();
-            runner.close();
-        }
+    private static TimedEngine engine(Path model, int blocks, boolean caching) throws IOException {
+        return new TimedEngine(model, KvCacheSettings.of(blocks, BLOCK_SIZE).withPrefixCaching(caching),
+                SchedulerSettings.of(BATCHED_TOKENS, REQUESTS, REQUESTS));
     }
 
-    private record End(CountDownLatch over) implements GenerationListener {
-
-        @Override
-        public void onToken(int token, float logprob) {
-            // only the end counts
-        }
-
-        @Override
-        public void onFinished(FinishReason reason, Usage usage) {
-            over.countDown();
-        }
-
-        @Override
-        public void onFailed(FailureReason reason, String message) {
-            throw new IllegalStateException(reason + ": " + message);
-        }
+    /** No two of them begin alike, in any round. */
+    private static long round(TimedEngine engine, RandomGenerator random) throws InterruptedException {
+        return engine.round(IntStream.range(0, REQUESTS).mapToObj(i -> GenerateRequest.of("r" + i,
+                random.ints(PROMPT, 0, engine.vocabularySize()).toArray(), SamplingParameters.GREEDY,
+                StopConditions.pastTheEnd(DRAWN))).toList());
     }
 }

@@ -12,36 +12,13 @@ import static org.assertj.core.api.Assertions.within;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Step 0 of the rule of {@link Sampling}, with distributions small enough to check by hand. */
-public abstract class AdjustedSamplingContract {
+public abstract class AdjustedSamplingContract extends DrawingContract {
 
-    /** Probabilities 0.4, 0.1, 0.4, 0.1 of ids 0 to 3. */
-    private static final float[] FOUR_ONE_FOUR_ONE = {(float) Math.log(4), 0, (float) Math.log(4), 0};
     private static final float OFF = Float.NEGATIVE_INFINITY;
     private static final int NOTHING = Integer.MIN_VALUE;
-
-    protected abstract ComputeBackend create();
-
-    /** Draws of a histogram: fewer where each of them takes long. */
-    protected int draws(int wanted) {
-        return wanted;
-    }
-
-    private DeviceData data;
-
-    @BeforeEach
-    void open() {
-        data = new DeviceData(create());
-    }
-
-    @AfterEach
-    void close() {
-        data.close();
-    }
 
     /** @param source token that the step before drew, or {@link #NOTHING}: none is to be counted */
     private record Row(int mode, float repetition, float frequency, float presence, float cut, int source,

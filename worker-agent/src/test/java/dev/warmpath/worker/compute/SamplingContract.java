@@ -3,36 +3,12 @@ package dev.warmpath.worker.compute;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The rule of {@link Sampling}, with distributions small enough to check by hand. */
-public abstract class SamplingContract {
-
-    /** Probabilities 0.4, 0.1, 0.4, 0.1 of ids 0 to 3, times any constant. */
-    private static final float[] FOUR_ONE_FOUR_ONE = {(float) Math.log(4), 0, (float) Math.log(4), 0};
-
-    protected abstract ComputeBackend create();
-
-    /** Draws of a histogram: fewer where each of them takes long. */
-    protected int draws(int wanted) {
-        return wanted;
-    }
-
-    private DeviceData data;
-
-    @BeforeEach
-    void open() {
-        data = new DeviceData(create());
-    }
-
-    @AfterEach
-    void close() {
-        data.close();
-    }
+public abstract class SamplingContract extends DrawingContract {
 
     private StepOutput draw(float[] logits, int counter, Sampling sampling) {
         return draw(logits, counter, sampling, 1);
