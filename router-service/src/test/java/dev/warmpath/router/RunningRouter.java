@@ -9,6 +9,7 @@ import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.event.KeySetDigest;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.event.Medium;
+import dev.warmpath.protocol.fleet.Ability;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
@@ -32,6 +33,7 @@ import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
@@ -103,9 +105,9 @@ public abstract class RunningRouter {
         return join(id, MODEL, partsOf(weightsDigest));
     }
 
-    /** One that passes over rules for logits. */
+    /** One that can nothing but what all can. */
     protected FakeWorker joinOutdated(String id) {
-        return join(id, MODEL, partsOf(""), /* followsLogitRules */ false);
+        return join(id, MODEL, partsOf(""), /* isAble */ false);
     }
 
     /** The same, of another model. */
@@ -119,15 +121,15 @@ public abstract class RunningRouter {
     }
 
     private FakeWorker join(String id, String name, RevisionParts parts) {
-        return join(id, name, parts, /* followsLogitRules */ true);
+        return join(id, name, parts, /* isAble */ true);
     }
 
-    private FakeWorker join(String id, String name, RevisionParts parts, boolean followsLogitRules) {
+    private FakeWorker join(String id, String name, RevisionParts parts, boolean isAble) {
         var worker = new FakeWorker(id);
         workers.add(worker);
         var model = new ModelDescription(name, parts.revision(), parts, 1_700_000_000L, VOCABULARY_SIZE);
         var plain = new Registration(Protocol.VERSION, worker.id(), 7L, worker.baseUrl(), model, 100, 8, true);
-        var outcome = fleet.register(followsLogitRules ? plain.withLogitRules() : plain);
+        var outcome = fleet.register(isAble ? plain.withAbilities(EnumSet.allOf(Ability.class)) : plain);
         fleet.indexed(((RegistrationOutcome.Accepted) outcome).worker());
         fleet.modelLoaded(parts.revision(), tokenizer());
         return worker;

@@ -1,6 +1,7 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.process.ManagementProperties;
+import dev.warmpath.protocol.fleet.Ability;
 import dev.warmpath.protocol.fleet.Epoch;
 import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
@@ -37,6 +38,7 @@ import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -237,7 +239,7 @@ class WorkerConfiguration {
             KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
                 model.description(), plan.cache().blockCount() - 1, scheduler.maxSequences(), true).withPackedPrompts()
-                        .withLogitRules();
+                        .withAbilities(Set.of(Ability.LOGIT_RULES));
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 

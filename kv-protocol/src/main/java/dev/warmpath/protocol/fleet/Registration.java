@@ -4,6 +4,8 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonSetter;
 import com.fasterxml.jackson.annotation.Nulls;
 import java.net.URI;
+import java.util.List;
+import java.util.Set;
 
 /**
  * A worker's introduction, sent to every router before the first heartbeat and again whenever a router does not know
@@ -23,9 +25,8 @@ import java.net.URI;
  *                        or does not know this field
  * @param packedPrompts   true: it takes a {@link dev.warmpath.protocol.generate.PackedRequest}; false, also where a
  *                        sender does not know this field: it takes JSON only
- * @param logitRules      true: it follows {@link dev.warmpath.protocol.generate.LogitRules} and draws no end token before
- *                        the least number of tokens; false, also where a sender does not know this field: it would
- *                        pass over both
+ * @param abilities       {@link Ability#text}s, at most {@link #MAX_ABILITIES}; unknown ones are passed over, and none
+ *                        also where a sender does not know this field
  */
 public record Registration(
         int protocolVersion,
@@ -39,7 +40,17 @@ public record Registration(
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int hostBlockCount,
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int eventStreams,
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean packedPrompts,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean logitRules) {
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> abilities) {
+
+    public static final int MAX_ABILITIES = 64;
+
+    public Registration {
+        if (abilities.size() > MAX_ABILITIES) {
+            throw new IllegalArgumentException(
+                    abilities.size() + " abilities, at most " + MAX_ABILITIES + " are told");
+        }
+        abilities = List.copyOf(abilities);
+    }
 
     /** Of a worker that announces its pool alone, and nothing in Redis. */
     public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
@@ -52,25 +63,26 @@ public record Registration(
     public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
             int blockCount, int maxSequences, boolean prefixClosed, int hostBlockCount, int eventStreams) {
         this(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences, prefixClosed, hostBlockCount,
-                eventStreams, /* packedPrompts */ false, /* logitRules */ false);
+                eventStreams, /* packedPrompts */ false, List.of());
     }
 
     /** The same, of a worker that takes packed prompts. */
     public Registration withPackedPrompts() {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, eventStreams, /* packedPrompts */ true, logitRules);
+                prefixClosed, hostBlockCount, eventStreams, /* packedPrompts */ true, abilities);
     }
 
-    /** The same, of a worker that follows rules for logits. */
-    public Registration withLogitRules() {
+    /** The same, of a worker that can so much. */
+    public Registration withAbilities(Set<Ability> all) {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, eventStreams, packedPrompts, /* logitRules */ true);
+                prefixClosed, hostBlockCount, eventStreams, packedPrompts,
+                all.stream().map(Ability::text).sorted().toList());
     }
 
     /** The same, of a worker that writes to one of so many streams in Redis. */
     public Registration withEventStreams(int count) {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, count, packedPrompts, logitRules);
+                prefixClosed, hostBlockCount, count, packedPrompts, abilities);
     }
 
     /** Most keys that it may announce at a time: each block of each tier has another one. */

@@ -1,7 +1,12 @@
 package dev.warmpath.protocol.generate;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
+import dev.warmpath.protocol.fleet.Ability;
 import dev.warmpath.protocol.fleet.RouterId;
+import java.util.EnumSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param promptTokens at least one id
  * @param sampling     how tokens are drawn
  * @param stop         when to end
- * @param logprobs     true: every token comes with its log-probability
+ * @param logprobs     true: every drawn token comes with its log-probability
  * @param salt         keeps this request's cache apart: {@code s:} + digest, or null
  * @param adapter      name of an adapter; not served yet, a worker refuses it by name
  * @param tenantHash   whose request this is, for later accounting; not the tenant's name
@@ -23,6 +28,12 @@ import org.jspecify.annotations.Nullable;
  *                     {@link #MAX_HANDLE_LENGTH} letters and digits that nobody else can guess, used once. Null = it can
  *                     only be cancelled, with its connection
  * @param router       whose request it is among routers, for heartbeats; null = it does not say
+ * @param alternatives so many of the likeliest tokens are told beside each token that comes with a log-probability, 0 to
+ *                     {@link #MAX_ALTERNATIVES}; absent is 0
+ * @param promptLogprobs true: so does every token of the prompt but the first; the whole prompt is computed then,
+ *                     whatever is cached of it. Absent is false
+ * @param choices      how many answers, 1 to {@link #MAX_CHOICES}: the prompt is computed once, and they draw with the
+ *                     seeds seed, seed + 1 and so on. Absent is 1
  */
 public record GenerateRequest(
         String requestId,
@@ -37,10 +48,17 @@ public record GenerateRequest(
         int priority,
         long timeoutMillis,
         @Nullable String handle,
-        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable RouterId router) {
+        @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable RouterId router,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int alternatives,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean promptLogprobs,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) int choices) {
 
     public static final int MAX_REQUEST_ID_LENGTH = 256;
     public static final int MAX_HANDLE_LENGTH = 64;
+    /** OpenAI's bound. */
+    public static final int MAX_ALTERNATIVES = 20;
+    /** Likewise. */
+    public static final int MAX_CHOICES = 128;
 
     public GenerateRequest {
         if (requestId.isEmpty() || requestId.length() > MAX_REQUEST_ID_LENGTH) {
@@ -57,31 +75,67 @@ public record GenerateRequest(
             throw new IllegalArgumentException("handle has " + handle.length() + " characters; 1 to "
                     + MAX_HANDLE_LENGTH + " letters and digits are allowed");
         }
+        if (alternatives < 0 || alternatives > MAX_ALTERNATIVES) {
+            throw new IllegalArgumentException(
+                    "alternatives " + alternatives + " is outside 0 to " + MAX_ALTERNATIVES);
+        }
+        choices = choices == 0 ? 1 : choices;
+        if (choices < 1 || choices > MAX_CHOICES) {
+            throw new IllegalArgumentException("choices " + choices + " is outside 1 to " + MAX_CHOICES);
+        }
     }
 
-    /** A request that is never ended early. */
+    /** A request for one answer that is never ended early. */
     public GenerateRequest(String requestId, long workerEpoch, int[] promptTokens, SamplingParameters sampling,
             StopConditions stop, boolean logprobs, @Nullable String salt, @Nullable String adapter,
             @Nullable String tenantHash, int priority, long timeoutMillis) {
         this(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter, tenantHash, priority,
-                timeoutMillis, null, null);
+                timeoutMillis, null, null, 0, false, 1);
     }
 
     /** The same request of a router for one life of a worker, to be called by this name there. */
     public GenerateRequest forWorker(long epoch, String newHandle, @Nullable RouterId sender) {
         return new GenerateRequest(requestId, epoch, promptTokens, sampling, stop, logprobs, salt, adapter, tenantHash,
-                priority, timeoutMillis, newHandle, sender);
+                priority, timeoutMillis, newHandle, sender, alternatives, promptLogprobs, choices);
     }
 
-    /** True if a worker that passes over {@link LogitRules} would give another answer. */
-    public boolean needsLogitRules() {
-        return sampling.logitRules() != null || stop.minTokens() > 0;
+    /** What it asks of a worker beside what each one can. */
+    public Set<Ability> needs() {
+        Set<Ability> needs = EnumSet.noneOf(Ability.class);
+        if (sampling.logitRules() != null || stop.minTokens() > 0) {
+            needs.add(Ability.LOGIT_RULES);
+        }
+        if (logprobs || promptLogprobs) {
+            needs.add(Ability.LOGPROBS);
+        }
+        if (choices > 1) {
+            needs.add(Ability.CHOICES);
+        }
+        return needs;
     }
 
     /** The same request with its cache kept apart. @param other null: kept together with that of all without one */
     public GenerateRequest withSalt(@Nullable String other) {
-        return other == null && salt == null ? this : new GenerateRequest(requestId, workerEpoch, promptTokens, sampling,
-                stop, logprobs, other, adapter, tenantHash, priority, timeoutMillis, handle, router);
+        return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, other, adapter,
+                tenantHash, priority, timeoutMillis, handle, router, alternatives, promptLogprobs, choices);
+    }
+
+    /** The same request for so many answers. */
+    public GenerateRequest withChoices(int count) {
+        return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter,
+                tenantHash, priority, timeoutMillis, handle, router, alternatives, promptLogprobs, count);
+    }
+
+    /** The same request with log-probabilities of drawn tokens, of the prompt's, or of both. */
+    public GenerateRequest withLogprobs(boolean drawn, boolean prompt, int likeliest) {
+        return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, drawn, salt, adapter,
+                tenantHash, priority, timeoutMillis, handle, router, likeliest, prompt, choices);
+    }
+
+    /** The same request, served before those of higher priority where a worker goes by it. */
+    public GenerateRequest withPriority(int other) {
+        return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter,
+                tenantHash, other, timeoutMillis, handle, router, alternatives, promptLogprobs, choices);
     }
 
     private static boolean isHandle(String text) {

@@ -1,6 +1,8 @@
 package dev.warmpath.protocol.generate;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import dev.warmpath.protocol.fleet.RouterId;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -33,7 +35,10 @@ public final class PackedRequest {
             int priority,
             long timeoutMillis,
             @Nullable String handle,
-            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable RouterId router) {
+            @JsonInclude(JsonInclude.Include.NON_NULL) @Nullable RouterId router,
+            @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int alternatives,
+            @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean promptLogprobs,
+            @JsonSetter(nulls = Nulls.AS_EMPTY) int choices) {
 
         public Head {
             if (requestId == null || sampling == null || stop == null) {
@@ -44,13 +49,14 @@ public final class PackedRequest {
         public static Head of(GenerateRequest request) {
             return new Head(request.requestId(), request.workerEpoch(), request.sampling(), request.stop(),
                     request.logprobs(), request.salt(), request.adapter(), request.tenantHash(), request.priority(),
-                    request.timeoutMillis(), request.handle(), request.router());
+                    request.timeoutMillis(), request.handle(), request.router(), request.alternatives(),
+                    request.promptLogprobs(), request.choices());
         }
 
         /** @throws IllegalArgumentException as of {@link GenerateRequest} */
         public GenerateRequest with(int[] promptTokens) {
             return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter,
-                    tenantHash, priority, timeoutMillis, handle, router);
+                    tenantHash, priority, timeoutMillis, handle, router, alternatives, promptLogprobs, choices);
         }
     }
 

@@ -3,9 +3,12 @@ package dev.warmpath.protocol.generate;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.warmpath.protocol.fleet.Ability;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.GenerateEvent.Failed;
 import dev.warmpath.protocol.generate.GenerateEvent.Finished;
+import dev.warmpath.protocol.generate.GenerateEvent.Prompt;
+import dev.warmpath.protocol.generate.GenerateEvent.Scores;
 import dev.warmpath.protocol.generate.GenerateEvent.Tokens;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import org.junit.jupiter.api.Test;
@@ -22,17 +25,30 @@ class GenerateJsonTest {
         assertThat(line(new Finished(FinishReason.LENGTH, new Usage(20, 16, 3)))).isEqualTo(
                 "{\"type\":\"finished\",\"reason\":\"length\","
                         + "\"usage\":{\"promptTokens\":20,\"cachedTokens\":16,\"completionTokens\":3}}");
+        assertThat(line(new Finished(2, FinishReason.STOP, new Usage(20, 16, 3)))).isEqualTo(
+                "{\"type\":\"finished\",\"index\":2,\"reason\":\"stop\","
+                        + "\"usage\":{\"promptTokens\":20,\"cachedTokens\":16,\"completionTokens\":3}}");
+        assertThat(line(new Tokens(3, new int[] {5},
+                new Scores(new float[] {-0.5f}, new int[] {5, 7}, new float[] {-0.5f, -2f}))))
+                .isEqualTo("{\"type\":\"tokens\",\"index\":3,\"ids\":[5],\"scores\":{\"logprobs\":[-0.5],"
+                        + "\"topIds\":[5,7],\"topLogprobs\":[-0.5,-2.0]}}");
+        assertThat(line(new Prompt(new Scores(new float[] {-0.5f}, new int[0], new float[0]), new int[] {1})))
+                .isEqualTo("{\"type\":\"prompt\",\"scores\":{\"logprobs\":[-0.5],\"topIds\":[],"
+                        + "\"topLogprobs\":[]},\"ranks\":[1]}");
         assertThat(line(new Failed(FailureReason.QUEUE_FULL, "full")))
                 .isEqualTo("{\"type\":\"failed\",\"reason\":\"queue_full\",\"message\":\"full\"}");
     }
 
     @Test
     void events_are_read_back_by_their_type() {
-        var event = json.readValue("{\"type\":\"tokens\",\"index\":0,\"ids\":[7],\"logprobs\":[-0.5]}", GenerateEvent.class);
+        var event = json.readValue("{\"type\":\"tokens\",\"index\":1,\"ids\":[7],"
+                + "\"scores\":{\"logprobs\":[-0.5],\"topIds\":[7],\"topLogprobs\":[-0.5]}}", GenerateEvent.class);
 
         assertThat(event).isInstanceOfSatisfying(Tokens.class, tokens -> {
             assertThat(tokens.ids()).containsExactly(7);
-            assertThat(tokens.logprobs()).containsExactly(-0.5f);
+            assertThat(tokens.index()).isEqualTo(1);
+            assertThat(tokens.scores().logprobs()).containsExactly(-0.5f);
+            assertThat(tokens.scores().topIds()).containsExactly(7);
         });
     }
 
@@ -40,11 +56,16 @@ class GenerateJsonTest {
     void a_request_survives_the_wire() {
         var request = new GenerateRequest("r-1", 42L, new int[] {1, 2, 3}, new SamplingParameters(0.5f, 40, 0.9f, 7L),
                 new StopConditions(10, new int[] {9}, true, 4), true, "s:abc", null, null, 0, 1500L, "4f3a",
-                new RouterId("r1"));
+                new RouterId("r1"), 20, true, 3);
 
         var read = json.readValue(json.writeValueAsBytes(request), GenerateRequest.class);
 
         assertThat(read).usingRecursiveComparison().isEqualTo(request);
+        assertThat(json.readValue("{\"requestId\":\"r\",\"workerEpoch\":0,\"promptTokens\":[1],\"sampling\":"
+                + "{\"temperature\":0,\"topK\":0,\"topP\":1,\"seed\":0},\"stop\":{\"maxTokens\":1,"
+                + "\"stopTokenIds\":[],\"ignoreEos\":false},\"logprobs\":false,\"priority\":0,"
+                + "\"timeoutMillis\":0}", GenerateRequest.class)).usingRecursiveComparison()
+                .isEqualTo(request(SamplingParameters.GREEDY, StopConditions.maxTokens(1)));
     }
 
     @Test
@@ -97,12 +118,17 @@ class GenerateJsonTest {
     }
 
     @Test
-    void a_request_needs_rules_where_it_has_some_or_a_least_number_of_tokens() {
+    void a_request_needs_what_not_every_worker_can() {
         StopConditions stop = StopConditions.maxTokens(4);
         SamplingParameters ruled = SamplingParameters.GREEDY.with(LogitRules.NONE.withMinP(0.1f));
-        assertThat(request(SamplingParameters.GREEDY, stop).needsLogitRules()).isFalse();
-        assertThat(request(SamplingParameters.GREEDY, stop.withMinTokens(1)).needsLogitRules()).isTrue();
-        assertThat(request(ruled, stop).needsLogitRules()).isTrue();
+        assertThat(request(SamplingParameters.GREEDY, stop).needs()).isEmpty();
+        assertThat(request(SamplingParameters.GREEDY, stop.withMinTokens(1)).needs())
+                .containsExactly(Ability.LOGIT_RULES);
+        assertThat(request(ruled, stop).needs()).containsExactly(Ability.LOGIT_RULES);
+        assertThat(request(ruled, stop).withChoices(2).withLogprobs(false, true, 3).needs())
+                .containsExactlyInAnyOrder(Ability.values());
+        assertThat(request(SamplingParameters.GREEDY, stop).withLogprobs(true, false, 0).needs())
+                .containsExactly(Ability.LOGPROBS);
         assertThat(LogitRules.NONE.withBadWords(new int[] {1}).looksBack()).isFalse();
         assertThat(LogitRules.NONE.withBadWords(new int[] {1}, new int[] {1, 2}).looksBack()).isTrue();
         assertThat(LogitRules.NONE.withPenalties(0, 0.1f, 1).countsPrompt()).isFalse();
@@ -142,6 +168,9 @@ class GenerateJsonTest {
         assertThatThrownBy(() -> GenerateRequest.of("r", new int[0], SamplingParameters.GREEDY,
                 StopConditions.maxTokens(1))).hasMessageContaining("promptTokens is empty");
         var request = GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY, StopConditions.maxTokens(1));
+        assertThatThrownBy(() -> request.withChoices(129)).hasMessage("choices 129 is outside 1 to 128");
+        assertThatThrownBy(() -> request.withLogprobs(true, false, 21))
+                .hasMessage("alternatives 21 is outside 0 to 20");
         assertThatThrownBy(() -> request.forWorker(1, "a/b", null)).hasMessageContaining("handle has 3 characters");
         assertThatThrownBy(() -> request.forWorker(1, "a".repeat(65), null))
                 .hasMessageContaining("handle has 65 characters");

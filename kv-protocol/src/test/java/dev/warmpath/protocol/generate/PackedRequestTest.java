@@ -21,7 +21,7 @@ class PackedRequestTest {
     void a_request_survives_the_wire() {
         var request = new GenerateRequest("r-1", 42L, new int[] {1, 10, 2_147_483_647},
                 new SamplingParameters(0.5f, 40, 0.9f, 7L), new StopConditions(10, new int[] {9}, true, 4), true, "s:abc",
-                null, null, 0, 1500L, "4f3a", new RouterId("r1"));
+                null, null, 0, 1500L, "4f3a", new RouterId("r1"), 20, true, 3);
 
         byte[] body = PackedRequest.pack(json.writeValueAsBytes(PackedRequest.Head.of(request)), request.promptTokens());
 

@@ -130,6 +130,7 @@ final class AnswerEvents implements Dispatcher.Reader {
                 predictedCachedTokens = chosen.decision().cachedTokens();
                 yield new Routed(prompt.model().revision(), prompt.length(), chosen.decision());
             }
+            case DispatchEvent.Prompt _ -> null;
             case DispatchEvent.Tokens tokens -> {
                 @Nullable CompletionEvent more = read(tokens.choice(), choice.accept(tokens.ids()));
                 shown |= request.streamed() && more != null;

@@ -236,7 +236,7 @@ public final class CompletionFlow {
     private RouteResult route(Journey journey, TokenizedPrompt prompt, GenerateRequest generate,
             Set<String> excludedWorkerIds) {
         return journey.trace().stage(Stage.ROUTE,
-                () -> router.route(prompt, excludedWorkerIds, generate.needsLogitRules()));
+                () -> router.route(prompt, excludedWorkerIds, generate.needs()));
     }
 
     /** What {@link #complete} would do with this request now, up to the choice of a worker. */
@@ -252,7 +252,7 @@ public final class CompletionFlow {
 
     private RouteExplanation explain(CompletionRequest request, TokenizedPrompt prompt) {
         GenerateRequest generate = request.toGenerate(prompt);     // refuses what would be refused
-        return new RouteExplanation(prompt, router.explain(prompt, generate.needsLogitRules()));
+        return new RouteExplanation(prompt, router.explain(prompt, generate.needs()));
     }
 
     /** Names those that are. */

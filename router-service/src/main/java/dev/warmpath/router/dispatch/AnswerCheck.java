@@ -33,7 +33,8 @@ final class AnswerCheck {
         }
         return switch (event) {
             case GenerateEvent.Tokens(int index, int[] ids, var _) -> faultOf(index, ids);
-            case GenerateEvent.Finished(FinishReason reason, Usage usage) -> {
+            case GenerateEvent.Prompt _ -> "it told of a prompt that it was not asked about";
+            case GenerateEvent.Finished(int _, FinishReason reason, Usage usage) -> {
                 over = true;
                 yield faultOf(reason, usage);
             }

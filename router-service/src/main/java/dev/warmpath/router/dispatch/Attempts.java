@@ -291,10 +291,11 @@ final class Attempts implements Subscription {
                         hasToken = true;
                         placed.inFlight().firstToken();
                     }
-                    emit(new DispatchEvent.Tokens(tokens.index(), tokens.ids()));
+                    emit(new DispatchEvent.Tokens(tokens.index(), tokens.ids(), tokens.scores()));
                 }
+                case GenerateEvent.Prompt told -> emit(new DispatchEvent.Prompt(told.scores(), told.ranks()));
                 case GenerateEvent.Finished finished ->
-                        emit(new DispatchEvent.Finished(finished.reason(), finished.usage()));
+                        emit(new DispatchEvent.Finished(finished.index(), finished.reason(), finished.usage()));
                 case GenerateEvent.Failed failed -> failUnlessEnough(
                         new DispatchException(new Refused(worker.id(), failed.reason(), failed.message())));
             }

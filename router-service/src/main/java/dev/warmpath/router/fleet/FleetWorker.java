@@ -1,5 +1,6 @@
 package dev.warmpath.router.fleet;
 
+import dev.warmpath.protocol.fleet.Ability;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.Registration;
@@ -10,6 +11,7 @@ import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.SyncState;
 import dev.warmpath.router.prefix.WorkerKeys;
 import java.net.URI;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class FleetWorker {
 
     private final Registration registration;
+    private final Set<Ability> abilities;
     private final WorkerKeys keys;
     private final KvEventApplier events;
     private final WorkerHealth health;
@@ -52,6 +55,7 @@ public final class FleetWorker {
     FleetWorker(Registration registration, WorkerKeys keys, KvEventApplier events, WorkerHealth health,
             long leaseEndNanos) {
         this.registration = registration;
+        this.abilities = Ability.known(registration.abilities());
         this.keys = keys;
         this.events = events;
         this.health = health;
@@ -199,9 +203,9 @@ public final class FleetWorker {
         return registration.packedPrompts();
     }
 
-    /** Whether it follows {@link dev.warmpath.protocol.generate.LogitRules}; others pass over them. */
-    public boolean followsLogitRules() {
-        return registration.logitRules();
+    /** Whether it can all of these; it would pass over others. */
+    public boolean isAble(Set<Ability> needed) {
+        return abilities.containsAll(needed);
     }
 
     /** Why its own event stream does not last, or null. Snapshots come all the same. */

@@ -1,5 +1,6 @@
 package dev.warmpath.router.routing;
 
+import dev.warmpath.protocol.fleet.Ability;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.fleet.Fleet;
@@ -114,12 +115,12 @@ public final class RequestRouter {
 
     /** What {@link #route} would decide now, were it not the turn of a worker on trial. Changes nothing. */
     public RouteDecision explain(TokenizedPrompt prompt) {
-        return explain(prompt, /* needsLogitRules */ false);
+        return explain(prompt, Set.of());
     }
 
-    /** The same. @param needsLogitRules as {@link #route(TokenizedPrompt, Set, boolean)} */
-    public RouteDecision explain(TokenizedPrompt prompt, boolean needsLogitRules) {
-        Ready ready = Ready.of(fleet.workers(prompt.model()), needsLogitRules);
+    /** The same. @param needed as {@link #route(TokenizedPrompt, Set, Set)} */
+    public RouteDecision explain(TokenizedPrompt prompt, Set<Ability> needed) {
+        Ready ready = Ready.of(fleet.workers(prompt.model()), needed);
         LeftOut leftOut = LeftOut.of(Set.of(), fleet.unready(prompt.model()), ready.unable(), Integer.MAX_VALUE);
         if (ready.able().isEmpty()) {
             return new NoWorker(NoWorkerReason.NONE_READY, leftOut);
@@ -176,17 +177,16 @@ public final class RequestRouter {
      * @param excludedWorkerIds those that failed this request already
      */
     public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds) {
-        return route(prompt, excludedWorkerIds, /* needsLogitRules */ false);
+        return route(prompt, excludedWorkerIds, Set.of());
     }
 
     /**
      * The same.
      *
-     * @param needsLogitRules true: workers that would pass over {@link dev.warmpath.protocol.generate.LogitRules} are
-     *                        as good as none
+     * @param needed what the worker has to be able to: others are as good as none
      */
-    public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds, boolean needsLogitRules) {
-        Ready ready = Ready.of(fleet.workers(prompt.model()), needsLogitRules);
+    public RouteResult route(TokenizedPrompt prompt, Set<String> excludedWorkerIds, Set<Ability> needed) {
+        Ready ready = Ready.of(fleet.workers(prompt.model()), needed);
         List<FleetWorker> workers =
                 ready.able().stream().filter(worker -> !excludedWorkerIds.contains(worker.id())).toList();
         LeftOut leftOut = LeftOut.of(
@@ -202,12 +202,12 @@ public final class RequestRouter {
     /** The ready workers, by whether they would answer as the request wants. */
     private record Ready(List<FleetWorker> able, List<FleetWorker> unable) {
 
-        static Ready of(List<FleetWorker> workers, boolean needsLogitRules) {
-            if (!needsLogitRules) {
+        static Ready of(List<FleetWorker> workers, Set<Ability> needed) {
+            if (needed.isEmpty()) {
                 return new Ready(workers, List.of());
             }
             Map<Boolean, List<FleetWorker>> byAbility =
-                    workers.stream().collect(Collectors.partitioningBy(FleetWorker::followsLogitRules));
+                    workers.stream().collect(Collectors.partitioningBy(worker -> worker.isAble(needed)));
             return new Ready(byAbility.get(true), byAbility.get(false));
         }
     }

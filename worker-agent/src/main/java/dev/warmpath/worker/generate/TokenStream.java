@@ -2,6 +2,7 @@ package dev.warmpath.worker.generate;
 
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent.Scores;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.worker.engine.GenerationListener;
@@ -118,8 +119,9 @@ final class TokenStream implements GenerationListener {
             end = null;
             return last;
         }
-        var tokens = new GenerateEvent.Tokens(0, Arrays.copyOf(ids, pendingCount),
-                logprobsWanted ? Arrays.copyOf(logprobs, pendingCount) : null);
+        @Nullable Scores scores = logprobsWanted
+                ? new Scores(Arrays.copyOf(logprobs, pendingCount), new int[0], new float[0]) : null;
+        var tokens = new GenerateEvent.Tokens(0, Arrays.copyOf(ids, pendingCount), scores);
         pendingCount = 0;
         return tokens;
     }

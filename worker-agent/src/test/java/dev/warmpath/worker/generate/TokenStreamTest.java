@@ -48,7 +48,7 @@ class TokenStreamTest {
         outbox.send();
 
         StepVerifier.create(stream.events(cancels::incrementAndGet))
-                .assertNext(event -> assertThat(((Tokens) event).logprobs()).isNull())
+                .assertNext(event -> assertThat(((Tokens) event).scores()).isNull())
                 .expectNext(new Finished(FinishReason.STOP, USAGE))
                 .verifyComplete();
     }
@@ -92,7 +92,7 @@ class TokenStreamTest {
         outbox.send();
 
         StepVerifier.create(with.events(cancels::incrementAndGet).next())
-                .assertNext(event -> assertThat(((Tokens) event).logprobs()).containsExactly(-0.25f, -0.5f))
+                .assertNext(event -> assertThat(((Tokens) event).scores().logprobs()).containsExactly(-0.25f, -0.5f))
                 .verifyComplete();
     }
 
