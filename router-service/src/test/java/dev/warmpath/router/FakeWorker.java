@@ -42,6 +42,8 @@ public final class FakeWorker implements AutoCloseable {
     private static final JsonMapper JSON = JsonMapper.builder().build();
     /** Of all fake workers, by handle: completed when that generation is to end. */
     private static final ConcurrentHashMap<String, Sinks.Empty<Void>> STOPS = new ConcurrentHashMap<>();
+    /** What asks a generation to end has this of its path and query. */
+    private final BlockingQueue<String> stops = new LinkedBlockingQueue<>();
 
     /** As {@link RunningRouter} registers it. */
     private static final long EPOCH = 7;
@@ -73,9 +75,11 @@ public final class FakeWorker implements AutoCloseable {
                 })
                 .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate)
                         .get(Protocol.HANDSHAKE_PATH, this::shakeHands)
-                        .delete(Protocol.GENERATE_PATH + "/{handle}", (request, response) ->
-                                response.status(STOPS.computeIfAbsent(request.param("handle"), _ -> Sinks.empty())
-                                        .tryEmitEmpty().isSuccess() ? 204 : 404).send()))
+                        .delete(Protocol.GENERATE_PATH + "/{handle}", (request, response) -> {
+                            stops.add(request.uri().replaceFirst(".*/[^?]*", ""));
+                            return response.status(STOPS.computeIfAbsent(request.param("handle"), _ -> Sinks.empty())
+                                    .tryEmitEmpty().isSuccess() ? 204 : 404).send();
+                        }))
                 .bindNow();
     }
 
@@ -95,6 +99,11 @@ public final class FakeWorker implements AutoCloseable {
     /** Requests that have come and were not asked about yet, in order. */
     public BlockingQueue<GenerateRequest> requests() {
         return requests;
+    }
+
+    /** The queries of those that asked it to end something, in order; mostly empty. */
+    public BlockingQueue<String> stops() {
+        return stops;
     }
 
     /** Of requests that have come and were not asked about yet, in order; empty if there was none. */

@@ -17,6 +17,8 @@ public final class Protocol {
 
     /** On the worker's port. Below it, {@code DELETE} of a generation's handle ends that generation. */
     public static final String GENERATE_PATH = "/v1/generate";
+    /** Query parameter of that {@code DELETE}: one choice of the generation, from 0; without it all of them. */
+    public static final String CHOICE_PARAMETER = "choice";
     public static final String EVENTS_PATH = "/internal/v1/events";
     public static final String FILES_PATH = "/internal/v1/files/";
 

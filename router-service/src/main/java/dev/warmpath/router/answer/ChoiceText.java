@@ -17,6 +17,8 @@ public final class ChoiceText {
     /** In ascending order: few, or none. */
     private final int[] silentIds;
     private int tokenCount;
+    private int readLength;
+    private int shownLength;
 
     /**
      * @param stopStrings text that ends the choice; none empty
@@ -47,12 +49,23 @@ public final class ChoiceText {
         return text.toString();
     }
 
-    private String accept(int id) {
+    /** The same for one token. */
+    public String accept(int id) {
         if (isStopped()) {
             return "";
         }
         tokenCount++;
-        return stops.accept(Arrays.binarySearch(silentIds, id) >= 0 ? "" : detokenizer.accept(id));
+        return shown(stops.accept(read(isSilent(id) ? "" : detokenizer.accept(id))));
+    }
+
+    private String read(String text) {
+        readLength += text.length();
+        return text;
+    }
+
+    private String shown(String text) {
+        shownLength += text.length();
+        return text;
     }
 
     /** The end of the tokens. @return the text that waited for more; it may contain a stop string yet */
@@ -60,8 +73,23 @@ public final class ChoiceText {
         if (isStopped()) {
             return "";
         }
-        String last = stops.accept(detokenizer.finish());
-        return isStopped() ? last : last + stops.finish();
+        String last = stops.accept(read(detokenizer.finish()));
+        return shown(isStopped() ? last : last + stops.finish());
+    }
+
+    /** Whether it ends the choice, and is no part of its text. */
+    public boolean isSilent(int id) {
+        return Arrays.binarySearch(silentIds, id) >= 0;
+    }
+
+    /** UTF-16 units of whole characters so far, those among them that may become a stop string. */
+    public int readLength() {
+        return readLength;
+    }
+
+    /** How many of them were returned. */
+    public int shownLength() {
+        return shownLength;
     }
 
     /** True once a stop string has come: the choice is over. */

@@ -1,52 +1,55 @@
 package dev.warmpath.router.completion;
 
-import dev.warmpath.protocol.generate.FinishReason;
-import dev.warmpath.protocol.generate.GenerateEvent.Usage;
-import dev.warmpath.router.answer.ChoiceText;
-import dev.warmpath.router.answer.dialect.AnswerParser;
-import dev.warmpath.router.answer.dialect.AnswerPart;
-import dev.warmpath.router.answer.dialect.Dialect;
 import dev.warmpath.router.completion.CompletionEvent.Finished;
-import dev.warmpath.router.completion.CompletionEvent.Parts;
 import dev.warmpath.router.completion.CompletionEvent.Routed;
-import dev.warmpath.router.completion.CompletionEvent.Text;
+import dev.warmpath.router.answer.TokenScore;
+import dev.warmpath.router.answer.dialect.Dialect;
 import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.dispatch.Dispatcher;
 import dev.warmpath.router.routing.TokenizedPrompt;
-import dev.warmpath.router.tokenization.ModelTokenizer;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import reactor.core.CoreSubscriber;
 import reactor.core.publisher.Flux;
-import reactor.core.publisher.Mono;
 import reactor.core.publisher.Operators;
 
-/** Turns what happens to a request into the events of its answer. One generation; its signals come one at a time. */
+/**
+ * Turns what happens to a request into the events of its answer: of all choices of one prompt. One generation; its signals
+ * come one at a time.
+ */
 final class AnswerEvents implements Dispatcher.Reader {
-
-    private static final int ONLY_CHOICE = 0;
 
     private final TokenizedPrompt prompt;
     private final CompletionRequest request;
     private final Dialect dialect;
-    private ChoiceText choice;
-    /** Null: all of it is text. */
-    private @Nullable AnswerParser parser;
+    private final ChoiceEvents[] choices;
+    /** Null: nobody asks for the prompt, or what its tokens were to the model. */
+    private final @Nullable PromptEcho echo;
     private int predictedCachedTokens;
+    private int finishedCount;
+    private int finishedTokens;
     private boolean shown;
-    private boolean finished;
     private boolean sent;
 
     AnswerEvents(TokenizedPrompt prompt, CompletionRequest request, Dialect dialect) {
         this.prompt = prompt;
         this.request = request;
         this.dialect = dialect;
-        this.choice = newChoice();
-        this.parser = newParser();
+        this.choices = new ChoiceEvents[request.answers().count()];
+        this.echo = request.answers().needsPromptLogprobs() || request.answers().echo()
+                ? new PromptEcho(prompt, request) : null;
+        begin();
+    }
+
+    private void begin() {
+        finishedCount = 0;
+        finishedTokens = 0;
+        if (echo != null) {
+            echo.begin();
+        }
+        for (int index = 0; index < choices.length; index++) {
+            choices[index] = new ChoiceEvents(index, prompt, request, dialect, request.answers().echo() ? echo : null);
+        }
     }
 
     @Override
@@ -54,10 +57,20 @@ final class AnswerEvents implements Dispatcher.Reader {
         return shown;
     }
 
-    /** After a stop string. What the worker still draws until it hears of that is no part of the answer. */
+    /** After a stop string in each of them. What the worker still draws until it hears of that is no part of the answer. */
     @Override
     public boolean hasEnough() {
-        return choice.isStopped();
+        for (ChoiceEvents choice : choices) {
+            if (!choice.isComplete()) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public boolean hasEnough(int choice) {
+        return choices[choice].isComplete();
     }
 
     /** Whether a worker was chosen for it. */
@@ -67,7 +80,11 @@ final class AnswerEvents implements Dispatcher.Reader {
 
     /** By the worker that was asked last. */
     int drawnTokens() {
-        return choice.tokenCount();
+        int tokens = 0;
+        for (ChoiceEvents choice : choices) {
+            tokens += choice.tokenCount();
+        }
+        return tokens;
     }
 
     /** What follows from these events, one at a time. */
@@ -122,88 +139,36 @@ final class AnswerEvents implements Dispatcher.Reader {
     private @Nullable CompletionEvent translate(DispatchEvent event) {
         return switch (event) {
             case DispatchEvent.Chosen chosen -> {
-                sent = true;
-                if (choice.tokenCount() > 0) {
-                    choice = newChoice();                          // nothing was shown of what another worker has drawn
-                    parser = newParser();
+                if (sent) {
+                    begin();                                       // nothing was shown of what another worker has drawn
                 }
+                sent = true;
                 predictedCachedTokens = chosen.decision().cachedTokens();
-                yield new Routed(prompt.model().revision(), prompt.length(), chosen.decision());
+                yield new Routed(/* firstChoice */ 0, prompt.model().revision(), prompt.tokens(), chosen.decision());
             }
-            case DispatchEvent.Prompt _ -> null;
+            case DispatchEvent.Prompt told -> {
+                List<TokenScore> scores = echo == null ? List.of() : echo.add(told);
+                yield request.answers().promptLogprobs() ? new CompletionEvent.Prompt(0, scores) : null;
+            }
             case DispatchEvent.Tokens tokens -> {
-                @Nullable CompletionEvent more = read(tokens.choice(), choice.accept(tokens.ids()));
+                @Nullable CompletionEvent more = choices[tokens.choice()].read(tokens);
                 shown |= request.streamed() && more != null;
                 yield more;
             }
-            case DispatchEvent.Finished end -> {
-                finished = true;
-                yield finish(end);
-            }
+            case DispatchEvent.Finished end -> count(choices[end.choice()].finish(end));
         };
     }
 
-    private @Nullable CompletionEvent read(int index, String text) {
-        if (text.isEmpty()) {
-            return null;
-        }
-        if (parser == null) {
-            return new Text(index, text, choice.tokenCount());
-        }
-        List<AnswerPart> parts = parser.accept(text);
-        return parts.isEmpty() ? null : new Parts(index, parts, choice.tokenCount());
+    /** The ends of choices that a stop string ended, where the worker has not told its own. */
+    Flux<CompletionEvent> endWithoutWorker() {
+        return Flux.fromArray(choices).filter(choice -> choice.isStopped() && !choice.isFinished())
+                .map(choice -> count(choice.finishWithoutWorker(predictedCachedTokens)));
     }
 
-    /** The end of an answer that a stop string ended, if the worker has not told its own. */
-    Mono<CompletionEvent> endWithoutWorker() {
-        return choice.isStopped() && !finished ? Mono.just(new Finished(ONLY_CHOICE, rest(""), FinishReason.STOP,
-                usageAtStop(predictedCachedTokens), false)) : Mono.empty();
-    }
-
-    private Finished finish(DispatchEvent.Finished end) {
-        if (choice.isStopped()) {
-            return new Finished(ONLY_CHOICE, rest(""), FinishReason.STOP, usageAtStop(end.usage().cachedTokens()), true);
-        }
-        List<AnswerPart> rest = rest(choice.finish());
-        FinishReason reason = choice.isStopped() ? FinishReason.STOP : end.reason();
-        return new Finished(ONLY_CHOICE, rest, reason, end.usage(), true);
-    }
-
-    /** The last parts of the choice. */
-    private List<AnswerPart> rest(String text) {
-        if (parser == null) {
-            return text.isEmpty() ? List.of() : List.of(new AnswerPart.Text(text));
-        }
-        List<AnswerPart> parts = new ArrayList<>(parser.accept(text));
-        parts.addAll(parser.finish());
-        return parts;
-    }
-
-    private Usage usageAtStop(int cachedTokens) {
-        return new Usage(prompt.length(), cachedTokens, choice.tokenCount());
-    }
-
-    private ChoiceText newChoice() {
-        ModelTokenizer tokenizer = prompt.model().tokenizer();
-        IntStream ownEos = request.ignoreEos() ? IntStream.empty()
-                : tokenizer.eosIds().stream().mapToInt(Integer::intValue);
-        return new ChoiceText(tokenizer, request.stopStrings(), request.includeStop(),
-                IntStream.concat(Arrays.stream(request.stopTokenIds()), ownEos),
-                isParsed() ? dialect.marks(request.tools().mayCall()) : List.of());
-    }
-
-    private boolean isParsed() {
-        return dialect.hasParts(request.tools().mayCall());
-    }
-
-    private @Nullable AnswerParser newParser() {
-        if (!isParsed()) {
-            return null;
-        }
-        int[] ids = prompt.tokens();
-        int[] end = Arrays.copyOfRange(ids, Math.max(0, ids.length - Dialect.PROMPT_END), ids.length);
-        String promptEnd = prompt.model().tokenizer().decode(end, /* skipSpecialTokens */ false);
-        return dialect.newParser(request.tools().names(), request.tools().maxCalls(), promptEnd,
-                ThreadLocalRandom.current());
+    /** Its usage becomes that of all that have ended. */
+    private Finished count(Finished choice) {
+        finishedCount++;
+        finishedTokens += choice.usage().completionTokens();
+        return choice.withTotal(finishedTokens, /* last */ finishedCount == choices.length);
     }
 }

@@ -52,6 +52,8 @@ public final class CompletionFlow {
 
     /** Of a model, that one request is sent to, the first included. */
     private static final int MAX_REVISIONS = 3;
+    /** Of one client's request. */
+    private static final int PROMPTS_AT_ONCE = 8;
     /** In an error. */
     private static final int MAX_NAMED_MODELS = 16;
 
@@ -106,6 +108,21 @@ public final class CompletionFlow {
                     meter, new Turn());
             return meter.measure(UntilCut.of(Flux.defer(() -> answer(journey)), drain, journey::close));
         });
+    }
+
+    /**
+     * Runs several that are one to their client: the choices of each have indexes behind those of the one before. A few
+     * at a time, so that one client does not fill everybody's queue; if one fails, all do.
+     *
+     * @param requests for equal numbers of choices
+     */
+    public Flux<CompletionEvent> complete(List<CompletionRequest> requests, Permit permit, Caller caller) {
+        if (requests.size() == 1) {
+            return complete(requests.getFirst(), permit, caller);
+        }
+        int choices = requests.getFirst().answers().count();
+        return Flux.range(0, requests.size()).flatMap(i -> complete(requests.get(i), permit, caller)
+                .map(event -> event.behind(i * choices)), PROMPTS_AT_ONCE, /* prefetch */ 1);
     }
 
     /** One client's request on its way, whoever answers it. */
@@ -174,9 +191,12 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         dialects.check(model, request);
         Set<String> tried = plus(failed, model.revision());
-        return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), journey.permit(), journey.trace())
+        return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), request.mayBeCut(),
+                        journey.permit(), journey.trace())
+                .map(ids -> request.truncated(ids, model.description().contextLength()))
                 .map(tokens -> journey.trace().stage(Stage.HASH, () -> chains.prompt(model, tokens,
                         request.prompt().beginning(), request.extraKeys())))
+                .map(request::asAnswered)
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried));
     }
@@ -214,6 +234,7 @@ public final class CompletionFlow {
     private Flux<CompletionEvent> dispatch(Journey journey, TokenizedPrompt prompt, Set<String> tried) {
         CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt);
+        journey.permit().holdMore(request.answers().promptBytes(prompt.length()));
         journey.spending().takePrompt(prompt.length());
         var answer = new AnswerEvents(prompt, request, dialects.of(prompt.model(), request));
         journey.spending().answeredBy(answer);
@@ -227,7 +248,7 @@ public final class CompletionFlow {
                             excluded -> route(journey, prompt, generate, excluded), answer,
                             /* hasElsewhere */ otherThan(tried, request) != null));
                     return request.stopStrings().isEmpty() ? told
-                            : told.concatWith(Mono.defer(answer::endWithoutWorker));
+                            : told.concatWith(Flux.defer(answer::endWithoutWorker));
                 })
                 .onErrorResume(DispatchException.class, e -> answer.hasShown() ? Flux.error(e)
                         : answerElsewhere(journey, tried, e));
@@ -244,9 +265,11 @@ public final class CompletionFlow {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model(), request.prompt());
             dialects.check(model, request);
-            return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), permit, traces.notTraced())
-                    .map(tokens -> explain(request,
-                            TokenizedPrompt.of(model, tokens, request.prompt().beginning(), request.extraKeys())));
+            return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), request.mayBeCut(), permit,
+                            traces.notTraced())
+                    .map(ids -> request.truncated(ids, model.description().contextLength()))
+                    .map(tokens -> explain(request, request.asAnswered(TokenizedPrompt.of(model, tokens,
+                            request.prompt().beginning(), request.extraKeys()))));
         });
     }
 

@@ -38,6 +38,8 @@ final class CompletionMeter {
     private int fleetCachedTokens;
     private int predictedCachedTokens;
     private boolean hasText;
+    /** The first choice has. */
+    private boolean firstHasText;
     private long lastTextNanos;
 
     /**
@@ -136,37 +138,50 @@ final class CompletionMeter {
                 RouteDecision.Routed decision = routed.decision();
                 policy = decision.reason() == RouteReason.TRIAL ? null : metrics.policy(decision.policy().text());
             }
-            case CompletionEvent.Text _, CompletionEvent.Parts _ -> recordText();
+            case CompletionEvent.Prompt _ -> { }
+            case CompletionEvent.Text text -> recordText(text.choice());
+            case CompletionEvent.Parts parts -> recordText(parts.choice());
             case CompletionEvent.Finished finished -> {
                 if (!hasText || !finished.rest().isEmpty()) {
-                    recordText();
+                    recordText(finished.choice());
                 }
-                Usage usage = finished.usage();
-                model.finished(usage.promptTokens(), usage.completionTokens());
-                if (finished.toldByWorker()) {
-                    model.cached(fleetCachedTokens, predictedCachedTokens, usage.cachedTokens());
-                    if (policy != null) {
-                        policy.cached(usage.promptTokens(), usage.cachedTokens());
-                    }
+                if (finished.last()) {
+                    recordEnd(finished);
                 }
-                var answer = new RequestRecord.Answer(text(finished.reason()),
-                        finished.toldByWorker() ? usage.cachedTokens() : null, usage.completionTokens());
-                record.answered(answer);
-                trace.answered(revision, answer);
             }
         }
     }
 
-    private void recordText() {
+    private void recordEnd(CompletionEvent.Finished finished) {
+        Usage usage = finished.usage();
+        model.finished(usage.promptTokens(), usage.completionTokens());
+        if (finished.toldByWorker()) {
+            model.cached(fleetCachedTokens, predictedCachedTokens, usage.cachedTokens());
+            if (policy != null) {
+                policy.cached(usage.promptTokens(), usage.cachedTokens());
+            }
+        }
+        var answer = new RequestRecord.Answer(text(finished.reason()),
+                finished.toldByWorker() ? usage.cachedTokens() : null, usage.completionTokens());
+        record.answered(answer);
+        trace.answered(revision, answer);
+    }
+
+    /** How far texts lie apart is told of the first choice: of several, others come in between. */
+    private void recordText(int choice) {
         long now = nanoTime.getAsLong();
         if (!hasText) {
             hasText = true;
             trace.firstText(now - arrivedNanos, () -> firstText(now - arrivedNanos));
             record.firstText(now - arrivedNanos);
-        } else if (request.streamed()) {
-            model.nextToken(now - lastTextNanos);
         }
-        lastTextNanos = now;
+        if (choice == 0) {
+            if (firstHasText && request.streamed()) {
+                model.nextToken(now - lastTextNanos);
+            }
+            firstHasText = true;
+            lastTextNanos = now;
+        }
     }
 
     private void firstText(long sinceArrivalNanos) {

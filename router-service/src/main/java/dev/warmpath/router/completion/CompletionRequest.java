@@ -7,6 +7,7 @@ import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.routing.TokenizedPrompt;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * @param cacheSalt    as of {@link ExtraKeys}: whoever has another one finds nothing in caches of what this request left
  *                     there; null: it has none, as most
  * @param tools        what its answer may call
+ * @param answers      how many, and what is told of their tokens
+ * @param priority     lower is sooner, where workers go by it
+ * @param truncation   how much of the prompt is left out
  */
 public record CompletionRequest(
         String requestId,
@@ -46,7 +50,62 @@ public record CompletionRequest(
         LogitOverrides logits,
         boolean streamed,
         @Nullable String cacheSalt,
-        ToolUse tools) {
+        ToolUse tools,
+        Answers answers,
+        int priority,
+        Truncation truncation) {
+
+    /**
+     * @param count          of choices, at least 1
+     * @param logprobs       drawn tokens are told with their log-probabilities
+     * @param alternatives   so many of the likeliest ones beside each, 0 to {@link GenerateRequest#MAX_ALTERNATIVES}
+     * @param promptLogprobs the prompt's are told by themselves, with likeliest ones beside them, too
+     * @param tokenIds       ids of drawn tokens are told
+     * @param echo           each choice begins with the prompt's text; its log-probabilities are told with it, if those of
+     *                       drawn tokens are
+     * @param empty          nothing is drawn: with {@code echo} only
+     */
+    public record Answers(int count, boolean logprobs, int alternatives, boolean promptLogprobs, boolean tokenIds,
+            boolean echo, boolean empty) {
+
+        /** Of one token's, with its bytes. */
+        private static final int BYTES_PER_SCORE = 96;
+
+        public static final Answers PLAIN = new Answers(1, false, 0, false, false, false, false);
+
+        boolean needsPromptLogprobs() {
+            return promptLogprobs || echo && logprobs;
+        }
+
+        /** Heap that what is told of a prompt takes until the answer is written. */
+        long promptBytes(int promptTokens) {
+            return needsPromptLogprobs() ? scoreBytes(promptTokens) : 0;
+        }
+
+        /** Likewise of so many tokens. */
+        public long scoreBytes(int tokens) {
+            return (long) tokens * (1 + alternatives) * BYTES_PER_SCORE;
+        }
+
+        boolean tellsTokens() {
+            return logprobs || tokenIds;
+        }
+    }
+
+    /** What becomes of a prompt that is longer than somebody wants it to be: its beginning goes. */
+    public sealed interface Truncation {
+
+        /** Nothing: where it is too long, it is refused. */
+        record None() implements Truncation {}
+
+        /** To so many tokens, at least 1. */
+        record To(int tokens) implements Truncation {}
+
+        /** To what the model's context takes beside the answer. */
+        record ToContext() implements Truncation {}
+
+        Truncation NONE = new None();
+    }
 
     /**
      * Whether calls of tools are looked for in an answer.
@@ -84,7 +143,38 @@ public record CompletionRequest(
         var stop = new StopConditions(most, stopTokenIds, ignoreEos, minTokens);
         var defaults = tokenized.model().tokenizer().samplingDefaults();
         var drawn = sampling.orElse(defaults).with(logits.toRules(tokenized.model()));
-        return GenerateRequest.of(requestId, tokenized.tokens(), drawn, stop).withSalt(cacheSalt);
+        return new GenerateRequest(requestId, /* workerEpoch */ 0, tokenized.tokens(), drawn, stop, answers.logprobs(),
+                cacheSalt, null, null, priority, /* timeoutMillis */ 0)
+                .withLogprobs(answers.logprobs(), answers.needsPromptLogprobs(), answers.alternatives())
+                .withChoices(answers.count());
+    }
+
+    /** Where each token of it is to be told, nothing cached is of use. */
+    TokenizedPrompt asAnswered(TokenizedPrompt prompt) {
+        return answers.needsPromptLogprobs() ? prompt.computedAnew() : prompt;
+    }
+
+    /** Whether its prompt may be longer than what is answered. */
+    boolean mayBeCut() {
+        return !(truncation instanceof Truncation.None);
+    }
+
+    /** The ids of its prompt that are answered. */
+    int[] truncated(int[] ids, int contextLength) {
+        int most = switch (truncation) {
+            case Truncation.None _ -> ids.length;
+            case Truncation.To(int tokens) -> tokens;
+            case Truncation.ToContext _ -> Math.max(1, contextLength
+                    - (limit instanceof OutputLimit.Exactly exactly ? Math.max(1, exactly.maxTokens()) : 1));
+        };
+        return ids.length <= most ? ids : Arrays.copyOfRange(ids, ids.length - most, ids.length);
+    }
+
+    /** The same of another prompt. */
+    public CompletionRequest with(Prompt other, long seed) {
+        return new CompletionRequest(requestId, endpoint, model, other, sampling.withSeed(seed), limit, stopStrings,
+                includeStop, stopTokenIds, ignoreEos, minTokens, logits, streamed, cacheSalt, tools, answers, priority,
+                truncation);
     }
 
     /** What tells the blocks of this prompt from those of others with the same tokens. */
@@ -117,7 +207,7 @@ public record CompletionRequest(
                     Fault.CONTEXT_LENGTH_EXCEEDED, exactly.field(), maximum(contextLength) + ". The prompt has "
                             + promptTokens + ", and '" + exactly.field() + "' asks for " + exactly.maxTokens()
                             + " more");
-            case OutputLimit.Exactly exactly -> exactly.maxTokens();
+            case OutputLimit.Exactly exactly -> Math.max(1, exactly.maxTokens());
         };
     }
 

@@ -10,10 +10,8 @@ import org.jspecify.annotations.Nullable;
 /** What a client asks to be continued. */
 public sealed interface Prompt {
 
-    /** Name of the request's field that it came in. */
-    default String field() {
-        return this instanceof Chat ? "messages" : "prompt";
-    }
+    /** Where in the request it came, for messages. */
+    String field();
 
     /** How much of a text or of a message tells conversations apart: UTF-16 units. */
     int MAX_BEGINNING = 1_024;
@@ -94,11 +92,17 @@ public sealed interface Prompt {
      * @param variables            what else the template can see, as {@code tools}; as of {@link ChatMessage#fields}
      */
     record Chat(List<ChatMessage> messages, boolean addGenerationPrompt, boolean continueFinalMessage,
-            Map<String, ?> variables) implements Prompt {}
+            Map<String, ?> variables) implements Prompt {
+
+        @Override
+        public String field() {
+            return "messages";
+        }
+    }
 
     /** @param addSpecialTokens begin with what the model expects at the beginning of a text */
-    record Text(String text, boolean addSpecialTokens) implements Prompt {}
+    record Text(String field, String text, boolean addSpecialTokens) implements Prompt {}
 
     /** @param ids handed over, not copied: nobody writes the array any more */
-    record Tokens(int[] ids) implements Prompt {}
+    record Tokens(String field, int[] ids) implements Prompt {}
 }

@@ -29,6 +29,8 @@ public final class PromptTokenizer {
     private static final int MOMENT_CHARS = 4_096;
     /** Encoded in a moment and in some megabytes, whatever the context. */
     private static final int SHORT_CHARS = 64 << 10;
+    /** A prompt that is to be cut may have so many times what the model takes. */
+    private static final int TRUNCATED_CONTEXTS = 8;
 
     private final ComputationPool pool;
     private final RouterMetrics metrics;
@@ -51,24 +53,28 @@ public final class PromptTokenizer {
      *         {@link OverloadedException} if the pool's queue is full
      */
     public Mono<int[]> tokenize(ServedModel model, Prompt prompt, Permit permit) {
-        return tokenize(model, prompt, /* furtherTexts */ false, permit, traces.notTraced());
+        return tokenize(model, prompt, /* furtherTexts */ false, /* truncated */ false, permit, traces.notTraced());
     }
 
     /**
      * The same as a stage of this request.
      *
      * @param furtherTexts the caller will encode more on the same thread, and may need the library for that
+     * @param truncated    the prompt may be longer than the model's context: its beginning will go
      */
-    Mono<int[]> tokenize(ServedModel model, Prompt prompt, boolean furtherTexts, Permit permit, RequestTrace trace) {
+    Mono<int[]> tokenize(ServedModel model, Prompt prompt, boolean furtherTexts, boolean truncated, Permit permit,
+            RequestTrace trace) {
+        int most = truncated ? (int) Math.min(Integer.MAX_VALUE, TRUNCATED_CONTEXTS * (long) contextLength(model))
+                : contextLength(model);
         Supplier<int[]> work = () -> trace.stage(Stage.TOKENIZE,
-                () -> Objects.requireNonNull(encode(model, prompt, /* alone */ false)));
+                () -> Objects.requireNonNull(encode(model, prompt, most, /* alone */ false)));
         long moment = model.tokenizer().hasOwnEncoder() ? MOMENT_CHARS : 0;
         if (furtherTexts || prompt.effort() > moment) {
             return pool.run(permit, work);
         }
         // where the library is needed after all: it takes a hundred times as long, and once the second it is made in
         Supplier<int @Nullable []> alone = () -> trace.stage(Stage.TOKENIZE,
-                () -> encode(model, prompt, /* alone */ true));
+                () -> encode(model, prompt, most, /* alone */ true));
         return Mono.fromSupplier(alone).switchIfEmpty(Mono.defer(() -> pool.run(permit, work)));
     }
 
@@ -78,7 +84,7 @@ public final class PromptTokenizer {
      * @param ids as many as the model's context has, at most: a text may be 30 times as long as the ids that ask for it
      */
     public Mono<String> detokenize(ServedModel model, int[] ids, Permit permit) {
-        int contextLength = model.description().contextLength();
+        int contextLength = contextLength(model);
         if (ids.length > contextLength) {
             throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, "tokens",
                     CompletionRequest.maximum(contextLength) + ". 'tokens' has " + ids.length);
@@ -86,12 +92,19 @@ public final class PromptTokenizer {
         return pool.run(permit, () -> model.tokenizer().decode(checked(ids, model, "tokens"), false));
     }
 
-    /** @param alone without the library: null where it is needed */
-    private int @Nullable [] encode(ServedModel model, Prompt prompt, boolean alone) {
+    private static int contextLength(ServedModel model) {
+        return model.description().contextLength();
+    }
+
+    /**
+     * @param most  tokens that a text may have
+     * @param alone without the library: null where it is needed
+     */
+    private int @Nullable [] encode(ServedModel model, Prompt prompt, int most, boolean alone) {
         int @Nullable [] ids = switch (prompt) {
-            case Prompt.Tokens tokens -> checked(tokens.ids(), model, "prompt");
-            case Prompt.Text text -> encode(model, text, alone);
-            case Prompt.Chat chat -> encode(model, chat, alone);
+            case Prompt.Tokens tokens -> checked(tokens.ids(), model, tokens.field());
+            case Prompt.Text text -> encode(model, text, most, alone);
+            case Prompt.Chat chat -> encode(model, chat, most, alone);
         };
         if (ids != null && ids.length == 0) {
             throw new BadRequestException(Fault.INVALID_VALUE, prompt.field(), "the prompt has no tokens");
@@ -99,19 +112,19 @@ public final class PromptTokenizer {
         return ids;
     }
 
-    private int @Nullable [] encode(ServedModel model, Prompt.Text prompt, boolean alone) {
+    private int @Nullable [] encode(ServedModel model, Prompt.Text prompt, int most, boolean alone) {
         ModelTokenizer tokenizer = model.tokenizer();
-        String text = notHopeless(prompt.text(), model, prompt);
+        String text = notHopeless(prompt.text(), model, prompt, most);
         return alone ? tokenizer.encodeAlone(text, prompt.addSpecialTokens())
                 : tokenizer.encode(text, prompt.addSpecialTokens());
     }
 
-    private int @Nullable [] encode(ServedModel model, Prompt.Chat chat, boolean alone) {
+    private int @Nullable [] encode(ServedModel model, Prompt.Chat chat, int most, boolean alone) {
         ModelTokenizer tokenizer = model.tokenizer();
         try {
             var rendered = tokenizer.render(chat.messages(), chat.addGenerationPrompt(), chat.variables());
             rendered = chat.continueFinalMessage() ? rendered.upToEndOf(chat.messages().getLast()) : rendered;
-            notHopeless(rendered.text(), model, chat);
+            notHopeless(rendered.text(), model, chat, most);
             return alone ? tokenizer.encodeAlone(rendered) : tokenizer.encode(rendered);
         } catch (TemplateException e) {
             metrics.templateFailed(tag(e.kind()));
@@ -132,13 +145,14 @@ public final class PromptTokenizer {
      * A text of megabytes keeps a thread busy for seconds and takes gigabytes while it is encoded; one that cannot fit
      * need not be tokenized, or not as a whole, to be refused.
      */
-    private static String notHopeless(String text, ServedModel model, Prompt prompt) {
-        int contextLength = model.description().contextLength();
-        if (model.tokenizer().leastTokens(text) > contextLength
-                || text.length() > Math.max(SHORT_CHARS, CHARS_PER_TOKEN * contextLength)
-                && model.tokenizer().hasMoreTokensThan(text, contextLength)) {
+    private static String notHopeless(String text, ServedModel model, Prompt prompt, int most) {
+        if (model.tokenizer().leastTokens(text) > most
+                || text.length() > Math.max(SHORT_CHARS, CHARS_PER_TOKEN * most)
+                && model.tokenizer().hasMoreTokensThan(text, most)) {
             throw new BadRequestException(Fault.CONTEXT_LENGTH_EXCEEDED, prompt.field(),
-                    CompletionRequest.maximum(contextLength) + ". The prompt has more");
+                    CompletionRequest.maximum(contextLength(model)) + ". The prompt has "
+                            + (most == contextLength(model) ? "more" : "more than " + most
+                                    + ", too many even to be cut"));
         }
         return text;
     }

@@ -14,6 +14,10 @@ import org.jspecify.annotations.Nullable;
  */
 public record SamplingOverrides(@Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, long seed) {
 
+    SamplingOverrides withSeed(long other) {
+        return new SamplingOverrides(temperature, topK, topP, other);
+    }
+
     SamplingParameters orElse(SamplingDefaults defaults) {
         return new SamplingParameters(temperature == null ? defaults.temperature() : temperature,
                 topK == null ? defaults.topK() : topK, topP == null ? defaults.topP() : topP, seed);

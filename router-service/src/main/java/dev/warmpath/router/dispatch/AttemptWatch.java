@@ -41,6 +41,7 @@ final class AttemptWatch {
     private volatile boolean hasToken;
     private long measuredSinceNanos;
     private int measuredTokens;
+    private int completionTokens;
     private boolean decided;
     private @Nullable String suspicion;
 
@@ -67,7 +68,7 @@ final class AttemptWatch {
                 decision.firstToken();
                 trace.firstToken();
                 measuredSinceNanos = now;
-            } else {
+            } else if (tokens.choice() == 0) {                     // others are drawn in the same steps
                 measuredTokens += tokens.ids().length;
             }
             lastTokenNanos = now;
@@ -77,10 +78,14 @@ final class AttemptWatch {
                 measuredTokens = 0;
             }
         } else if (event instanceof DispatchEvent.Finished finished) {
-            decision.usage(finished.usage().cachedTokens(), finished.usage().completionTokens());
-            trace.usage(finished.usage().cachedTokens());
-            if (promisedTokens > 0) {
-                health.found(promisedTokens, finished.usage().cachedTokens());
+            boolean isFirst = completionTokens == 0;
+            completionTokens += finished.usage().completionTokens();
+            decision.usage(finished.usage().cachedTokens(), completionTokens);
+            if (isFirst) {
+                trace.usage(finished.usage().cachedTokens());
+                if (promisedTokens > 0) {
+                    health.found(promisedTokens, finished.usage().cachedTokens());
+                }
             }
         }
     }

@@ -229,7 +229,7 @@ final class Attempts implements Subscription {
                 if (isLeft()) {
                     leave();
                 } else {
-                    dispatcher.client.generate(worker, request, traceHeaders, firstToken, reader::hasEnough)
+                    dispatcher.client.generate(worker, request, traceHeaders, firstToken, reader)
                             .subscribe(this);
                 }
             } catch (RuntimeException e) {                         // a fault of this router

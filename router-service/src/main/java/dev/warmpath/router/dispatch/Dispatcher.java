@@ -70,8 +70,11 @@ public final class Dispatcher {
         /** True once a client may have seen something of the answer: from then on it cannot be begun anew. */
         boolean hasShown();
 
-        /** True once it needs no more tokens: the worker is to end, and its last words are waited for. */
+        /** True once it needs no more tokens at all: the worker is to end, and its last words are waited for. */
         boolean hasEnough();
+
+        /** True once it needs no more of this choice, from 0. */
+        boolean hasEnough(int choice);
     }
 
     /**

@@ -6,6 +6,7 @@ import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.PackedRequest;
+import dev.warmpath.router.dispatch.Dispatcher.Reader;
 import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.WorkerHandshake;
 import io.netty.channel.ChannelOption;
@@ -16,7 +17,6 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,19 +86,20 @@ final class WorkerClient implements DisposableBean {
      * @param request    without epoch, handle and router
      * @param trace      headers that tell whose work it is
      * @param firstToken longest silence before the first token
-     * @param enough     asked after each event, on the thread that delivered it: once it is true, the worker is asked to
-     *                   end the generation, and its last words are what still comes
+     * @param taker      asked after each event, on the thread that delivered it: of what it has enough, the worker is
+     *                   asked to end that choice, and its last words are what still comes of it
      * @return fails with {@link DispatchException}: {@link DispatchFailure.WorkerLost} with the broken connection as its
      *         cause if that is what it was, or any other of a worker's failures
      */
     Flux<GenerateEvent> generate(FleetWorker worker, GenerateRequest request, Map<String, String> trace,
-            Duration firstToken, BooleanSupplier enough) {
+            Duration firstToken, Reader taker) {
         return Flux.from(reader -> {
             String handle = UUID.randomUUID().toString().replace("-", "");
             URI address = worker.baseUrl().resolve(Protocol.GENERATE_PATH);
             URI generation = address.resolve(Protocol.GENERATE_PATH + "/" + handle);
             var terms = new WorkerExchange.Terms(worker, body(worker, request.forWorker(worker.epoch(), handle, self)),
-                    firstToken, interTokenTimeout, enough, () -> stop(worker, generation));
+                    firstToken, interTokenTimeout, taker::hasEnough, choice -> stop(worker, request.choices() == 1
+                            ? generation : URI.create(generation + "?" + Protocol.CHOICE_PARAMETER + "=" + choice)));
             var check = new AnswerCheck(request, worker.model().vocabularySize());
             @Nullable EventLoop home = HomeLoop.of(Operators.toCoreSubscriber(reader).currentContext());
             HttpClient http = home == null ? generate : generateOn.computeIfAbsent(home, generate::runOn);

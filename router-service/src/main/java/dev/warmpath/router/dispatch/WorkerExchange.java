@@ -13,11 +13,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.BitSet;
 import java.util.Queue;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
+import java.util.function.IntConsumer;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Publisher;
 import org.reactivestreams.Subscriber;
@@ -64,11 +66,12 @@ final class WorkerExchange implements Subscription {
      * @param body       of the request
      * @param firstToken longest silence before the first token, from when the request is sent
      * @param interToken likewise between two events
-     * @param enough     asked after each event, on the thread that delivered it: true = the reader needs no more tokens
-     * @param stop       asks the worker to end the generation well; run at most once
+     * @param enough     asked after tokens of a choice, on the thread that delivered them: true = the reader needs no
+     *                   more of it
+     * @param stop       asks the worker to end a choice well; at most once for each
      */
-    record Terms(FleetWorker worker, byte[] body, Duration firstToken, Duration interToken, BooleanSupplier enough,
-            Runnable stop) {}
+    record Terms(FleetWorker worker, byte[] body, Duration firstToken, Duration interToken, IntPredicate enough,
+            IntConsumer stop) {}
 
     /** @param loop the connection's; a closed channel no longer tells its own */
     private record Held(Connection connection, EventLoop loop) {}
@@ -93,7 +96,8 @@ final class WorkerExchange implements Subscription {
     private int quietTicks;
     private boolean knownGone;
     private boolean hasToken;
-    private boolean stopping;
+    /** Choices that the worker was asked to end. */
+    private final BitSet stopped = new BitSet();
     private boolean delivering;
     /** The reader has heard the end, or has left. */
     private boolean ended;
@@ -289,13 +293,19 @@ final class WorkerExchange implements Subscription {
         if (ended) {
             return;                                                // it left
         }
-        if (!(event instanceof GenerateEvent.Tokens)) {
+        if (check.isOver() && arrived.isEmpty()) {
             ended = true;
             quietTicks = 0;
             reader.onComplete();
-        } else if (!stopping && !check.isOver() && terms.enough().getAsBoolean()) {
-            stopping = true;
-            terms.stop().run();
+        } else if (event instanceof GenerateEvent.Tokens tokens) {
+            stopIfEnough(tokens.index());
+        }
+    }
+
+    private void stopIfEnough(int choice) {
+        if (!check.isOver(choice) && !stopped.get(choice) && terms.enough().test(choice)) {
+            stopped.set(choice);
+            terms.stop().accept(choice);
         }
     }
 
@@ -321,7 +331,7 @@ final class WorkerExchange implements Subscription {
     }
 
     private Duration longestSilence() {
-        return !hasToken ? terms.firstToken() : stopping ? STOP_SILENCE : terms.interToken();
+        return !hasToken ? terms.firstToken() : check.waitsOnlyFor(stopped) ? STOP_SILENCE : terms.interToken();
     }
 
     /** What happens to the connection after the worker's last word does not change how the answer ended. */

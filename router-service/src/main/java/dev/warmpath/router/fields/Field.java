@@ -45,12 +45,23 @@ public sealed interface Field {
         }
     }
 
-    /** An integer of at least {@code min}. */
-    record Whole(String name, int min, String absent) implements Field {
+    /** An integer from {@code min} to {@code max}. */
+    record Whole(String name, int min, int max, String absent) implements Field {
+
+        /** Of at least {@code min}. */
+        public Whole(String name, int min, String absent) {
+            this(name, min, Integer.MAX_VALUE, absent);
+        }
+
+        /** Any. */
+        public Whole(String name, String absent) {
+            this(name, Integer.MIN_VALUE, Integer.MAX_VALUE, absent);
+        }
 
         @Override
         public String takes() {
-            return "an integer, at least " + min;
+            return "an integer" + (min == Integer.MIN_VALUE ? "" : max == Integer.MAX_VALUE ? ", at least " + min
+                    : ", " + min + " to " + max);
         }
     }
 

@@ -109,7 +109,7 @@ public final class FieldReader {
         return switch (field) {
             case Field.Text _ -> text(place);
             case Field.Flag flag -> flag(flag, place);
-            case Field.Whole whole -> integer(whole.min(), place);
+            case Field.Whole whole -> integer(whole.min(), whole.max(), place);
             case Field.Whole64 _ -> integer64(place);
             case Field.Real real -> number(real, place);
             case Field.Ids ids -> ids(ids.maxCount(), place);
@@ -263,7 +263,7 @@ public final class FieldReader {
         var ids = new int[FEW_IDS];
         int count = 0;
         do {
-            int id = integer(0, place, count);
+            int id = integer(0, Integer.MAX_VALUE, place, count);
             if (count < maxCount) {
                 ids = count < ids.length ? ids : Arrays.copyOf(ids, 2 * count);
                 ids[count] = id;
@@ -307,15 +307,15 @@ public final class FieldReader {
         return flag();
     }
 
-    private int integer(int min, Place place) {
-        return integer(min, place, /* element */ -1);
+    private int integer(int min, int max, Place place) {
+        return integer(min, max, place, /* element */ -1);
     }
 
     /** @param element of the list that stands there, from 0; -1: the value is no element */
-    private int integer(int min, Place place, int element) {
+    private int integer(int min, int max, Place place, int element) {
         boolean isWhole = json.currentToken() == JsonToken.VALUE_NUMBER_INT;
         boolean fits = isWhole && json.getNumberType() == JsonParser.NumberType.INT;
-        if (fits && json.getIntValue() >= min) {
+        if (fits && json.getIntValue() >= min && json.getIntValue() <= max) {
             return json.getIntValue();
         }
         Place here = element < 0 ? place : place.element(element);
@@ -323,7 +323,7 @@ public final class FieldReader {
             throw wrongType(here, "an integer");
         }
         throw invalid(here, "'" + here + "' is " + json.getString() + ", it must be at least " + min
-                + (fits ? "" : " and at most " + Integer.MAX_VALUE));
+                + (fits && max == Integer.MAX_VALUE ? "" : " and at most " + max));
     }
 
     private long integer64(Place place) {

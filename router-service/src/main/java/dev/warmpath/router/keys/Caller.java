@@ -66,10 +66,10 @@ public final class Caller {
         return tokens;
     }
 
-    /** @throws KeyException if it is no operator */
-    public void refuseUnlessOperator() {
+    /** @param what is asked, as a subject @throws KeyException if it is no operator */
+    public void refuseUnlessOperator(String what) {
         if (!isOperator()) {
-            throw refused(new OperatorsOnly(nameOfKey()));
+            throw refused(new OperatorsOnly(what, nameOfKey()));
         }
     }
 

@@ -50,10 +50,10 @@ public sealed interface KeyRefusal {
     }
 
     /** @param key the name of a key that is no operator's */
-    record OperatorsOnly(String key) implements KeyRefusal {
+    record OperatorsOnly(String what, String key) implements KeyRefusal {
         @Override
         public String message() {
-            return "this path is for operators, and the key '" + key + "' is no operator's";
+            return what + " is for operators, and the key '" + key + "' is no operator's";
         }
 
         @Override

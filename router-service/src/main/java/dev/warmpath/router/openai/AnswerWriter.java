@@ -3,13 +3,11 @@ package dev.warmpath.router.openai;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionFlow;
-import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.http.DecisionHeaders;
 import dev.warmpath.router.http.KeyFilter;
 import dev.warmpath.router.http.RequestIdFilter;
 import dev.warmpath.router.http.ResponseWriter;
 import dev.warmpath.router.http.SseEvents;
-import dev.warmpath.router.openai.GenerationRequest.StreamUsage;
 import java.time.InstantSource;
 import java.util.function.Consumer;
 import org.springframework.stereotype.Component;
@@ -34,27 +32,44 @@ final class AnswerWriter {
     }
 
     Mono<Void> writeWhole(
-            ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format) {
-        return flow.complete(request, permit, KeyFilter.callerOf(exchange))
+            ServerWebExchange exchange, GenerationRequest request, Permit permit, AnswerFormat format) {
+        return flow.complete(request.completions(), permit, KeyFilter.callerOf(exchange))
                 .doOnNext(decisionHeaders.of(exchange))
-                .collect(WholeAnswer::new, WholeAnswer::add)
+                .doOnNext(event -> holdScores(event, request, permit))
+                .collect(() -> new WholeAnswer(request.completions().size(), request.drawnChoices(), request.choices()),
+                        WholeAnswer::add)
                 .map(answer -> answer.body(format, headOf(request, format)))
                 .flatMap(body -> responses.writeInAnyCase(exchange, permit, body));
     }
 
-    Mono<Void> writeStream(ServerWebExchange exchange, CompletionRequest request, Permit permit, AnswerFormat format,
-            StreamUsage usage) {
+    /** What is told of drawn tokens takes many times the memory of their text, until the answer is written. */
+    private static void holdScores(CompletionEvent event, GenerationRequest request, Permit permit) {
+        int scores = switch (event) {
+            case CompletionEvent.Text text -> text.told().scores().size();
+            case CompletionEvent.Parts parts -> parts.told().scores().size();
+            case CompletionEvent.Finished finished -> finished.told().scores().size();
+            case CompletionEvent.Routed _, CompletionEvent.Prompt _ -> 0;
+        };
+        if (scores > 0) {
+            permit.holdMoreInAnyCase(request.completions().getFirst().answers().scoreBytes(scores));
+        }
+    }
+
+    Mono<Void> writeStream(ServerWebExchange exchange, GenerationRequest request, Permit permit, AnswerFormat format) {
         SseEvents events = responses.newEvents(exchange);
-        var answer = new SseAnswer(events, format, headOf(request, format), usage);
+        var answer = new SseAnswer(events, format, headOf(request, format), request.usage(),
+                request.completions().size(), request.choices());
         Consumer<CompletionEvent> headers = decisionHeaders.of(exchange);
         // little of a stream is ever on its way, and where its reader has stopped that may last: so the permit goes early
-        return responses.writeEvents(exchange, flow.complete(request, permit, KeyFilter.callerOf(exchange)), events,
+        return responses.writeEvents(exchange,
+                flow.complete(request.completions(), permit, KeyFilter.callerOf(exchange)), events,
                 headers.andThen(answer::accept), permit::close);
     }
 
-    private AnswerFormat.HeadOf headOf(CompletionRequest request, AnswerFormat format) {
+    private AnswerFormat.HeadOf headOf(GenerationRequest request, AnswerFormat format) {
         String id = format.idPrefix() + RequestIdFilter.newId();
         long created = time.instant().getEpochSecond();
-        return revision -> new AnswerFormat.Head(id, created, request.model(), revision);
+        String model = request.completions().getFirst().model();
+        return revision -> new AnswerFormat.Head(id, created, model, revision);
     }
 }

@@ -4,13 +4,15 @@ import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.answer.TokenDetails.Told;
 import dev.warmpath.router.answer.dialect.AnswerPart;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Answers of {@code /v1/chat/completions}: a message, or the deltas of one. */
-final class ChatFormat implements AnswerFormat {
+/** Answers of {@code /v1/chat/completions}: messages, or the deltas of such. */
+record ChatFormat(Shown shown) implements AnswerFormat {
 
     private static final String WHOLE = "chat.completion";
     private static final String CHUNK = "chat.completion.chunk";
@@ -20,8 +22,9 @@ final class ChatFormat implements AnswerFormat {
     private static final Delta NO_CHANGE = new Delta(null, null, null, null);
 
     @JsonInclude(JsonInclude.Include.ALWAYS)
-    private record Choice(int index, Message message, @Nullable Object logprobs,
-            @JsonProperty("finish_reason") String finishReason) {}
+    private record Choice(int index, Message message, LogprobsBody.@Nullable Chat logprobs,
+            @JsonProperty("finish_reason") String finishReason,
+            @JsonInclude(JsonInclude.Include.NON_NULL) @JsonProperty("token_ids") int @Nullable [] tokenIds) {}
 
     /**
      * @param content          null if there is nothing but calls
@@ -34,8 +37,9 @@ final class ChatFormat implements AnswerFormat {
             @JsonInclude(JsonInclude.Include.NON_EMPTY) @JsonProperty("tool_calls") List<ToolCall> toolCalls) {}
 
     @JsonInclude(JsonInclude.Include.ALWAYS)
-    private record ChunkChoice(int index, Delta delta, @Nullable Object logprobs,
-            @JsonProperty("finish_reason") @Nullable String finishReason) {}
+    private record ChunkChoice(int index, Delta delta, LogprobsBody.@Nullable Chat logprobs,
+            @JsonProperty("finish_reason") @Nullable String finishReason,
+            @JsonInclude(JsonInclude.Include.NON_NULL) @JsonProperty("token_ids") int @Nullable [] tokenIds) {}
 
     @JsonInclude(JsonInclude.Include.NON_NULL)
     private record Delta(@Nullable String role, @Nullable String content,
@@ -60,25 +64,34 @@ final class ChatFormat implements AnswerFormat {
     }
 
     @Override
-    public AnswerBody whole(Head head, int choice, WholeMessage message, FinishReason reason, Usage usage) {
-        List<WholeMessage.Call> calls = message.calls();
+    public AnswerBody whole(Head head, List<WholePrompt> prompts, Usage usage) {
+        WholePrompt prompt = prompts.getFirst();
+        List<Choice> choices = new ArrayList<>();
+        prompt.choices().forEach(choice -> choices.add(choice(choices.size(), choice)));
+        return AnswerBody.of(head, WHOLE, choices, usage).with(
+                shown.tokenIds() ? prompt.ids() : null, LogprobsBody.prompt(prompt.scores(), shown.promptLogprobs()));
+    }
+
+    private Choice choice(int index, WholeChoice choice) {
+        List<WholeChoice.Call> calls = choice.calls();
         List<ToolCall> toolCalls = calls.stream().map(call -> new ToolCall(null, call.id(), FUNCTION,
                 new Function(call.name(), call.arguments().toString()))).toList();
-        String text = message.text();
-        String reasoning = message.reasoning();
-        var body = new Message(ASSISTANT, text.isEmpty() && !calls.isEmpty() ? null : text, null,
+        String text = choice.text();
+        String reasoning = choice.reasoning();
+        var message = new Message(ASSISTANT, text.isEmpty() && !calls.isEmpty() ? null : text, null,
                 reasoning.isEmpty() ? null : reasoning, toolCalls);
-        return AnswerBody.of(head, WHOLE, List.of(new Choice(choice, body, null, reason(reason, !calls.isEmpty()))),
-                usage);
+        return new Choice(index, message, LogprobsBody.chat(choice.scores(), shown.logprobs()),
+                reason(choice.reason(), !calls.isEmpty()), shown.tokenIds() ? choice.ids() : null);
     }
 
     @Override
-    public AnswerBody first(Head head, int choice) {
-        return chunk(head, choice, new Delta(ASSISTANT, "", null, null), null);
+    public AnswerBody first(Head head, int choice, int[] promptTokens) {
+        AnswerBody first = chunk(head, choice, new Delta(ASSISTANT, "", null, null), null, Told.NOTHING);
+        return shown.tokenIds() ? first.with(promptTokens, null) : first;
     }
 
     @Override
-    public AnswerBody part(Head head, int choice, AnswerPart part) {
+    public AnswerBody part(Head head, int choice, AnswerPart part, Told told) {
         Delta delta = switch (part) {
             case AnswerPart.Text more -> new Delta(null, more.text(), null, null);
             case AnswerPart.Reasoning more -> new Delta(null, null, more.text(), null);
@@ -87,12 +100,12 @@ final class ChatFormat implements AnswerFormat {
             case AnswerPart.Arguments more ->
                 Delta.of(new ToolCall(more.index(), null, null, new Function(null, more.json())));
         };
-        return chunk(head, choice, delta, null);
+        return chunk(head, choice, delta, null, told);
     }
 
     @Override
-    public AnswerBody finish(Head head, int choice, FinishReason reason, boolean hasCalls) {
-        return chunk(head, choice, NO_CHANGE, reason(reason, hasCalls));
+    public AnswerBody finish(Head head, int choice, FinishReason reason, boolean hasCalls, Told told) {
+        return chunk(head, choice, NO_CHANGE, reason(reason, hasCalls), told);
     }
 
     /** An answer that was cut off within its calls says so. */
@@ -105,7 +118,9 @@ final class ChatFormat implements AnswerFormat {
         return AnswerBody.of(head, CHUNK, List.of(), usage);
     }
 
-    private static AnswerBody chunk(Head head, int choice, Delta delta, @Nullable String reason) {
-        return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(choice, delta, null, reason)));
+    private AnswerBody chunk(Head head, int choice, Delta delta, @Nullable String reason, Told told) {
+        return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(choice, delta,
+                LogprobsBody.chat(told.scores(), shown.logprobs()), reason,
+                shown.tokenIds() ? told.ids() : null)));
     }
 }

@@ -7,10 +7,12 @@ import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
 import dev.warmpath.router.fields.Place;
+import dev.warmpath.router.openai.GenerationRequest.Own;
 import dev.warmpath.router.tokenization.template.ChatMessage;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.stream.Collectors;
@@ -25,8 +27,18 @@ final class ChatRequest {
     private ChatRequest() {}
 
     static GenerationRequest read(FieldValues body, String requestId, RandomGenerator seeds) {
-        return GenerationRequest.read(body, requestId, ENDPOINT, readPrompt(body), readLimit(body),
-                ToolFields.readUse(body), seeds);
+        return GenerationRequest.read(body, requestId, new Own(ENDPOINT, List.of(readPrompt(body)), readLimit(body),
+                ToolFields.readUse(body), readLogprobs(body), /* bestOf */ null, /* echo */ false), seeds);
+    }
+
+    private static @Nullable Integer readLogprobs(FieldValues body) {
+        @Nullable Integer alternatives = body.integer(OpenAiFields.TOP_LOGPROBS);
+        boolean wanted = body.flag(OpenAiFields.LOGPROBS);
+        if (!wanted && alternatives != null && alternatives > 0) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.TOP_LOGPROBS.name(),
+                    "'top_logprobs' is only taken with 'logprobs': true");
+        }
+        return wanted ? Objects.requireNonNullElse(alternatives, 0) : null;
     }
 
     /** Messages, and what else the template gets. */

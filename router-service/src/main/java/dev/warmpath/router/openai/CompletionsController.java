@@ -2,6 +2,7 @@ package dev.warmpath.router.openai;
 
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionFlow;
+import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.http.JsonBody;
 import dev.warmpath.router.http.KeyFilter;
 import dev.warmpath.router.http.RequestBodyReader;
@@ -16,9 +17,6 @@ import reactor.core.publisher.Mono;
 /** What generates text, and the explanation of where that would happen. */
 @RestController
 final class CompletionsController {
-
-    private static final AnswerFormat CHAT = new ChatFormat();
-    private static final AnswerFormat TEXT = new TextFormat();
 
     private final RequestBodyReader bodies;
     private final AnswerWriter answers;
@@ -38,22 +36,22 @@ final class CompletionsController {
     @PostMapping("/v1/chat/completions")
     Mono<Void> chat(ServerWebExchange exchange) {
         return bodies.read(exchange, body -> chat(body, exchange),
-                (request, permit) -> answer(exchange, request, permit, CHAT));
+                (request, permit) -> answer(exchange, request, permit, new ChatFormat(request.shown())));
     }
 
     @PostMapping("/v1/completions")
     Mono<Void> text(ServerWebExchange exchange) {
         return bodies.read(exchange, body -> text(body, exchange),
-                (request, permit) -> answer(exchange, request, permit, TEXT));
+                (request, permit) -> answer(exchange, request, permit, new TextFormat(request.shown())));
     }
 
     /** Takes the body of either of the others; messages make it a chat. It tells what anybody's prompts have cached. */
     @PostMapping("/v1/route")
     Mono<Void> route(ServerWebExchange exchange) {
-        KeyFilter.callerOf(exchange).refuseUnlessOperator();
+        KeyFilter.callerOf(exchange).refuseUnlessOperator("this path");
         return bodies.read(exchange,
                 body -> body.has(OpenAiFields.MESSAGES) ? chat(body, exchange) : text(body, exchange),
-                (request, permit) -> flow.explain(request.completion(), permit)
+                (request, permit) -> flow.explain(request.onlyPrompt(), permit)
                         .flatMap(explanation -> responses.write(exchange, permit, RouteAnswer.of(explanation))));
     }
 
@@ -67,8 +65,11 @@ final class CompletionsController {
 
     private Mono<Void> answer(
             ServerWebExchange exchange, GenerationRequest request, Permit permit, AnswerFormat format) {
-        return request.completion().streamed()
-                ? answers.writeStream(exchange, request.completion(), permit, format, request.usage())
-                : answers.writeWhole(exchange, request.completion(), permit, format);
+        CompletionRequest first = request.completions().getFirst();
+        if (first.priority() < 0) {
+            KeyFilter.callerOf(exchange).refuseUnlessOperator("'priority' below 0");
+        }
+        return first.streamed() ? answers.writeStream(exchange, request, permit, format)
+                : answers.writeWhole(exchange, request, permit, format);
     }
 }

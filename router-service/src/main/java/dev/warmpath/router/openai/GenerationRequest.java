@@ -5,8 +5,10 @@ import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest;
+import dev.warmpath.router.completion.CompletionRequest.Answers;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.CompletionRequest.ToolUse;
+import dev.warmpath.router.completion.CompletionRequest.Truncation;
 import dev.warmpath.router.completion.LogitOverrides;
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.completion.SamplingOverrides;
@@ -14,10 +16,13 @@ import dev.warmpath.router.fields.Field;
 import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
 import dev.warmpath.router.fields.Place;
+import dev.warmpath.router.openai.AnswerFormat.Shown;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Objects;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -25,9 +30,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * A chat or a text completion, as its body asks for it.
  *
- * @param usage what a stream tells of it
+ * @param completions one for each prompt, alike but for that
+ * @param usage       what a stream tells of it
+ * @param shown       what is told of its tokens
+ * @param choices     of each prompt, the best of those that are drawn
  */
-record GenerationRequest(CompletionRequest completion, StreamUsage usage) {
+record GenerationRequest(List<CompletionRequest> completions, StreamUsage usage, Shown shown, int choices) {
+
+    /** Of all prompts of a request together. */
+    static final int MAX_ANSWERS = 512;
 
     /** What a stream tells of the tokens that it takes. */
     enum StreamUsage {
@@ -39,22 +50,104 @@ record GenerationRequest(CompletionRequest completion, StreamUsage usage) {
     }
 
     /**
+     * What an endpoint has of its own, read from the body before.
+     *
+     * @param prompts  at least one
+     * @param logprobs so many alternatives are told with each drawn token; null: nothing is told of them
+     * @param bestOf   so many answers are drawn of each prompt; null: as many as are shown
+     * @param echo     answers begin with the prompt
+     */
+    record Own(String endpoint, List<? extends Prompt> prompts, OutputLimit limit, ToolUse tools,
+            @Nullable Integer logprobs, @Nullable Integer bestOf, boolean echo) {}
+
+    /**
      * Takes what chats and text completions have in common.
      *
-     * @param prompt read from the body before
-     * @param limit  likewise
-     * @param tools  likewise
-     * @param seeds  for a request without a seed, so that two equal ones differ as they do at OpenAI
+     * @param seeds for a request without a seed, so that two equal ones differ as they do at OpenAI
      */
-    static GenerationRequest read(FieldValues body, String requestId, String endpoint, Prompt prompt, OutputLimit limit,
-            ToolUse tools, RandomGenerator seeds) {
+    static GenerationRequest read(FieldValues body, String requestId, Own own, RandomGenerator seeds) {
         boolean stream = body.flag(OpenAiFields.STREAM);
-        var completion = new CompletionRequest(requestId, endpoint, body.requiredText(OpenAiFields.MODEL), prompt,
-                readSampling(body, seeds), limit, body.texts(OpenAiFields.STOP), body.flag(OpenAiFields.INCLUDE_STOP),
-                body.ids(OpenAiFields.STOP_TOKEN_IDS), body.flag(OpenAiFields.IGNORE_EOS),
+        int choices = Objects.requireNonNullElse(body.integer(OpenAiFields.N), 1);
+        int drawn = Objects.requireNonNullElse(own.bestOf(), choices);
+        check(own, stream, choices, drawn);
+        @Nullable Integer promptLogprobs = body.integer(OpenAiFields.PROMPT_LOGPROBS);
+        if (promptLogprobs != null && stream) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.PROMPT_LOGPROBS.name(),
+                    "'prompt_logprobs' is only taken without 'stream': true");
+        }
+        var shown = new Shown(Objects.requireNonNullElse(own.logprobs(), Shown.NONE),
+                body.flag(OpenAiFields.RETURN_TOKEN_IDS), Objects.requireNonNullElse(promptLogprobs, Shown.NONE));
+        var answers = new Answers(drawn, own.logprobs() != null || drawn > choices,
+                Math.max(0, Math.max(shown.logprobs(), shown.promptLogprobs())), promptLogprobs != null,
+                shown.tokenIds(), own.echo(), own.limit().maxTokens() == 0);
+        var first = new CompletionRequest(requestId, own.endpoint(), body.requiredText(OpenAiFields.MODEL),
+                own.prompts().getFirst(), readSampling(body, seeds), own.limit(), body.texts(OpenAiFields.STOP),
+                body.flag(OpenAiFields.INCLUDE_STOP), body.ids(OpenAiFields.STOP_TOKEN_IDS),
+                body.flag(OpenAiFields.IGNORE_EOS),
                 Objects.requireNonNullElse(body.integer(OpenAiFields.MIN_TOKENS), 0), readLogits(body), stream,
-                body.value(OpenAiFields.CACHE_SALT), tools);
-        return new GenerationRequest(completion, readUsage(body, stream));
+                body.value(OpenAiFields.CACHE_SALT), own.tools(), answers,
+                Objects.requireNonNullElse(body.integer(OpenAiFields.PRIORITY), 0), readTruncation(body));
+        return new GenerationRequest(all(first, own.prompts(), body, seeds), readUsage(body, stream), shown, choices);
+    }
+
+    /** Of each prompt. */
+    int drawnChoices() {
+        return completions.getFirst().answers().count();
+    }
+
+    /** For what looks at one. */
+    CompletionRequest onlyPrompt() {
+        if (completions.size() > 1) {
+            throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, OpenAiFields.PROMPT.name(),
+                    "'prompt' holds " + completions.size() + " prompts, one is supported here");
+        }
+        return completions.getFirst();
+    }
+
+    private static void check(Own own, boolean stream, int choices, int drawn) {
+        if (drawn < choices) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.BEST_OF.name(),
+                    "'best_of' is " + drawn + ", below 'n', which is " + choices);
+        }
+        if (stream && drawn > choices) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.BEST_OF.name(),
+                    "'best_of' above 'n' is only taken without 'stream': true");
+        }
+        if ((long) drawn * own.prompts().size() > MAX_ANSWERS) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.N.name(), own.prompts().size()
+                    + " prompts with " + drawn + " answers each are asked for, at most " + MAX_ANSWERS
+                    + " answers in all are given");
+        }
+        if (own.limit().maxTokens() == 0 && !own.echo()) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.MAX_TOKENS.name(),
+                    "'max_tokens' is 0, it must be at least 1 without 'echo': true");
+        }
+    }
+
+    /** Each prompt is drawn for with the client's seed, or with one of its own. */
+    private static List<CompletionRequest> all(
+            CompletionRequest first, List<? extends Prompt> prompts, FieldValues body, RandomGenerator seeds) {
+        if (prompts.size() == 1) {
+            return List.of(first);
+        }
+        List<CompletionRequest> all = new ArrayList<>(prompts.size());
+        all.add(first);
+        for (Prompt prompt : prompts.subList(1, prompts.size())) {
+            all.add(first.with(prompt, body.has(OpenAiFields.SEED) ? first.sampling().seed() : seeds.nextLong()));
+        }
+        return all;
+    }
+
+    private static Truncation readTruncation(FieldValues body) {
+        @Nullable Integer tokens = body.integer(OpenAiFields.TRUNCATE_PROMPT_TOKENS);
+        if (tokens == null) {
+            return Truncation.NONE;
+        }
+        if (tokens == 0) {
+            throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.TRUNCATE_PROMPT_TOKENS.name(),
+                    "'truncate_prompt_tokens' is 0, it must be at least 1, or -1 for what the context takes");
+        }
+        return tokens == -1 ? new Truncation.ToContext() : new Truncation.To(tokens);
     }
 
     private static SamplingOverrides readSampling(FieldValues body, RandomGenerator seeds) {

@@ -2,6 +2,7 @@ package dev.warmpath.router.openai;
 
 import static dev.warmpath.router.fields.Field.REQUIRED;
 
+import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
@@ -40,8 +41,9 @@ final class OpenAiFields {
     static final Nested STREAM_OPTIONS = new Nested("stream_options", FieldTable.of(
             INCLUDE_USAGE, CONTINUOUS_USAGE,
             Unserved.unless("include_obfuscation", false)), "none");
-    static final Whole MAX_TOKENS = new Whole("max_tokens", 1,
-            "chat: what the context has room for; text: " + DEFAULT_MAX_TOKENS_OF_TEXT);
+    static final Whole MAX_TOKENS = new Whole("max_tokens", 1, "what the context has room for");
+    /** 0 beside {@code echo}: nothing but what the prompt is to the model. */
+    static final Whole MAX_TOKENS_OF_TEXT = new Whole("max_tokens", 0, Integer.toString(DEFAULT_MAX_TOKENS_OF_TEXT));
     static final Real TEMPERATURE =
             new Real("temperature", 0, /* aboveMin */ false, SamplingParameters.MAX_TEMPERATURE, OF_THE_MODEL);
     static final Real TOP_P = new Real("top_p", 0, /* aboveMin */ true, 1, OF_THE_MODEL);
@@ -60,6 +62,12 @@ final class OpenAiFields {
     static final Real REPETITION_PENALTY =
             new Real("repetition_penalty", 0.01f, /* aboveMin */ false, LogitRules.MAX_PENALTY, "1");
     static final Whole MIN_TOKENS = new Whole("min_tokens", 0, "0");
+    static final Whole N = new Whole("n", 1, GenerateRequest.MAX_CHOICES, "1");
+    static final Whole PROMPT_LOGPROBS = alternatives("prompt_logprobs");
+    static final Flag RETURN_TOKEN_IDS = new Flag("return_token_ids", false);
+    /** -1 is vLLM's way to say "to the context". */
+    static final Whole TRUNCATE_PROMPT_TOKENS = new Whole("truncate_prompt_tokens", -1, "none");
+    static final Whole PRIORITY = new Whole("priority", "0");
     static final Mixed<LogitBias> LOGIT_BIAS = new Mixed<>("logit_bias", "an object, of up to "
             + LogitRules.MAX_BIASES + " token ids a number, -100 to 100", "none", LogitBias::read);
     static final Texts BAD_WORDS = new Texts("bad_words", LogitRules.MAX_BAD_WORDS / 2, 64, "none");
@@ -67,10 +75,10 @@ final class OpenAiFields {
             + LogitRules.MAX_ALLOWED_TOKENS + " token ids", "all", GenerationRequest::readAllowed);
 
     private static final FieldTable GENERATION = FieldTable.of(
-            MODEL, STREAM, STREAM_OPTIONS, MAX_TOKENS, TEMPERATURE, TOP_P, TOP_K, SEED, STOP, INCLUDE_STOP,
+            MODEL, STREAM, STREAM_OPTIONS, N, TEMPERATURE, TOP_P, TOP_K, SEED, STOP, INCLUDE_STOP,
             STOP_TOKEN_IDS, IGNORE_EOS, MIN_P, PRESENCE_PENALTY, FREQUENCY_PENALTY, REPETITION_PENALTY, MIN_TOKENS,
-            LOGIT_BIAS, BAD_WORDS, ALLOWED_TOKEN_IDS, CACHE_SALT,
-            Unserved.unless("n", 1),
+            LOGIT_BIAS, BAD_WORDS, ALLOWED_TOKEN_IDS, CACHE_SALT, PROMPT_LOGPROBS, RETURN_TOKEN_IDS,
+            TRUNCATE_PROMPT_TOKENS, PRIORITY,
             Unserved.unless("length_penalty", 1),
             new Unserved("response_format", json -> json.isObject() && "type".equals(json.nextField())
                     && isTextWord(json) && json.nextField() == null, "{\"type\":\"text\"}"),
@@ -79,10 +87,6 @@ final class OpenAiFields {
             Unserved.always("guided_regex"),
             Unserved.always("guided_choice"),
             Unserved.always("guided_grammar"),
-            Unserved.unless("priority", 0),
-            Unserved.unless("prompt_logprobs", 0),
-            Unserved.always("truncate_prompt_tokens"),
-            Unserved.unless("return_token_ids", false),
             Unserved.unless("use_beam_search", false),
             Unserved.unless("skip_special_tokens", true),
             Unserved.unless("spaces_between_special_tokens", true),
@@ -142,13 +146,14 @@ final class OpenAiFields {
             "an object, for the chat template", "none", (json, place) -> json.anyObject(place));
     static final Text REASONING_EFFORT = new Text("reasoning_effort", "the chat template's");
 
+    static final Flag LOGPROBS = new Flag("logprobs", false);
+    static final Whole TOP_LOGPROBS = alternatives("top_logprobs");
+
     static final FieldTable CHAT = FieldTable.of(MESSAGES).and(GENERATION).and(FieldTable.of(
-            MAX_COMPLETION_TOKENS, TOOLS, TOOL_CHOICE, PARALLEL_TOOL_CALLS, REASONING_EFFORT, ADD_GENERATION_PROMPT,
+            MAX_TOKENS, MAX_COMPLETION_TOKENS, LOGPROBS, TOP_LOGPROBS, TOOLS, TOOL_CHOICE, PARALLEL_TOOL_CALLS, REASONING_EFFORT, ADD_GENERATION_PROMPT,
             CONTINUE_FINAL_MESSAGE, CHAT_TEMPLATE_KWARGS,
             Unserved.unlessEmpty("functions"),
             Unserved.unlessOneOf("function_call", "none", "auto"),
-            Unserved.unless("logprobs", false),
-            Unserved.unless("top_logprobs", 0),
             new Unserved("modalities", json -> json.isList() && json.nextElement() && isTextWord(json)
                     && !json.nextElement(), "[\"text\"]"),
             Unserved.always("audio"),
@@ -160,13 +165,15 @@ final class OpenAiFields {
             Unserved.always("documents"),
             Unserved.unless("add_special_tokens", false)));
 
-    static final Mixed<TextRequest.Given> PROMPT = new Mixed<>("prompt",
-            "a string or an array of token ids; or an array of one of these", REQUIRED, TextRequest::readGiven);
+    /** The tokenizer takes one. */
+    static final Mixed<List<TextRequest.Given>> PROMPT = new Mixed<>("prompt", "a string or an array of token ids; or up to "
+            + TextRequest.MAX_PROMPTS + " of these", REQUIRED, TextRequest::readGiven);
+    static final Whole LOGPROBS_OF_TEXT = alternatives("logprobs");
+    static final Whole BEST_OF = new Whole("best_of", 1, GenerateRequest.MAX_CHOICES, "`n`");
+    static final Flag ECHO = new Flag("echo", false);
 
     static final FieldTable TEXT = FieldTable.of(PROMPT).and(GENERATION).and(FieldTable.of(
-            Unserved.always("logprobs"),
-            Unserved.unless("best_of", 1),
-            Unserved.unless("echo", false),
+            MAX_TOKENS_OF_TEXT, LOGPROBS_OF_TEXT, BEST_OF, ECHO,
             Unserved.unlessEmptyString("suffix"),
             Unserved.always("prompt_embeds"),
             Unserved.unless("add_special_tokens", true)));
@@ -196,6 +203,11 @@ final class OpenAiFields {
 
     private static Real penalty(String name) {
         return new Real(name, -LogitRules.MAX_PENALTY, /* aboveMin */ false, LogitRules.MAX_PENALTY, "0");
+    }
+
+    /** So many of the likeliest tokens are told beside each. */
+    private static Whole alternatives(String name) {
+        return new Whole(name, 0, GenerateRequest.MAX_ALTERNATIVES, "none");
     }
 
     private static boolean isTextWord(FieldReader json) {

@@ -10,6 +10,9 @@ import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
 import dev.warmpath.router.fields.Place;
+import dev.warmpath.router.openai.GenerationRequest.Own;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -20,60 +23,76 @@ final class TextRequest {
 
     private TextRequest() {}
 
-    /** A prompt as the client gives it, one text or one list of token ids. */
-    sealed interface Given {
+    static final int MAX_PROMPTS = 128;
 
-        record Text(String text) implements Given {}
+    /** A prompt as the client gives it, one text or one list of token ids. @param text null: it is ids */
+    record Given(String place, @Nullable String text, int[] ids) {
 
-        record Ids(int[] ids) implements Given {}
+        private static Given read(FieldReader json, Place place) {
+            return json.isText() ? new Given(place.toString(), json.text(), new int[0])
+                    : new Given(place.toString(), null, json.ids(Integer.MAX_VALUE, place));
+        }
+
+        Prompt prompt(boolean addSpecialTokens) {
+            return text == null ? new Prompt.Tokens(place, ids) : new Prompt.Text(place, text, addSpecialTokens);
+        }
     }
 
     static GenerationRequest read(FieldValues body, String requestId, RandomGenerator seeds) {
-        Prompt prompt = readPrompt(body, /* addSpecialTokens */ true);
-        return GenerationRequest.read(body, requestId, ENDPOINT, prompt, readLimit(body), ToolUse.NONE, seeds);
+        List<Prompt> prompts = body.required(OpenAiFields.PROMPT).stream()
+                .map(given -> given.prompt(/* addSpecialTokens */ true)).toList();
+        return GenerationRequest.read(body, requestId, new Own(ENDPOINT, prompts, readLimit(body), ToolUse.NONE,
+                body.integer(OpenAiFields.LOGPROBS_OF_TEXT), body.integer(OpenAiFields.BEST_OF),
+                body.flag(OpenAiFields.ECHO)), seeds);
     }
 
+    /** The only one. */
     static Prompt readPrompt(FieldValues body, boolean addSpecialTokens) {
-        return switch (body.required(OpenAiFields.PROMPT)) {
-            case Given.Text(String text) -> new Prompt.Text(text, addSpecialTokens);
-            case Given.Ids(int[] ids) -> new Prompt.Tokens(ids);
-        };
+        List<Given> prompts = body.required(OpenAiFields.PROMPT);
+        if (prompts.size() > 1) {
+            String place = body.path(OpenAiFields.PROMPT);
+            throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, place,
+                    "'" + place + "' holds " + prompts.size() + " prompts, one is supported here");
+        }
+        return prompts.getFirst().prompt(addSpecialTokens);
     }
 
-    static Given readGiven(FieldReader json, Place place) {
+    static List<Given> readGiven(FieldReader json, Place place) {
         if (json.isText()) {
-            return new Given.Text(json.text());
+            return List.of(Given.read(json, place));
         }
         if (!json.isList()) {
-            throw json.wrongType(place, "a string or an array of token ids");
+            throw json.wrongType(place, "a string, an array of token ids, or an array of such");
         }
         if (!json.nextElement()) {
             throw invalid(place, "'" + place + "' is empty");
         }
-        return json.isText() || json.isList() ? readOnly(json, place)
-                : new Given.Ids(json.idsFromHere(Integer.MAX_VALUE, place));
+        return json.isText() || json.isList() ? readSeveral(json, place)
+                : List.of(new Given(place.toString(), null, json.idsFromHere(Integer.MAX_VALUE, place)));
     }
 
-    /** Of a list of prompts, whose first element the parser has come to. */
-    private static Given readOnly(FieldReader json, Place place) {
-        Given first = json.isText() ? new Given.Text(json.text())
-                : new Given.Ids(json.ids(Integer.MAX_VALUE, place.element(0)));
-        int count = 1;
-        while (json.nextElement()) {
-            json.skip();
+    /** A list of prompts, whose first element the parser has come to. */
+    private static List<Given> readSeveral(FieldReader json, Place place) {
+        List<Given> prompts = new ArrayList<>();
+        int count = 0;
+        do {
+            if (count < MAX_PROMPTS) {
+                prompts.add(Given.read(json, place.element(count)));
+            } else {
+                json.skip();
+            }
             count++;
+        } while (json.nextElement());
+        if (count > MAX_PROMPTS) {
+            throw invalid(place, "'" + place + "' holds " + count + " prompts, at most " + MAX_PROMPTS + " are taken");
         }
-        if (count > 1) {
-            throw new BadRequestException(Fault.UNSUPPORTED_PARAMETER, place.toString(),
-                    "'" + place + "' holds " + count + " prompts, one is supported");
-        }
-        return first;
+        return prompts;
     }
 
     private static OutputLimit readLimit(FieldValues body) {
-        @Nullable Integer maxTokens = body.integer(OpenAiFields.MAX_TOKENS);
+        @Nullable Integer maxTokens = body.integer(OpenAiFields.MAX_TOKENS_OF_TEXT);
         return maxTokens == null
                 ? new OutputLimit.AtMost(OpenAiFields.DEFAULT_MAX_TOKENS_OF_TEXT)
-                : new OutputLimit.Exactly(maxTokens, OpenAiFields.MAX_TOKENS.name());
+                : new OutputLimit.Exactly(maxTokens, OpenAiFields.MAX_TOKENS_OF_TEXT.name());
     }
 }

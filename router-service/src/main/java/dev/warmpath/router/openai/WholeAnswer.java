@@ -1,38 +1,77 @@
 package dev.warmpath.router.openai;
 
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionEvent.Finished;
 import dev.warmpath.router.completion.CompletionEvent.Parts;
+import dev.warmpath.router.completion.CompletionEvent.Prompt;
 import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.completion.CompletionEvent.Text;
-import org.jspecify.annotations.Nullable;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Gathers the events of one answer that is sent in one piece. */
 final class WholeAnswer {
 
-    private WholeMessage message = new WholeMessage();
+    private final List<WholePrompt> prompts = new ArrayList<>();
+    private final int drawnChoices;
+    private final int shownChoices;
     private String revision = "";
-    private @Nullable Finished finished;
+
+    /**
+     * @param promptCount  at least 1
+     * @param drawnChoices of each
+     * @param shownChoices of each the best, at most as many
+     */
+    WholeAnswer(int promptCount, int drawnChoices, int shownChoices) {
+        this.drawnChoices = drawnChoices;
+        this.shownChoices = shownChoices;
+        for (int i = 0; i < promptCount; i++) {
+            prompts.add(new WholePrompt());
+        }
+    }
 
     void add(CompletionEvent event) {
         switch (event) {
             case Routed routed -> {
                 revision = routed.revision();
-                message = new WholeMessage();
+                prompt(routed.firstChoice()).begin(routed.promptTokens(), drawnChoices);
             }
-            case Text more -> message.add(more.text());
-            case Parts more -> more.parts().forEach(message::add);
+            case Prompt more -> prompt(more.firstChoice()).add(more.scores());
+            case Text more -> {
+                choice(more.choice()).add(more.text());
+                choice(more.choice()).add(more.told());
+            }
+            case Parts more -> {
+                more.parts().forEach(choice(more.choice())::add);
+                choice(more.choice()).add(more.told());
+            }
             case Finished last -> {
-                last.rest().forEach(message::add);
-                finished = last;
+                WholeChoice choice = choice(last.choice());
+                last.rest().forEach(choice::add);
+                choice.add(last.told());
+                choice.finish(last.reason());
+                if (last.last()) {
+                    prompt(last.choice()).finish(last.usage());
+                }
             }
         }
     }
 
+    private WholePrompt prompt(int choice) {
+        return prompts.get(choice / drawnChoices);
+    }
+
+    private WholeChoice choice(int index) {
+        return prompt(index).choice(index % drawnChoices);
+    }
+
     AnswerBody body(AnswerFormat format, AnswerFormat.HeadOf headOf) {
-        if (finished == null) {
-            throw new IllegalStateException("the completion ended without its last event");
+        var total = new Usage(0, 0, 0);
+        for (WholePrompt prompt : prompts) {
+            total = StreamUsages.sum(total, prompt.usage());
+            prompt.keepBest(shownChoices);
         }
-        return format.whole(headOf.revision(revision), finished.choice(), message, finished.reason(), finished.usage());
+        return format.whole(headOf.revision(revision), prompts, total);
     }
 }

@@ -16,11 +16,17 @@ import java.util.List;
  * @param tokens       at least one; shared, nobody writes to it any more
  * @param chain        names of its full blocks
  * @param conversation key of what the turns of one conversation have in common
+ * @param anew         all of it is computed, whatever is cached
  */
-public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain, long conversation) {
+public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain, long conversation, boolean anew) {
 
     /** What is taken for a prompt's beginning: SMG's {@code prefix_hash} has the same. */
     private static final int BEGINNING_TOKENS = 256;
+
+    /** A prompt of which what is cached need not be computed. */
+    public TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain, long conversation) {
+        this(model, tokens, chain, conversation, /* anew */ false);
+    }
 
     /** A prompt of which nothing is known but its tokens: those that begin alike are one conversation. */
     public TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain) {
@@ -60,9 +66,14 @@ public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain ch
         return model.hashSettings().blockSize();
     }
 
+    /** The same, whatever of it is cached. */
+    public TokenizedPrompt computedAnew() {
+        return new TokenizedPrompt(model, tokens, chain, conversation, /* anew */ true);
+    }
+
     /** Leading blocks that need not be computed where they are cached: the last token always is. */
     public int reusableBlocks() {
-        return model.hashSettings().reusableBlocks(length());
+        return anew ? 0 : model.hashSettings().reusableBlocks(length());
     }
 
     /** Hash of the last full block in lower-case hex, which covers all of them; null if there is none. */

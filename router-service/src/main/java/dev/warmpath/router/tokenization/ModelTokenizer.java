@@ -7,6 +7,7 @@ import dev.warmpath.router.tokenization.template.ChatMessage;
 import dev.warmpath.router.tokenization.template.ChatTemplate;
 import dev.warmpath.router.tokenization.template.RenderedPrompt;
 import dev.warmpath.router.tokenization.template.TemplateException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.List;
@@ -245,6 +246,15 @@ public final class ModelTokenizer {
     private String decode(int[] ids, int from, int to, boolean skipSpecialTokens) {
         return decoder != null ? decoder.decode(ids, from, to, skipSpecialTokens)
                 : whole.decode(ids, from, to, skipSpecialTokens);
+    }
+
+    /**
+     * What a token stands for within a text, in UTF-8: maybe a part of a character only. A special one has its spelling,
+     * an id outside the vocabulary nothing. Not to be written to.
+     */
+    public byte[] bytesOf(int id) {
+        return decoder != null ? decoder.bytes(id)
+                : decode(new int[] {id}, /* skipSpecialTokens */ false).getBytes(StandardCharsets.UTF_8);
     }
 
     /** For one text that comes token by token. */

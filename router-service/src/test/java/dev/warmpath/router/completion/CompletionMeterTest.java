@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.router.answer.TokenDetails.Told;
 import dev.warmpath.router.decisions.RequestRecord;
 import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.metrics.RouterMetrics;
@@ -36,7 +37,8 @@ import reactor.core.publisher.Sinks;
 class CompletionMeterTest {
 
     private static final CompletionEvent WHOLE =
-            new CompletionEvent.Finished(0, List.of(), FinishReason.STOP, new Usage(3, 0, 1), true);
+            new CompletionEvent.Finished(
+                    0, List.of(), Told.NOTHING, FinishReason.STOP, new Usage(3, 0, 1), true, /* last */ true);
 
     private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     private final RouterMetrics metrics = new RouterMetrics(meters);
@@ -54,9 +56,9 @@ class CompletionMeterTest {
         var events = Sinks.many().unicast().<CompletionEvent>onBackpressureBuffer();
         meter.measure(events.asFlux()).subscribe();
         millis += 60;
-        events.tryEmitNext(new CompletionEvent.Text(0, "One", 1));
+        events.tryEmitNext(new CompletionEvent.Text(0, "One", 1, Told.NOTHING));
         millis += 7;
-        events.tryEmitNext(new CompletionEvent.Text(0, " two", 1));
+        events.tryEmitNext(new CompletionEvent.Text(0, " two", 1, Told.NOTHING));
         millis += 9;
         events.tryEmitNext(WHOLE);
         millis += 4;
@@ -72,7 +74,8 @@ class CompletionMeterTest {
     void an_answer_that_comes_as_a_whole_has_no_time_between_tokens() {
         var meter = meter(/* streamed */ false);
         meter.isServed();
-        meter.measure(Flux.just(new CompletionEvent.Text(0, "One", 1), new CompletionEvent.Text(0, " two", 1), WHOLE))
+        meter.measure(Flux.just(new CompletionEvent.Text(0, "One", 1, Told.NOTHING),
+                        new CompletionEvent.Text(0, " two", 1, Told.NOTHING), WHOLE))
                 .subscribe();
 
         assertThat(millisOf("warmpath.inter.token.latency")).isEqualTo("0 in 0");
@@ -134,7 +137,8 @@ class CompletionMeterTest {
     private CompletionMeter meter(boolean streamed) {
         var request =
                 new CompletionRequest("r", "chat", "tiny", null, null, null, List.of(), false, new int[0], false, 0,
-                        LogitOverrides.NONE, streamed, null, CompletionRequest.ToolUse.NONE);
+                        LogitOverrides.NONE, streamed, null, CompletionRequest.ToolUse.NONE,
+                        CompletionRequest.Answers.PLAIN, 0, CompletionRequest.Truncation.NONE);
         var record = new RequestRecord(Instant.EPOCH, null, null, _ -> closed++);
         RequestTrace trace = new RequestTraces(ObservationRegistry.NOOP, /* propagator */ null).notTraced();
         return new CompletionMeter(
@@ -149,7 +153,7 @@ class CompletionMeterTest {
                 new RouteSnapshot(query, 1, IndexGrade.EXACT, 0, List.of(cost), LeftOut.NOBODY), null);
         var meter = meter(false);
         meter.isServed();
-        meter.measure(Flux.just(new CompletionEvent.Routed("abc", 3, decision), WHOLE)).subscribe();
+        meter.measure(Flux.just(new CompletionEvent.Routed(0, "abc", new int[3], decision), WHOLE)).subscribe();
         return meters.find("warmpath.policy.prompt.tokens").counters().stream().map(Counter::count).toList();
     }
 

@@ -38,8 +38,8 @@ class PromptTokenizerTest {
     void a_prompt_that_cannot_fit_is_refused_without_tokenizing_it() throws IOException {
         ServedModel model = tiny(/* contextLength */ 16);
 
-        assertThat(tokenize(model, new Prompt.Text("a".repeat(240), false))).hasSizeGreaterThan(16);
-        assertHopeless(model, new Prompt.Text("a".repeat(241), false));
+        assertThat(tokenize(model, new Prompt.Text("prompt", "a".repeat(240), false))).hasSizeGreaterThan(16);
+        assertHopeless(model, new Prompt.Text("prompt", "a".repeat(241), false));
         assertHopeless(model, new Prompt.Chat(List.of(new ChatMessage("user", "a".repeat(241))),
                 /* addGenerationPrompt */ true, /* continueFinalMessage */ false, Map.of()));
     }
@@ -49,9 +49,9 @@ class PromptTokenizerTest {
     void a_long_prompt_that_does_not_fit_is_refused_when_a_part_of_it_has_been_counted() throws IOException {
         ServedModel model = tiny(/* contextLength */ 8_192);
 
-        assertHopeless(model, new Prompt.Text("x7".repeat(50_000), false));
-        assertThat(tokenize(model, new Prompt.Text(" the key".repeat(4_000), false))).hasSizeLessThan(8_192);
-        assertThat(tokenize(model, new Prompt.Text("x7".repeat(30_000), false))).hasSizeGreaterThan(8_192);
+        assertHopeless(model, new Prompt.Text("prompt", "x7".repeat(50_000), false));
+        assertThat(tokenize(model, new Prompt.Text("prompt", " the key".repeat(4_000), false))).hasSizeLessThan(8_192);
+        assertThat(tokenize(model, new Prompt.Text("prompt", "x7".repeat(30_000), false))).hasSizeGreaterThan(8_192);
     }
 
     /** U+0378 is no character yet, so the library has the say: it takes many times as long, and is made first. */
@@ -62,13 +62,13 @@ class PromptTokenizerTest {
         assertThat(threadOf(model, "the key")).isEqualTo(Thread.currentThread().getName());
         assertThat(threadOf(model, "the key \u0378")).startsWith("tokenizer-");
         assertThat(threadOf(model, "the key ".repeat(1_000))).startsWith("tokenizer-");
-        assertThat(tokenize(model, new Prompt.Text("the key \u0378", false)))
+        assertThat(tokenize(model, new Prompt.Text("prompt", "the key \u0378", false)))
                 .isEqualTo(model.tokenizer().encode("the key \u0378", false));
     }
 
     private String threadOf(ServedModel model, String text) {
         try (Permit permit = admission.enter(0)) {
-            return Objects.requireNonNull(prompts.tokenize(model, new Prompt.Text(text, false), permit)
+            return Objects.requireNonNull(prompts.tokenize(model, new Prompt.Text("prompt", text, false), permit)
                     .map(_ -> Thread.currentThread().getName()).block());
         }
     }

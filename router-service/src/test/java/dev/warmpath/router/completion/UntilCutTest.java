@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.router.admission.AdmissionControl;
+import dev.warmpath.router.answer.TokenDetails.Told;
 import dev.warmpath.router.dispatch.DispatchException;
 import dev.warmpath.router.metrics.RouterMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -23,9 +24,10 @@ import reactor.test.publisher.TestPublisher;
 
 class UntilCutTest {
 
-    private static final CompletionEvent TEXT = new CompletionEvent.Text(0, "a", 1);
+    private static final CompletionEvent TEXT = new CompletionEvent.Text(0, "a", 1, Told.NOTHING);
     private static final CompletionEvent END =
-            new CompletionEvent.Finished(0, List.of(), FinishReason.STOP, new Usage(3, 0, 1), true);
+            new CompletionEvent.Finished(
+                    0, List.of(), Told.NOTHING, FinishReason.STOP, new Usage(3, 0, 1), true, /* last */ true);
 
     private final RouterDrain drain = new RouterDrain(
             new AdmissionControl(() -> 8, 1_000, new RouterMetrics(new SimpleMeterRegistry()), System::nanoTime),

@@ -227,9 +227,9 @@ class ApiKeysTest {
     void what_is_for_operators_is_refused_to_others_and_where_no_keys_are_asked_for_to_nobody() {
         accept("a HASH(one)", "ops HASH(two) operator");
 
-        assertThat(refusal(() -> caller("one").refuseUnlessOperator())).isEqualTo(new OperatorsOnly("a"));
-        caller("two").refuseUnlessOperator();
-        Caller.ANYBODY.refuseUnlessOperator();
+        assertThat(refusal(() -> caller("one").refuseUnlessOperator("this"))).isEqualTo(new OperatorsOnly("this", "a"));
+        caller("two").refuseUnlessOperator("this");
+        Caller.ANYBODY.refuseUnlessOperator("this");
         Caller.ANYBODY.begin();
         Caller.ANYBODY.takePrompt(1_000_000_000);
         assertThat(Caller.ANYBODY.name()).isNull();

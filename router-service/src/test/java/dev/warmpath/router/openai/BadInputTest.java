@@ -48,10 +48,11 @@ class BadInputTest extends RunningRouter {
         ,'tool_choice':'required'            | unsupported_parameter | tool_choice         | 'tool_choice' is not supported
         ,'functions':[{'name':'f'}]          | unsupported_parameter | functions           | 'functions' is not supported
         ,'response_format':{'type':'json_object'} | unsupported_parameter | response_format | 'response_format' is not supported
-        ,'logprobs':true                     | unsupported_parameter | logprobs            | 'logprobs' is not supported
-        ,'top_logprobs':2                    | unsupported_parameter | top_logprobs        | 'top_logprobs' is not supported
-        ,'n':2                               | unsupported_parameter | n                   | 'n' is not supported (other than 1)
-        ,'priority':1                        | unsupported_parameter | priority            | 'priority' is not supported
+        ,'top_logprobs':2                    | invalid_value         | top_logprobs        | 'top_logprobs' is only taken with 'logprobs': true
+        ,'logprobs':true,'top_logprobs':21   | invalid_value         | top_logprobs        | 'top_logprobs' is 21, it must be at least 0 and at most 20
+        ,'n':129                             | invalid_value         | n                   | 'n' is 129, it must be at least 1 and at most 128
+        ,'priority':0.5                      | invalid_value         | priority            | 'priority' must be an integer
+        ,'echo':true                         | unsupported_parameter | echo                | 'echo' is not supported (other than false)
         ,'structured_outputs':{}             | unsupported_parameter | structured_outputs  | 'structured_outputs' is not supported
         ,'store':true                        | unsupported_parameter | store               | 'store' is not supported (other than false)
         ,'service_tier':'flex'               | unsupported_parameter | service_tier        | 'service_tier' is not supported
@@ -136,16 +137,16 @@ class BadInputTest extends RunningRouter {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         {'model':'tiny'}                          | missing_value | prompt    | 'prompt' is missing
         {'model':'tiny','prompt':[]}              | invalid_value | prompt    | 'prompt' is empty
-        {'model':'tiny','prompt':{}}              | invalid_value | prompt    | 'prompt' must be a string or an array of token ids, not an object
-        {'model':'tiny','prompt':['a','b']}       | unsupported_parameter | prompt | 'prompt' holds 2 prompts, one is supported
-        {'model':'tiny','prompt':[[1],[2]]}       | unsupported_parameter | prompt | 'prompt' holds 2 prompts, one is supported
+        {'model':'tiny','prompt':{}}              | invalid_value | prompt    | 'prompt' must be a string, an array of token ids, or an array of such, not an object
+        {'model':'tiny','prompt':['a',[1,483]]}   | invalid_value | prompt[1][1] | 'prompt[1][1]' is 483, the model's token ids are 0 to 482
+        {'model':'tiny','prompt':['a',7]}         | invalid_value | prompt[1] | 'prompt[1]' must be an array of integers, not an integer
+        {'model':'tiny','prompt':[[1],[]]}        | invalid_value | prompt[1] | the prompt has no tokens
         {'model':'tiny','prompt':[5,-1]}          | invalid_value | prompt[1] | 'prompt[1]' is -1, it must be at least 0
         {'model':'tiny','prompt':[5,'a']}         | invalid_value | prompt[1] | 'prompt[1]' must be an integer, not a string
         {'model':'tiny','prompt':[5,483]}         | invalid_value | prompt[1] | 'prompt[1]' is 483, the model's token ids are 0 to 482
-        {'model':'tiny','prompt':'a','best_of':2} | unsupported_parameter | best_of | 'best_of' is not supported (other than 1)
+        {'model':'tiny','prompt':'a','n':2,'best_of':1} | invalid_value | best_of | 'best_of' is 1, below 'n', which is 2
         {'model':'tiny','prompt':'a','suffix':'b'}| unsupported_parameter | suffix  | 'suffix' is not supported
-        {'model':'tiny','prompt':'a','echo':true} | unsupported_parameter | echo    | 'echo' is not supported (other than false)
-        {'model':'tiny','prompt':'a','logprobs':0}| unsupported_parameter | logprobs | 'logprobs' is not supported
+        {'model':'tiny','prompt':'a','max_tokens':0} | invalid_value | max_tokens | 'max_tokens' is 0, it must be at least 1 without 'echo': true
         """)
     void a_bad_text_request_is_refused(String body, String code, String param, String message) {
         join("w0");

@@ -60,6 +60,11 @@ final class ByteLevelDecoder implements TokenDecoder {
         return LossyUtf8.text(joined, size);
     }
 
+    @Override
+    public byte[] bytes(int id) {
+        return bytesOf(id, /* skipSpecialTokens */ false);
+    }
+
     private byte[] bytesOf(int id, boolean skipSpecialTokens) {
         boolean known = id >= 0 && id < bytes.length && !(skipSpecialTokens && specialIds.get(id));
         return known ? bytes[id] : NO_BYTES;

@@ -21,6 +21,7 @@ import tools.jackson.databind.JsonNode;
 final class MetaspaceDecoder implements TokenDecoder {
     private static final String MARK = String.valueOf(Preparation.MARK);
     private static final short NO_BYTE = -1;
+    private static final byte[] NO_BYTES = {};
     private static final String REPLACEMENT = "\uFFFD";
 
     /** What is left out where a text begins. */
@@ -110,6 +111,15 @@ final class MetaspaceDecoder implements TokenDecoder {
             text.append(stream.accept(ids[i]));
         }
         return text.append(stream.finish()).toString();
+    }
+
+    @Override
+    public byte[] bytes(int id) {
+        @Nullable String text = id >= 0 && id < texts.length ? texts[id] : null;
+        if (text == null) {
+            return NO_BYTES;
+        }
+        return bytes[id] == NO_BYTE ? text.getBytes(StandardCharsets.UTF_8) : new byte[] {(byte) bytes[id]};
     }
 
     @Override

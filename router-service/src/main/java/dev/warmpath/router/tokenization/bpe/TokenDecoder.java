@@ -14,6 +14,12 @@ public sealed interface TokenDecoder permits ByteLevelDecoder, MetaspaceDecoder 
     /** The text of {@code ids[from, to)}; ids outside the vocabulary give none. */
     String decode(int[] ids, int from, int to, boolean skipSpecialTokens);
 
+    /**
+     * What an id stands for within a text, in UTF-8, maybe a part of a character only; a special token's spelling, and
+     * nothing of an id outside the vocabulary. Not to be written to.
+     */
+    byte[] bytes(int id);
+
     /** For a text that comes id by id. Special tokens give no text there. */
     TextStream stream();
 }
