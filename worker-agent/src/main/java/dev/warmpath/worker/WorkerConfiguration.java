@@ -239,7 +239,7 @@ class WorkerConfiguration {
             KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
                 model.description(), plan.cache().blockCount() - 1, scheduler.maxSequences(), true).withPackedPrompts()
-                        .withAbilities(Set.of(Ability.LOGIT_RULES));
+                        .withAbilities(Set.of(Ability.LOGIT_RULES, Ability.CHOICES));
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 

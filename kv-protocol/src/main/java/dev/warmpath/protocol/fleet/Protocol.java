@@ -17,8 +17,6 @@ public final class Protocol {
 
     /** On the worker's port. Below it, {@code DELETE} of a generation's handle ends that generation. */
     public static final String GENERATE_PATH = "/v1/generate";
-    /** Query parameter of that {@code DELETE}: one choice of the generation, from 0; without it all of them. */
-    public static final String CHOICE_PARAMETER = "choice";
     public static final String EVENTS_PATH = "/internal/v1/events";
     public static final String FILES_PATH = "/internal/v1/files/";
 
@@ -27,6 +25,9 @@ public final class Protocol {
 
     /** Query parameter of {@link #EVENTS_PATH}: the epoch that the reader expects, decimal. */
     public static final String EPOCH_PARAMETER = "epoch";
+
+    /** Query parameter of a {@code DELETE} below {@link #GENERATE_PATH}: the one choice to end, from 0; without it, all. */
+    public static final String CHOICE_PARAMETER = "choice";
 
     /** A model file larger than this is not served to routers: tokenizers are a few MiB. */
     public static final int MAX_FILE_BYTES = 64 << 20;

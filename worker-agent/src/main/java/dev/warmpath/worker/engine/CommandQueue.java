@@ -41,6 +41,17 @@ final class CommandQueue {
     }
 
     /**
+     * @param count of generations that are to be submitted together
+     * @throws RefusedException if there would be no room for so many even if nobody else were here
+     */
+    void requireFitting(int count) {
+        if (count > capacity) {
+            throw new RefusedException(FailureReason.INVALID_REQUEST,
+                    count + " choices are asked for, this worker takes " + capacity + " at a time");
+        }
+    }
+
+    /**
      * Takes all of them, in order, or none.
      *
      * @throws RefusedException if more than {@code capacity} generations would be alive, or the queue is closed

@@ -74,10 +74,11 @@ public final class Engine implements AutoCloseable {
      * Takes several answers to one prompt on, all or none. The prompt is computed once; the answers share its blocks,
      * and draw with the seeds seed, seed + 1 and so on.
      *
-     * @param listeners at least one; each hears one answer
+     * @param listeners at least one; each hears one answer, so there are as many as are to be drawn. The first hears
+     *                  what is told of the prompt
      * @return the generations in the same order, to be cancelled one by one
-     * @throws RefusedException if the request is wrong, asks for what is not served, finds the queue full, or the device
-     *                          hanging
+     * @throws RefusedException if the request is wrong, asks for what is not served, finds the queue full or too small,
+     *                          or the device hanging
      */
     public List<Generation> submit(GenerateRequest request, List<GenerationListener> listeners) {
         try {
@@ -101,6 +102,7 @@ public final class Engine implements AutoCloseable {
 
     private List<Generation> submit(GenerateRequest request, List<GenerationListener> listeners, boolean madeUp) {
         requireMoving();
+        loop.commands().requireFitting(listeners.size());           // before a prompt is hashed and read so many times
         long now = nanoClock.getAsLong();
         List<Sequence> sequences = intake.accept(request, listeners.size(), now);
         List<Generation> generations = new ArrayList<>();

@@ -76,7 +76,6 @@ public final class Generation {
     }
 
     Usage usage() {
-        return new Usage(sequence.tokens().promptLength(), sequence.tokens().cachedTokens(),
-                sequence.completionTokens());
+        return new Usage(sequence.tokens().promptLength(), sequence.cachedTokens(), sequence.completionTokens());
     }
 }

@@ -9,8 +9,10 @@ import dev.warmpath.protocol.generate.PackedRequest;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.Generation;
 import dev.warmpath.worker.engine.GenerationTimes;
+import dev.warmpath.worker.engine.RefusedException;
 import dev.warmpath.worker.tracing.GenerationSpans;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
@@ -24,6 +26,7 @@ import org.springframework.web.bind.annotation.DeleteMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.PostMapping;
 import org.springframework.web.bind.annotation.RequestBody;
+import org.springframework.web.bind.annotation.RequestParam;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Flux;
@@ -35,8 +38,8 @@ import tools.jackson.databind.ObjectWriter;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * {@code POST /v1/generate}: one generation, its events as NDJSON; and {@code DELETE /v1/generate/{handle}}, which ends
- * one early. Strangers do not come as far.
+ * {@code POST /v1/generate}: one generation with one or more choices, its events as NDJSON; and {@code DELETE
+ * /v1/generate/{handle}}, which ends all of them early, or one. Strangers do not come as far.
  */
 @RestController
 final class GenerateController {
@@ -53,8 +56,8 @@ final class GenerateController {
     private final ObjectReader heads;
     private final ObjectWriter json;
     private final Scheduler intake;
-    /** Those that are alive and have a name: as many as the engine takes, at most. */
-    private final Map<String, Generation> named = new ConcurrentHashMap<>();
+    /** Those that are alive and have a name, by choices: as many as the engine takes, at most. */
+    private final Map<String, List<Generation>> named = new ConcurrentHashMap<>();
 
     GenerateController(Engine engine, OpenStreams streams, Outbox outbox, JsonMapper json,
             ObjectProvider<GenerationSpans> spans) {
@@ -111,15 +114,15 @@ final class GenerateController {
     }
 
     private Flux<byte[]> begin(GenerateRequest request, @Nullable Consumer<GenerationTimes> whenOver) {
-        var stream = new TokenStream(outbox.lane(), request.logprobs(), whenOver);
-        Generation generation = engine.submit(request, stream);
-        Flux<byte[]> lines = stream.events(() -> engine.cancel(generation)).map(this::line);
+        var stream = new TokenStream(outbox.lane(), request.choices(), request.logprobs(), whenOver);
+        List<Generation> choices = engine.submit(request, List.copyOf(stream.listeners()));
+        Flux<byte[]> lines = stream.events(() -> choices.forEach(engine::cancel)).map(this::line);
         String handle = request.handle();
         if (handle == null) {
             return lines;
         }
-        named.put(handle, generation);
-        return lines.doFinally(_ -> named.remove(handle, generation));
+        named.put(handle, choices);
+        return lines.doFinally(_ -> named.remove(handle, choices));
     }
 
     private byte[] line(GenerateEvent event) {
@@ -129,14 +132,29 @@ final class GenerateController {
         return line;
     }
 
-    /** Answered at once; the generation's own stream tells its end. */
+    /**
+     * Answered at once; the generation's own stream tells its end.
+     *
+     * @param choice number of the one to end, from 0; null: all of them
+     */
     @DeleteMapping(Protocol.GENERATE_PATH + "/{handle}")
-    ResponseEntity<Void> stop(@PathVariable String handle) {
-        Generation generation = named.get(handle);
-        if (generation == null) {
+    ResponseEntity<Void> stop(@PathVariable String handle,
+            @RequestParam(name = Protocol.CHOICE_PARAMETER, required = false) @Nullable String choice) {
+        List<Generation> choices = named.get(handle);
+        List<Generation> ending = choices == null || choice == null ? choices : choice(choices, choice);
+        if (ending == null) {
             return ResponseEntity.notFound().build();
         }
-        engine.stop(generation);
+        ending.forEach(engine::stop);
         return ResponseEntity.noContent().build();
+    }
+
+    private static @Nullable List<Generation> choice(List<Generation> choices, String number) {
+        try {
+            int index = Integer.parseInt(number);
+            return index < 0 || index >= choices.size() ? null : List.of(choices.get(index));
+        } catch (NumberFormatException e) {
+            throw new RefusedException(FailureReason.INVALID_REQUEST, "choice '" + number + "' is no number");
+        }
     }
 }

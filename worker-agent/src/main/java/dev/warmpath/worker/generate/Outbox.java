@@ -46,6 +46,7 @@ public final class Outbox {
         private final Scheduler.Worker thread;
         /** The engine's thread's own. */
         private List<TokenStream> withNews = new ArrayList<>();
+        private long sends;
 
         private Lane(Scheduler.Worker thread) {
             this.thread = thread;
@@ -53,7 +54,10 @@ public final class Outbox {
 
         /** On the engine's thread: written with the next {@link #send}. */
         void add(TokenStream stream) {
-            withNews.add(stream);
+            if (stream.addedBefore != sends) {                      // once, however many of its choices have news
+                stream.addedBefore = sends;
+                withNews.add(stream);
+            }
         }
 
         /** On any thread: written soon. */
@@ -62,6 +66,7 @@ public final class Outbox {
         }
 
         private void send() {
+            sends++;
             if (!withNews.isEmpty()) {
                 write(withNews);
                 withNews = new ArrayList<>();

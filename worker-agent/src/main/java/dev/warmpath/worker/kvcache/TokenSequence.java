@@ -69,12 +69,12 @@ public final class TokenSequence {
 
     /**
      * A sequence of the tokens known so far that may go on differently; it has the hashes found so far, and no blocks:
-     * {@link KvCacheManager#fork} shares those.
+     * {@link KvCacheManager#fork} shares those. An array without room behind its tokens is shared, too: whoever appends
+     * first goes on in a copy, so many answers to one long prompt do not have as many prompts.
      */
     public TokenSequence fork() {
-        return new TokenSequence(
-                hashSettings, extraKeys, chain.fork(), Arrays.copyOf(tokens, tokenCount), promptLength,
-                skipsCacheRead);
+        int[] shared = tokens.length == tokenCount ? tokens : Arrays.copyOf(tokens, tokenCount);
+        return new TokenSequence(hashSettings, extraKeys, chain.fork(), shared, promptLength, skipsCacheRead);
     }
 
     public int promptLength() {

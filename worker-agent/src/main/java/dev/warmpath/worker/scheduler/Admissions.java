@@ -55,6 +55,7 @@ final class Admissions {
                     sequence.become(Alive.RUNNING);
                     if (sequence.admittedNanos == Sequence.NEVER) {
                         sequence.admittedNanos = nowNanos;
+                        sequence.noteCachedTokens();
                     }
                     order.admitted(sequence);
                 }

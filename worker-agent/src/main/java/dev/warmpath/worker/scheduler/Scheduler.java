@@ -101,8 +101,10 @@ public final class Scheduler {
             sequence.arrival = arrivals++;
             sequence.arrivalNanos = nowNanos;
             sequence.become(Alive.WAITING);
-            // what is cached of it is no work; and the cache is asked here once, not by each count of the work
-            sequence.resumableTokens = cache.resumableTokens(sequence.tokens(), cache.match(sequence.tokens()));
+            // what is cached of it is no work; and the cache is asked here once, not by each count of the work, nor for
+            // those who are to share a leader's prompt: many times the same
+            sequence.resumableTokens = sequence.isFollower() ? 0
+                    : cache.resumableTokens(sequence.tokens(), cache.match(sequence.tokens()));
             sequence.tally = routers.tally(sequence.router());
             waiting.add(sequence);
         }

@@ -69,6 +69,8 @@ public final class Sequence {
     int resumableTokens;
     /** Of its router; null if that is not told apart. */
     RouterTallies.@Nullable Tally tally;
+    /** Of a leader: what the first of its family to be admitted found cached of their prompt; below 0 until then. */
+    private int familyCachedTokens = -1;
 
     /**
      * @param tokens        the prompt, to which the generated tokens are added
@@ -236,6 +238,29 @@ public final class Sequence {
         return tokens.tokenCount() - tokens.promptLength();
     }
 
+    /**
+     * Prompt tokens that were found in the cache when the sequence was first admitted, or, of several answers, the first
+     * of them that was: what the others share with it was computed for them. 0 before.
+     */
+    public int cachedTokens() {
+        return Math.max(0, first().familyCachedTokens);
+    }
+
+    /** It was just admitted for the first time. */
+    void noteCachedTokens() {
+        if (first().familyCachedTokens < 0) {
+            first().familyCachedTokens = tokens.cachedTokens();
+        }
+    }
+
+    private Sequence first() {
+        return leader == null ? this : leader.first();
+    }
+
+    boolean isFollower() {
+        return leader != null;
+    }
+
     /** When it was first admitted, on the clock of {@link Scheduler#schedule}, or {@link #NEVER}. */
     public long admittedNanos() {
         return admittedNanos;
@@ -272,7 +297,7 @@ public final class Sequence {
      * Who is about to share its leader's prompt computes the last of them.
      */
     int pendingPromptTokens() {
-        if (awaitsLeader()) {
+        if (awaitsLeader() || leaderToFork() != null) {
             return 1;
         }
         int present = Math.max(Math.max(tokens.computedTokens(), tokens.swappedTokens()), resumableTokens);

@@ -8,6 +8,7 @@ import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.Golden;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -97,20 +99,110 @@ class EngineModesTest {
     @Test
     void several_answers_are_taken_all_or_none() {
         try (var rig = new EngineRig(CACHE, SchedulerSettings.of(64, /* maxSequences */ 4, /* maxWaiting */ 2))) {
-            List<Recording> seven = new ArrayList<>();
-            for (int i = 0; i < 7; i++) {
-                seven.add(new Recording());
-            }
-            assertThatThrownBy(() -> rig.engine.submit(greedy("seven", tokens(10), 2), List.copyOf(seven)))
-                    .isInstanceOf(RefusedException.class)
-                    .hasMessage("0 requests are running or waiting here, of 6 that may: there is no room for 7 more");
+            List<Recording> first = recordings(3);
+            List<Recording> second = recordings(3);
+            assertThatThrownBy(() -> rig.engine.submit(greedy("seven", tokens(10), 2), List.copyOf(recordings(7))))
+                    .isInstanceOfSatisfying(RefusedException.class, never -> assertThat(never.reason())
+                            .as("nobody else is here").isEqualTo(FailureReason.INVALID_REQUEST))
+                    .hasMessage("7 choices are asked for, this worker takes 6 at a time");
             assertThat(rig.loop.hasWork()).isFalse();
 
-            rig.engine.submit(greedy("three", tokens(10), 2), List.copyOf(seven.subList(0, 3)));
-            rig.engine.submit(greedy("three", tokens(10), 2), List.copyOf(seven.subList(3, 6)));
+            rig.engine.submit(greedy("three", tokens(10), 2), List.copyOf(first));
+            assertThatThrownBy(() -> rig.engine.submit(greedy("four", tokens(10), 2), List.copyOf(recordings(4))))
+                    .isInstanceOfSatisfying(RefusedException.class, full -> assertThat(full.reason())
+                            .isEqualTo(FailureReason.QUEUE_FULL))
+                    .hasMessage("3 requests are running or waiting here, of 6 that may: there is no room for 4 more");
+            rig.engine.submit(greedy("three", tokens(10), 2), List.copyOf(second));
             assertThatThrownBy(() -> rig.submit(greedy("one", tokens(10), 2))).isInstanceOf(RefusedException.class);
             rig.runToEnd();
-            assertThat(seven.subList(0, 6)).allMatch(answer -> answer.finished == FinishReason.LENGTH);
+            assertThat(first).allMatch(answer -> answer.finished == FinishReason.LENGTH);
+            assertThat(second).allMatch(answer -> answer.finished == FinishReason.LENGTH);
+        }
+    }
+
+    @ParameterizedTest(name = "async {0}")
+    @ValueSource(booleans = {false, true})
+    void as_many_choices_as_may_be_of_one_token_are_drawn_though_their_leader_ends_with_its_first(boolean async) {
+        int[] prompt = tokens(40);
+        var settings = SchedulerSettings.of(128, /* maxSequences */ 8, /* maxWaiting */ 120).withAsyncScheduling(async);
+        try (var rig = new EngineRig(CACHE, settings)) {
+            List<Recording> answers = recordings(128);
+            rig.engine.submit(drawn(prompt, 0, 1), List.copyOf(answers));
+            rig.runToEnd();
+            long computed = rig.loop.snapshot().work().computedTokens();
+
+            assertThat(answers).allSatisfy(answer -> assertThat(answer.usage).isEqualTo(new Usage(40, 0, 1)));
+            for (int choice : new int[] {0, 1, 64, 127}) {
+                Recording alone = rig.submit(drawn(prompt, choice, 1));
+                rig.runToEnd();
+                assertThat(alone.tokens()).as("choice " + choice).isEqualTo(answers.get(choice).tokens());
+                assertThat(alone.usage).isEqualTo(new Usage(40, 32, 1));
+            }
+            assertThat(computed).as("the prompt's last 8 tokens, or the last one, are computed by everybody")
+                    .isLessThanOrEqualTo(40 + 127 * 8).isGreaterThanOrEqualTo(40 + 127);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
+        }
+    }
+
+    @Test
+    void the_blocks_of_a_prompt_are_held_once_by_all_of_its_choices() {
+        try (var rig = new EngineRig(CACHE, ROOMY)) {
+            rig.engine.submit(drawn(tokens(100), 7, 20), List.copyOf(recordings(4)));
+            rig.loop.step();
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).as("100 tokens of the leader in blocks of 16").isEqualTo(7);
+            assertThat(rig.loop.snapshot().load().pendingRequests()).isEqualTo(3);
+            assertThat(rig.loop.snapshot().load().pendingPromptTokens()).as("one token each").isEqualTo(3);
+            rig.loop.step();
+
+            assertThat(rig.loop.snapshot().load().running()).isEqualTo(4);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).as("six shared ones, and a last one each").isEqualTo(6 + 4);
+            rig.runToEnd();
+        }
+    }
+
+    @ParameterizedTest(name = "async {0}, {1} steps")
+    @CsvSource({"false, 1", "true, 1", "false, 4", "true, 3"})
+    void choices_draw_what_requests_with_their_seeds_draw_also_where_rules_adjust_and_leaders_are_preempted(
+            boolean async, int steps) {
+        var settings = SchedulerSettings.of(/* maxBatchedTokens */ 48, 6, 10).withReserveWholeSequence(false)
+                .withAsyncScheduling(async).withSteps(steps);
+        int[] prompt = tokens(70);
+        var rules = LogitRules.NONE.withPenalties(0.5f, 0.2f, 1.2f);
+        List<int[]> alone = new ArrayList<>();
+        try (var rig = new EngineRig(CACHE, settings)) {
+            for (int seed = 50; seed < 56; seed++) {
+                Recording one = rig.submit(drawn(prompt, seed, 40, rules));
+                rig.runToEnd();
+                alone.add(one.tokens());
+            }
+        }
+        try (var rig = new EngineRig(KvCacheSettings.of(22, 16), settings)) {
+            Recording before = rig.submit(greedy("before", tokens(90), 60));
+            rig.loop.step();
+            List<Recording> answers = recordings(6);
+            rig.engine.submit(drawn(prompt, 50, 40, rules), List.copyOf(answers));
+            rig.runToEnd();
+
+            assertThat(before.finished).isEqualTo(FinishReason.LENGTH);
+            assertThat(rig.loop.snapshot().work().preemptions()).isPositive();
+            for (int i = 0; i < answers.size(); i++) {
+                assertThat(answers.get(i).tokens()).as("choice " + i).isEqualTo(alone.get(i));
+                assertThat(answers.get(i).usage).isEqualTo(new Usage(70, 0, 40));
+            }
+        }
+    }
+
+    @Test
+    void followers_of_a_leader_that_is_cancelled_before_its_turn_compute_the_prompt_themselves() {
+        try (var rig = new EngineRig(CACHE, ROOMY)) {
+            List<Recording> answers = recordings(3);
+            List<Generation> generations = rig.engine.submit(drawn(tokens(50), 1, 4), List.copyOf(answers));
+            rig.engine.cancel(generations.getFirst());
+            rig.runToEnd();
+
+            assertThat(answers.getFirst().isOver()).isFalse();
+            assertThat(answers.subList(1, 3)).allSatisfy(answer ->
+                    assertThat(answer.usage).as("what the second found was the third's").isEqualTo(new Usage(50, 0, 4)));
         }
     }
 
@@ -277,7 +369,20 @@ class EngineModesTest {
     }
 
     private static GenerateRequest drawn(int[] prompt, long seed) {
-        return GenerateRequest.of("drawn", prompt.clone(), new SamplingParameters(1.2f, 50, 0.95f, seed), pastTheEnd(20));
+        return drawn(prompt, seed, 20);
+    }
+
+    private static GenerateRequest drawn(int[] prompt, long seed, int maxTokens) {
+        return drawn(prompt, seed, maxTokens, LogitRules.NONE);
+    }
+
+    private static GenerateRequest drawn(int[] prompt, long seed, int maxTokens, LogitRules rules) {
+        return GenerateRequest.of("drawn", prompt.clone(), new SamplingParameters(1.2f, 50, 0.95f, seed).with(rules),
+                pastTheEnd(maxTokens));
+    }
+
+    private static List<Recording> recordings(int count) {
+        return Stream.generate(Recording::new).limit(count).toList();
     }
 
     private static int[] tokens(int count) {

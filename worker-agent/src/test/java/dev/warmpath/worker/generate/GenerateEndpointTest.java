@@ -123,6 +123,89 @@ class GenerateEndpointTest {
         assertThat(delete("h1")).as("it is over").isEqualTo(404);
     }
 
+    @Test
+    void choices_come_on_one_stream_each_with_its_tokens_and_its_end_and_draw_as_requests_of_their_own() {
+        var sampling = new SamplingParameters(1f, 0, 1f, 30);
+        GenerateRequest request = GenerateRequest.of("r", IntStream.range(0, 40).toArray(), sampling, pastTheEnd(12));
+
+        List<GenerateEvent> events = events(request.withChoices(3));
+
+        for (int choice = 0; choice < 3; choice++) {
+            List<GenerateEvent> own = ofChoice(events, choice);
+            GenerateRequest alone = GenerateRequest.of("r", IntStream.range(0, 40).toArray(),
+                    sampling.withSeed(30 + choice), pastTheEnd(12));
+            assertThat(ids(own)).isEqualTo(ids(events(alone)));
+            assertThat(own.getLast()).isEqualTo(new Finished(choice, FinishReason.LENGTH, new Usage(40, 0, 12)));
+        }
+        assertThat(events).filteredOn(Finished.class::isInstance).hasSize(3);
+    }
+
+    @Test
+    void one_choice_ends_by_its_number_while_the_others_go_on_and_then_all_of_them() {
+        GenerateRequest endless = GenerateRequest.of("endless", IntStream.range(100, 200).toArray(),
+                SamplingParameters.GREEDY, pastTheEnd(1_900)).withChoices(3).forWorker(0, "h3", null);
+        List<Integer> answers = new ArrayList<>();
+        List<GenerateEvent> events;
+        do {                                                       // again if they had come to their ends before
+            answers.clear();
+            events = post(endless).retrieve().bodyToFlux(GenerateEvent.class)
+                    .publishOn(Schedulers.boundedElastic())
+                    .doOnNext(event -> {
+                        if (answers.isEmpty()) {
+                            answers.add(delete("h3?choice=3"));
+                            answers.add(delete("h3?choice=-1"));
+                            answers.add(delete("h3?choice=one"));
+                            answers.add(delete("h3?choice=1"));
+                        } else if (event instanceof Finished && answers.size() == 4) {
+                            answers.add(delete("h3?choice=1"));
+                            answers.add(delete("h3"));
+                        }
+                    })
+                    .collectList().block(TIMEOUT);
+        } while (ids(ofChoice(events, 0)).length == 1_900);
+
+        assertThat(answers).containsExactly(404, 404, 400, 204, 204, 204);
+        List<GenerateEvent> all = events;
+        assertThat(IntStream.range(0, 3)).allSatisfy(choice -> {
+            List<GenerateEvent> own = ofChoice(all, choice);
+            assertThat(own.getLast()).isEqualTo(
+                    new Finished(choice, FinishReason.STOP, new Usage(100, 0, ids(own).length)));
+        });
+        List<GenerateEvent> ends = all.stream().filter(Finished.class::isInstance).toList();
+        assertThat(((Finished) ends.getFirst()).index()).isEqualTo(1);
+    }
+
+    @Test
+    void a_reader_that_disconnects_frees_the_blocks_of_all_choices() {
+        GenerateRequest endless = GenerateRequest.of("endless", IntStream.range(0, 100).toArray(),
+                SamplingParameters.GREEDY, pastTheEnd(1_900)).withChoices(5);
+
+        post(endless).retrieve().bodyToFlux(GenerateEvent.class).take(7).blockLast(TIMEOUT);
+
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (engine.snapshot().load().running() + engine.snapshot().load().waiting() > 0
+                && System.nanoTime() - deadline < 0) {
+            Thread.onSpinWait();
+        }
+        assertThat(engine.snapshot().pool().usedBlocks()).isZero();
+    }
+
+    @Test
+    void choices_that_could_never_be_alive_together_are_refused_before_anything_is_computed() {
+        assertThat(engine.mostGenerations()).as("choices beyond the protocol's bound are no request").isGreaterThan(128);
+        assertProblem(post(JSON.writeValueAsString(GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY,
+                        StopConditions.maxTokens(1)).withChoices(2)).replace("\"choices\":2", "\"choices\":129")),
+                400, "invalid_request", "choices 129 is outside 1 to 128");
+    }
+
+    private static List<GenerateEvent> ofChoice(List<GenerateEvent> events, int choice) {
+        return events.stream().filter(event -> switch (event) {
+            case Tokens tokens -> tokens.index() == choice;
+            case Finished finished -> finished.index() == choice;
+            case GenerateEvent.Prompt _, GenerateEvent.Failed _ -> false;
+        }).toList();
+    }
+
     private int delete(String handle) {
         try (HttpClient http = HttpClient.newHttpClient()) {
             return http.send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + "/v1/generate/" + handle))
