@@ -1,16 +1,22 @@
 package dev.warmpath.acceptance;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.acceptance.Gateway.Answer;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
 
-/** Each field that shapes logits, from HTTP to what the model that ships answers, greedily unless said otherwise. */
+/**
+ * Each field that shapes logits or tells of them, and those that ask for several answers, from HTTP to what the model that
+ * ships answers, greedily unless said otherwise.
+ */
 class LogitFieldsTest {
 
     private static LocalFleet fleet;
@@ -96,6 +102,102 @@ class LogitFieldsTest {
         Answer later = answer(20, ending);
         assertThat(later.completionTokens()).isEqualTo(6);
         assertThat(later.text()).doesNotContain("a");
+    }
+
+    @Test
+    void n_answers_are_those_of_as_many_requests_with_seeds_one_above_the_other() {
+        Map<String, Object> drawn = new HashMap<>(Map.of("temperature", 1, "n", 3));
+        Answer together = answer(12, drawn);
+
+        List<String> alone = new ArrayList<>();
+        drawn.remove("n");
+        for (int seed = 5; seed < 8; seed++) {
+            drawn.put("seed", seed);
+            alone.add(text(12, drawn));
+        }
+        assertThat(texts(together)).containsExactlyElementsOf(alone).doesNotHaveDuplicates();
+        assertThat(together.completionTokens()).isEqualTo(36);
+    }
+
+    private static List<String> texts(Answer answer) {
+        assertThat(answer.status()).as(String.valueOf(answer.body())).isEqualTo(200);
+        List<String> texts = new ArrayList<>();
+        answer.body().path("choices").forEach(choice -> texts.add(choice.path("text").asString()));
+        return texts;
+    }
+
+    @Test
+    void several_prompts_are_answered_as_each_alone() {
+        List<String> alone = List.of(text(8, Map.of("prompt", "Once upon")), text(8, Map.of("prompt", "The sea")));
+
+        assertThat(texts(answer(8, Map.of("prompt", List.of("Once upon", "The sea"))))).isEqualTo(alone);
+    }
+
+    @Test
+    void best_of_shows_the_likeliest_of_the_answers_that_are_drawn() {
+        Map<String, Object> drawn = new HashMap<>(Map.of("temperature", 1, "n", 6, "logprobs", 0));
+        Answer all = answer(6, drawn);
+        double best = -1e9;
+        String likeliest = "";
+        for (JsonNode choice : all.body().path("choices")) {
+            double sum = 0;
+            for (JsonNode logprob : choice.path("logprobs").path("token_logprobs")) {
+                sum += logprob.asDouble();
+            }
+            likeliest = sum > best ? choice.path("text").asString() : likeliest;
+            best = Math.max(sum, best);
+        }
+
+        assertThat(texts(answer(6, Map.of("temperature", 1, "best_of", 6)))).containsExactly(likeliest);
+    }
+
+    /** A text is scored as it was drawn, whether the worker has it in its cache or not. */
+    @Test
+    void what_was_drawn_is_as_likely_when_it_is_a_prompt() {
+        Answer drawn = answer(20, Map.of("logprobs", 3, "return_token_ids", true));
+        JsonNode choice = drawn.body().path("choices").path(0);
+        List<Integer> ids = new ArrayList<>();
+        choice.path("prompt_token_ids").forEach(id -> ids.add(id.asInt()));
+        int promptLength = ids.size();
+        choice.path("token_ids").forEach(id -> ids.add(id.asInt()));
+
+        Answer scored = answer(0, Map.of("prompt", ids, "echo", true, "logprobs", 3));
+
+        assertThat(scored.status()).as(String.valueOf(scored.body())).isEqualTo(200);
+        assertThat(scored.completionTokens()).isZero();
+        assertThat(scored.body().path("usage").path("prompt_tokens_details").path("cached_tokens").asInt()).isZero();
+        JsonNode then = choice.path("logprobs");
+        JsonNode now = scored.body().path("choices").path(0).path("logprobs");
+        assertThat(now.path("token_logprobs")).hasSize(ids.size());
+        assertThat(now.path("token_logprobs").path(0).isNull()).isTrue();
+        for (int i = 0; i < 20; i++) {
+            assertThat(now.path("token_logprobs").path(promptLength + i).asDouble())
+                    .as("token %d", i).isCloseTo(then.path("token_logprobs").path(i).asDouble(), within(1e-4));
+            JsonNode likeliest = then.path("top_logprobs").path(i);
+            assertThat(likeliest).as("greedy: itself and two more").hasSize(3);
+            assertThat(now.path("top_logprobs").path(promptLength + i).propertyNames())
+                    .containsExactlyElementsOf(likeliest.propertyNames());
+        }
+    }
+
+    @Test
+    void probabilities_of_the_whole_vocabulary_are_no_more_than_one_and_the_first_is_the_greedy_token() {
+        Answer answer = gateway.post("/v1/chat/completions", Map.of("model", LocalFleet.MODEL, "max_tokens", 3,
+                "temperature", 0, "logprobs", true, "top_logprobs", 20,
+                "messages", List.of(Map.of("role", "user", "content", "Hi"))));
+
+        JsonNode content = answer.body().path("choices").path(0).path("logprobs").path("content");
+        assertThat(content).isNotEmpty();
+        for (JsonNode token : content) {
+            double sum = 0;
+            for (JsonNode each : token.path("top_logprobs")) {
+                sum += Math.exp(each.path("logprob").asDouble());
+            }
+            assertThat(sum).isBetween(0.0, 1.0001);
+            assertThat(token.path("top_logprobs")).hasSize(20);
+            assertThat(token.path("top_logprobs").path(0).path("token")).isEqualTo(token.path("token"));
+            assertThat(token.path("top_logprobs").path(0).path("logprob")).isEqualTo(token.path("logprob"));
+        }
     }
 
     @Test

@@ -68,8 +68,12 @@ public record CompletionRequest(
     public record Answers(int count, boolean logprobs, int alternatives, boolean promptLogprobs, boolean tokenIds,
             boolean echo, boolean empty) {
 
-        /** Of one token's, with its bytes. */
-        private static final int BYTES_PER_SCORE = 96;
+        /** Of one token's, with its bytes, and with its JSON. */
+        private static final int BYTES_PER_SCORE = 256;
+        /** Of an echoed token's text, likewise. */
+        private static final int BYTES_PER_ECHO = 32;
+        /** Of a prompt's tokens, in all choices together. */
+        private static final int MAX_PROMPT_SCORES = 1 << 20;
 
         public static final Answers PLAIN = new Answers(1, false, 0, false, false, false, false);
 
@@ -77,9 +81,19 @@ public record CompletionRequest(
             return promptLogprobs || echo && logprobs;
         }
 
-        /** Heap that what is told of a prompt takes until the answer is written. */
+        /** Heap that what is told of a prompt takes until the answer is written: choices repeat it. */
         long promptBytes(int promptTokens) {
-            return needsPromptLogprobs() ? scoreBytes(promptTokens) : 0;
+            return count * ((needsPromptLogprobs() ? scoreBytes(promptTokens) : 0)
+                    + (echo ? (long) promptTokens * BYTES_PER_ECHO : 0));
+        }
+
+        private void check(int promptTokens) {
+            long scores = needsPromptLogprobs() ? (long) count * promptTokens * (1 + alternatives) : 0;
+            if (scores > MAX_PROMPT_SCORES) {
+                String field = promptLogprobs ? "prompt_logprobs" : "logprobs";
+                throw new BadRequestException(Fault.INVALID_VALUE, field, "'" + field + "' asks for " + scores
+                        + " log-probabilities of the prompt, at most " + MAX_PROMPT_SCORES + " are told");
+            }
         }
 
         /** Likewise of so many tokens. */
@@ -140,6 +154,7 @@ public record CompletionRequest(
             throw new BadRequestException(Fault.INVALID_VALUE, "min_tokens", "'min_tokens' is " + minTokens
                     + ", the answer has at most " + most + " tokens");
         }
+        answers.check(tokenized.length());
         var stop = new StopConditions(most, stopTokenIds, ignoreEos, minTokens);
         var defaults = tokenized.model().tokenizer().samplingDefaults();
         var drawn = sampling.orElse(defaults).with(logits.toRules(tokenized.model()));
@@ -151,7 +166,8 @@ public record CompletionRequest(
 
     /** Where each token of it is to be told, nothing cached is of use. */
     TokenizedPrompt asAnswered(TokenizedPrompt prompt) {
-        return answers.needsPromptLogprobs() ? prompt.computedAnew() : prompt;
+        return answers.needsPromptLogprobs() || answers.count() > 1
+                ? prompt.answered(answers.needsPromptLogprobs(), answers.count()) : prompt;
     }
 
     /** Whether its prompt may be longer than what is answered. */
@@ -185,7 +201,7 @@ public record CompletionRequest(
     /** For the record of requests. @param key the name of the caller's; null if none is asked for */
     RequestRecord.Asked inNumbers(@Nullable String key) {
         Integer messages = prompt instanceof Prompt.Chat chat ? chat.messages().size() : null;
-        return new RequestRecord.Asked(requestId, key, endpoint, streamed, messages, limit.maxTokens(),
+        return new RequestRecord.Asked(requestId, key, endpoint, streamed, messages, answers.count(), limit.maxTokens(),
                 sampling.temperature(), sampling.topK(), sampling.topP(), stopStrings.size(), stopTokenIds.length,
                 ignoreEos);
     }

@@ -32,13 +32,14 @@ public final class RequestRecord implements AutoCloseable {
      * @param key          the name of the caller's key; null if none is asked for
      * @param endpoint     {@code chat} or {@code completions}
      * @param messages     of a chat; null if it is none
-     * @param maxTokens    of the answer
+     * @param choices      answers to its prompt
+     * @param maxTokens    of each answer
      * @param temperature  null: the model's default, as for the two that follow
      * @param stopStrings  how many
      * @param stopTokens   how many
      */
     public record Asked(String requestId, @Nullable String key, String endpoint, boolean streamed,
-            @Nullable Integer messages, int maxTokens, @Nullable Float temperature, @Nullable Integer topK,
+            @Nullable Integer messages, int choices, int maxTokens, @Nullable Float temperature, @Nullable Integer topK,
             @Nullable Float topP, int stopStrings, int stopTokens, boolean ignoreEos) {}
 
     /**

@@ -37,8 +37,8 @@ record RequestView(
     /** As {@link RequestRecord.Asked}, without what stands beside it. */
     @JsonInclude(JsonInclude.Include.ALWAYS)
     @JsonNaming(SnakeCaseStrategy.class)
-    record AskedView(boolean streamed, @Nullable Integer messages, int maxTokens, @Nullable Float temperature,
-            @Nullable Integer topK, @Nullable Float topP, int stopStrings, int stopTokens, boolean ignoreEos) {}
+    record AskedView(boolean streamed, @Nullable Integer messages, int choices, int maxTokens,
+            @Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, int stopStrings, int stopTokens, boolean ignoreEos) {}
 
     /** As {@link RequestRecord.End} and {@link RequestRecord.Answer}; times since the arrival. */
     @JsonInclude(JsonInclude.Include.ALWAYS)
@@ -50,8 +50,8 @@ record RequestView(
         RequestRecord.Asked asked = request.asked();
         return new RequestView(request.at().toString(), asked.requestId(), asked.key(), request.traceId(),
                 asked.endpoint(), request.model(),
-                new AskedView(asked.streamed(), asked.messages(), asked.maxTokens(), asked.temperature(), asked.topK(),
-                        asked.topP(), asked.stopStrings(), asked.stopTokens(), asked.ignoreEos()),
+                new AskedView(asked.streamed(), asked.messages(), asked.choices(), asked.maxTokens(), asked.temperature(),
+                        asked.topK(), asked.topP(), asked.stopStrings(), asked.stopTokens(), asked.ignoreEos()),
                 request.promptTokens(), Millis.orNull(request.queueNanos()),
                 request.decisions().stream().map(DecisionView::of).toList(),
                 request.end() == null ? null : outcome(request, request.end()));

@@ -51,7 +51,7 @@ final class AnswerWriter {
             case CompletionEvent.Routed _, CompletionEvent.Prompt _ -> 0;
         };
         if (scores > 0) {
-            permit.holdMoreInAnyCase(request.completions().getFirst().answers().scoreBytes(scores));
+            permit.holdMore(request.completions().getFirst().answers().scoreBytes(scores));
         }
     }
 

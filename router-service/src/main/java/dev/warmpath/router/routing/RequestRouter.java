@@ -256,8 +256,8 @@ public final class RequestRouter {
         pressure.placed(routed.cachedTokens(), prompt.length());
         WorkerLedger ledger = ledger(worker);
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
-        WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.length(), routed.cachedTokens(), hasSlot,
-                decisions, now);
+        WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.length(), prompt.choices(),
+                routed.cachedTokens(), hasSlot, decisions, now);
         return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
     }
 

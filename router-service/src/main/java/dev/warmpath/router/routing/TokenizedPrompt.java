@@ -17,15 +17,17 @@ import java.util.List;
  * @param chain        names of its full blocks
  * @param conversation key of what the turns of one conversation have in common
  * @param anew         all of it is computed, whatever is cached
+ * @param choices      answers that are drawn at the same time, at least 1: sequences at the worker
  */
-public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain, long conversation, boolean anew) {
+public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain, long conversation, boolean anew,
+        int choices) {
 
     /** What is taken for a prompt's beginning: SMG's {@code prefix_hash} has the same. */
     private static final int BEGINNING_TOKENS = 256;
 
-    /** A prompt of which what is cached need not be computed. */
+    /** A prompt with one answer, of which what is cached need not be computed. */
     public TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain chain, long conversation) {
-        this(model, tokens, chain, conversation, /* anew */ false);
+        this(model, tokens, chain, conversation, /* anew */ false, /* choices */ 1);
     }
 
     /** A prompt of which nothing is known but its tokens: those that begin alike are one conversation. */
@@ -66,9 +68,9 @@ public record TokenizedPrompt(ServedModel model, int[] tokens, BlockHashChain ch
         return model.hashSettings().blockSize();
     }
 
-    /** The same, whatever of it is cached. */
-    public TokenizedPrompt computedAnew() {
-        return new TokenizedPrompt(model, tokens, chain, conversation, /* anew */ true);
+    /** The same, to be answered in another way. */
+    public TokenizedPrompt answered(boolean whollyAnew, int choiceCount) {
+        return new TokenizedPrompt(model, tokens, chain, conversation, whollyAnew, choiceCount);
     }
 
     /** Leading blocks that need not be computed where they are cached: the last token always is. */

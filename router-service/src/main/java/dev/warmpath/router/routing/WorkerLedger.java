@@ -61,7 +61,7 @@ final class WorkerLedger {
     /**
      * @param pendingTokens   uncached prompt tokens of requests without a first token yet
      * @param pendingRequests how many these are
-     * @param requests        running and waiting
+     * @param requests        sequences, running and waiting
      * @param blocks          held by them
      * @param contextTokens   of their prompts, and of answers as far as the worker tells
      */
@@ -108,6 +108,8 @@ final class WorkerLedger {
         /** Of the whole prompt, shared ones and the last, partial one included. */
         private final int blocks;
         private final int promptTokens;
+        /** That draw its answers. */
+        private final int sequences;
         private long pendingTokens;
         private boolean hasFirstToken;
         private boolean indexed;
@@ -117,11 +119,12 @@ final class WorkerLedger {
         /** Uncached tokens that had to be computed for its first token, its own included; 0 = also had to wait. */
         private final long tokensToFirst;
 
-        private Entry(long[] keys, int blocks, int promptTokens, long pendingTokens, long bookedNanos,
+        private Entry(long[] keys, int blocks, int promptTokens, int sequences, long pendingTokens, long bookedNanos,
                 long tokensToFirst) {
             this.keys = keys;
             this.blocks = blocks;
             this.promptTokens = promptTokens;
+            this.sequences = sequences;
             this.pendingTokens = pendingTokens;
             this.bookedNanos = bookedNanos;
             this.tokensToFirst = tokensToFirst;
@@ -133,23 +136,31 @@ final class WorkerLedger {
             return most == 0 || keys[0] != chain.key(0) ? 0 : LeadingBlocks.count(most, i -> keys[i] == chain.key(i));
         }
 
+        private long contextTokens() {
+            return (long) promptTokens * sequences;
+        }
+
         private int commonBlocks(Entry with) {
             int most = Math.min(with.keys.length, keys.length);
             return most == 0 || keys[0] != with.keys[0] ? 0 : LeadingBlocks.count(most, i -> keys[i] == with.keys[i]);
         }
     }
 
-    /** @param hasSlot whether the worker can begin with it at once, but for the prompts before it */
-    Entry book(BlockHashChain chain, int promptTokens, int cachedTokens, boolean hasSlot, long decision,
+    /**
+     * @param sequences that share the prompt
+     * @param hasSlot   whether the worker can begin with it at once, but for the prompts before it
+     */
+    Entry book(BlockHashChain chain, int promptTokens, int sequences, int cachedTokens, boolean hasSlot, long decision,
             long nowNanos) {
         long[] keys = new long[chain.blockCount()];
         for (int i = 0; i < keys.length; i++) {
             keys[i] = chain.key(i);
         }
         int uncachedTokens = promptTokens - cachedTokens;
-        var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), promptTokens, uncachedTokens, nowNanos,
+        var entry = new Entry(keys, Math.ceilDiv(promptTokens, blockSize), promptTokens, sequences, uncachedTokens,
+                nowNanos,
                 hasSlot ? booked.pendingTokens() + uncachedTokens : 0);
-        booked = booked.plus(entry.pendingTokens, 1, 1, ownBlocks(entry), promptTokens);
+        booked = booked.plus(entry.pendingTokens, 1, sequences, ownBlocks(entry), entry.contextTokens());
         running.add(entry);
         lastChosen = decision;
         return entry;
@@ -188,8 +199,8 @@ final class WorkerLedger {
         entry.closed = true;
         entry.closedNanos = nowNanos;
         running.remove(entry);
-        booked = booked.plus(-entry.pendingTokens, entry.hasFirstToken ? 0 : -1, -1, -ownBlocks(entry),
-                -entry.promptTokens);
+        booked = booked.plus(-entry.pendingTokens, entry.hasFirstToken ? 0 : -1, -entry.sequences, -ownBlocks(entry),
+                -entry.contextTokens());
         boolean known = entry.indexed && inStep;
         if (entry.hasFirstToken && !known && entry.keys.length > 0) {
             ended.add(entry);

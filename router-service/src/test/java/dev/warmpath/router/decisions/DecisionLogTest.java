@@ -101,7 +101,7 @@ class DecisionLogTest {
         Path file = directory.resolve("decisions.jsonl");
         DecisionLog log = log(3, file(file, 1_000_000));
         RequestRecord request = log.begin(
-                new RequestRecord.Asked("r1", "team-a", "chat", true, 3, 64, 0.5f, null, 1f, 2, 0, false), "0af7");
+                new RequestRecord.Asked("r1", "team-a", "chat", true, 3, 1, 64, 0.5f, null, 1f, 2, 0, false), "0af7");
         request.served("tiny");
         request.tokenized(100);
         request.turn(1_500_000);
@@ -147,7 +147,7 @@ class DecisionLogTest {
         assertThat(line).isEqualTo(JSON.readTree("""
                 {"at":"2026-11-23T12:00:00Z","request":"r1","key":"team-a","trace":"0af7","endpoint":"chat",
                  "model":"tiny",
-                 "asked":{"streamed":true,"messages":3,"max_tokens":64,"temperature":0.5,"top_k":null,"top_p":1.0,
+                 "asked":{"streamed":true,"messages":3,"choices":1,"max_tokens":64,"temperature":0.5,"top_k":null,"top_p":1.0,
                   "stop_strings":2,"stop_tokens":0,"ignore_eos":false},
                  "prompt_tokens":100,"queue_ms":1.5,
                  "outcome":{"end":"answered","error":null,"first_text_ms":25.0,"total_ms":27.25,
@@ -288,7 +288,7 @@ class DecisionLogTest {
     }
 
     private static RequestRecord.Asked asked(String request) {
-        return new RequestRecord.Asked(request, null, "completions", false, null, 16, null, null, null, 0, 0, false);
+        return new RequestRecord.Asked(request, null, "completions", false, null, 1, 16, null, null, null, 0, 0, false);
     }
 
     private static Decision decide(DecisionLog log, RequestRecord request, int attempt) {

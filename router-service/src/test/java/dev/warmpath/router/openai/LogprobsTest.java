@@ -27,6 +27,11 @@ class LogprobsTest extends RunningRouter {
     private static final int A = ids("A")[0];
     private static final int B = ids("B")[0];
 
+    @Override
+    protected int contextLength() {
+        return 1_024;
+    }
+
     /**
      * Draws these, the first with a log-probability of -1, each other one less by an eighth; the likeliest are A and B,
      * with -0.5 and -0.75. Of the prompt it tells the same.
@@ -294,15 +299,15 @@ class LogprobsTest extends RunningRouter {
     @Test
     void a_prompt_is_cut_to_its_last_tokens_where_that_is_asked_for() {
         FakeWorker worker = join("w0").doing(FakeWorker.finishing(FinishReason.LENGTH, 0, ids("x")));
-        int[] prompt = ids("Hi you ".repeat(40));
-        assertThat(prompt.length).isGreaterThan(CONTEXT_LENGTH);
-        String body = "{'model':'tiny','prompt':'" + "Hi you ".repeat(40) + "','max_tokens':4,'truncate_prompt_tokens':%d}";
+        int[] prompt = ids("Hi you ".repeat(400));
+        assertThat(prompt.length).isGreaterThan(contextLength());
+        String body = "{'model':'tiny','prompt':'" + "Hi you ".repeat(400) + "','max_tokens':4,'truncate_prompt_tokens':%d}";
 
         assertThat(post("/v1/completions", body.formatted(5)).statusCode()).isEqualTo(200);
         assertThat(worker.requests().remove().promptTokens())
                 .containsExactly(Arrays.copyOfRange(prompt, prompt.length - 5, prompt.length));
         JsonNode toContext = json(post("/v1/completions", body.formatted(-1)));
-        assertThat(toContext.path("usage").path("prompt_tokens").asInt()).isEqualTo(CONTEXT_LENGTH - 4);
+        assertThat(toContext.path("usage").path("prompt_tokens").asInt()).isEqualTo(contextLength() - 4);
         assertThat(message(body.formatted(0))).isEqualTo(
                 "'truncate_prompt_tokens' is 0, it must be at least 1, or -1 for what the context takes");
     }
@@ -327,6 +332,28 @@ class LogprobsTest extends RunningRouter {
         HttpResponse<String> chat = post("/v1/chat/completions", CHAT.formatted(",'top_logprobs':2"));
         assertThat(json(chat).path("error").path("message").asString())
                 .isEqualTo("'top_logprobs' is only taken with 'logprobs': true");
+    }
+
+    @Test
+    void more_of_a_prompt_than_a_router_can_hold_is_refused_by_its_number() {
+        join("w0").doing(drawing(FinishReason.LENGTH, A));
+        String prompt = JSON.writeValueAsString(new int[1_000]);
+
+        assertThat(message("{'model':'tiny','prompt':" + prompt
+                + ",'n':128,'echo':true,'logprobs':20,'max_tokens':0}")).isEqualTo(
+                        "'logprobs' asks for 2688000 log-probabilities of the prompt, at most 1048576 are told");
+        assertThat(message("{'model':'tiny','prompt':" + prompt + ",'n':128,'prompt_logprobs':20}")).isEqualTo(
+                "'prompt_logprobs' asks for 2688000 log-probabilities of the prompt, at most 1048576 are told");
+    }
+
+    @Test
+    void memory_for_what_is_told_of_tokens_is_held_until_the_answer_is_written() {
+        join("w0").doing(drawing(FinishReason.LENGTH, A));
+
+        assertThat(post("/v1/completions", "{'model':'tiny','prompt':" + JSON.writeValueAsString(new int[1_000])
+                + ",'echo':true,'logprobs':20,'max_tokens':0}").statusCode()).isEqualTo(200);
+
+        eventually(() -> heldBytes() == 0);
     }
 
     private String message(String body) {

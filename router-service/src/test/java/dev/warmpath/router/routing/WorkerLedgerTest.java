@@ -20,7 +20,7 @@ class WorkerLedgerTest {
     /** The index is asked before the lock is taken: what it has learned since is held, and the answer does not say so. */
     @Test
     void a_running_prompt_counts_while_the_index_has_it_and_no_more_once_it_has_lost_it() {
-        WorkerLedger.Entry running = ledger.book(prompt, 100, 0, /* hasSlot */ true, 1, 0);
+        WorkerLedger.Entry running = ledger.book(prompt, 100, /* sequences */ 1, 0, /* hasSlot */ true, 1, 0);
         ledger.firstToken(running, 1);
 
         assertThat(ledger.aboutToHold(prompt, 6, index(/* holds */ false))).as("not announced yet").isEqualTo(6);
@@ -28,6 +28,16 @@ class WorkerLedgerTest {
         ledger.settle(index(true));
         assertThat(ledger.aboutToHold(prompt, 6, index(true))).as("and another decision has seen it").isEqualTo(6);
         assertThat(ledger.aboutToHold(prompt, 6, index(false))).as("evicted").isZero();
+    }
+
+    @Test
+    void several_answers_to_one_prompt_are_as_many_sequences_that_hold_its_blocks_once() {
+        WorkerLedger.Entry running = ledger.book(prompt, 100, /* sequences */ 5, 0, /* hasSlot */ true, 1, 0);
+
+        assertThat(ledger.booked()).isEqualTo(new WorkerLedger.Load(100, 1, 5, 7, 500));
+        ledger.firstToken(running, 1);
+        ledger.close(running, /* inStep */ true, IndexGrade.EXACT, 2);
+        assertThat(ledger.booked()).isEqualTo(WorkerLedger.Load.NONE);
     }
 
     private static WorkerLedger.IndexWord index(boolean holds) {
