@@ -8,3 +8,4 @@
 #include "matmul.cuh"
 #include "prefill_attention.cuh"
 #include "sampling.cuh"
+#include "scoring.cuh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes kernel_sizes.cuh: the numbers that kernels and their callers must agree on, taken from where the callers have
-# them, the `static final int`s of KernelSizes.java, and the token that stands for none.
+# them, the `static final int`s of KernelSizes.java, and those by which rows say what is asked of them and told.
 #
 #   sizes.sh DIRECTORY
 set -euo pipefail
@@ -14,10 +14,10 @@ if [ -n "$unread" ]; then
 fi
 mkdir -p "$1"
 {
-  echo "// Made by sizes.sh of KernelSizes.java, SampledTokens.java and LogitAdjustments.java; not to be edited."
+  echo "// Made by sizes.sh of KernelSizes.java, SampledTokens.java, ScoredTokens.java and LogitAdjustments.java; not to be edited."
   echo "#pragma once"
   echo
   sed -nE "s/$number/constexpr int \2 = \3;/p" "$java/cuda/KernelSizes.java" "$java/SampledTokens.java" \
-    "$java/LogitAdjustments.java"
+    "$java/ScoredTokens.java" "$java/LogitAdjustments.java"
 } >"$1/kernel_sizes.cuh.$$"
 mv "$1/kernel_sizes.cuh.$$" "$1/kernel_sizes.cuh"

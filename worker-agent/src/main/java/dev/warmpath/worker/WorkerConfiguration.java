@@ -38,7 +38,7 @@ import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.Set;
+import java.util.EnumSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -239,7 +239,7 @@ class WorkerConfiguration {
             KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
                 model.description(), plan.cache().blockCount() - 1, scheduler.maxSequences(), true).withPackedPrompts()
-                        .withAbilities(Set.of(Ability.LOGIT_RULES, Ability.CHOICES));
+                        .withAbilities(EnumSet.allOf(Ability.class));
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 

@@ -7,6 +7,7 @@ import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
+import dev.warmpath.worker.scheduler.Logprobs;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Scheduler;
@@ -80,7 +81,7 @@ public class SchedulerStepBenchmark {
             int[] prompt = random.ints(100 + random.nextInt(900), 0, VOCABULARY).toArray();
             var tokens = new TokenSequence(HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, prompt);
             var sequence = new Sequence("r" + i, tokens, SamplingParameters.GREEDY,
-                    StopConditions.pastTheEnd(MAX_TOKENS), new int[] {2}, false, 0, Sequence.NO_DEADLINE, null);
+                    StopConditions.pastTheEnd(MAX_TOKENS), new int[] {2}, Logprobs.NONE, 0, Sequence.NO_DEADLINE, null);
             if (!(scheduler.submit(sequence, 0) instanceof Submission.Accepted)) {
                 throw new IllegalStateException(sequence + " was refused");
             }

@@ -15,6 +15,7 @@ import dev.warmpath.worker.kvcache.KvCacheManager;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.AliveLoad;
+import dev.warmpath.worker.scheduler.Logprobs;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.ScheduledBatch;
 import dev.warmpath.worker.scheduler.Scheduler;
@@ -102,7 +103,7 @@ final class SimulatedWorker {
     void submit(Turn turn, int[] tokens, RouterId router, Progress progress) {
         var request = new Sequence(Long.toString(requestCount++),
                 new TokenSequence(hashing, ExtraKeys.NONE, tokens), SamplingParameters.GREEDY,
-                StopConditions.pastTheEnd(turn.answerTokens()), NO_END, false, 0, Sequence.NO_DEADLINE, router);
+                StopConditions.pastTheEnd(turn.answerTokens()), NO_END, Logprobs.NONE, 0, Sequence.NO_DEADLINE, router);
         if (scheduler.submit(request, timeline.nanos()) instanceof Submission.Refused(_, String message)) {
             throw new IllegalStateException(id + " refuses: " + message);
         }

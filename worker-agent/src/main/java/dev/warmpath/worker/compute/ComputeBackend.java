@@ -19,7 +19,9 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   write inputs → feedTokens → embed
  *                → per layer: norm, matmul, rotateAndStoreKv, pagedAttention, matmul, norm, matmul, siluMul, matmul
- *                → gatherRows → norm → matmul (head) → sample → submit ⇢ await
+ *                → gatherRows → norm → matmul (head) → [score] → sample
+ *                → where a prompt is scored, in portions: gatherRows → norm → matmul (head) → score
+ *                → submit ⇢ await
  * </pre>
  * <b>Memory.</b> Tensors are allocated when a model is loaded, for its largest step, and reused: operations get how
  * many of their leading rows count now ({@code rowCount}); later rows keep unspecified content. Nothing is allocated
@@ -183,8 +185,22 @@ public interface ComputeBackend extends AutoCloseable {
      */
     void siluMul(Tensor gateUp, Tensor output, int rowCount);
 
-    /** {@code output[r] = input[rowIndexes[r]]}. @param rowIndexes I32 [≥ rowCount, 1] */
-    void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount);
+    /** {@code output[r] = input[rowIndexes[firstIndex + r]]}. @param rowIndexes I32 [≥ firstIndex + rowCount, 1] */
+    void gatherRows(Tensor input, Tensor rowIndexes, int firstIndex, Tensor output, int rowCount);
+
+    /** The same from the first index on. */
+    default void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
+        gatherRows(input, rowIndexes, 0, output, rowCount);
+    }
+
+    /**
+     * Tells how likely tokens are, by rows of logits, which stay: so before {@link #sample} or {@link #sampleAdjusted}.
+     * @param logits   F32 [≥ rowCount, vocabulary]
+     * @param inputs   of row r of the logits at {@code firstRow + r}
+     * @param output   likewise
+     * @param rowCount 0 and above
+     */
+    void score(Tensor logits, ScoreInputs inputs, ScoredTokens output, int firstRow, int rowCount);
 
     /**
      * Draws one token per row by the rule of {@link Sampling}. Unusable logits draw {@link SampledTokens#NO_TOKEN}.
@@ -250,18 +266,26 @@ public interface ComputeBackend extends AutoCloseable {
 
     /**
      * Ends the step: everything enqueued since the last one.
-     * @param sampled  what the step drew; belongs to the step until it has been awaited
-     * @param rowCount tokens to bring back, may be 0
+     * @param sampled     what the step drew; belongs to the step until it has been awaited
+     * @param rowCount    tokens to bring back, may be 0
+     * @param scored      what the step tells of likelihoods; belongs to it as {@code sampled} does, with which it comes and
+     *                    goes. Null: nothing
+     * @param scoredCount rows of it to bring back; 0 costs nothing
      * @throws IllegalStateException if {@code sampled} belongs to a step that has not been awaited
      */
-    Completion submit(SampledTokens sampled, int rowCount);
+    Completion submit(SampledTokens sampled, int rowCount, @Nullable ScoredTokens scored, int scoredCount);
+
+    /** Likewise, of a step that tells nothing of likelihoods. */
+    default Completion submit(SampledTokens sampled, int rowCount) {
+        return submit(sampled, rowCount, null, 0);
+    }
 
     /**
      * Waits for the oldest outstanding step and fills {@code output}. It is over then, whether it failed or not.
      * @throws ComputeException if anything in the step failed; {@code output} is then empty. Unusable logits are their row's
      *                          own affair, see {@link StepOutput#isUsable}
      * @throws IllegalArgumentException if {@code output} is too small; the step stays outstanding
-     * @throws IllegalStateException if the step is not the oldest outstanding one
+     * @throws IllegalStateException    if the step is not the oldest outstanding one
      */
     void await(Completion completion, StepOutput output);
 

@@ -12,8 +12,8 @@ public final class OutstandingSteps<R> {
     private final ArrayDeque<Step<R>> steps = new ArrayDeque<>();
     private long submittedSteps;
 
-    /** A submitted step. @param rowCount tokens that it brings */
-    public record Step<R>(Completion completion, SampledTokens sampled, int rowCount, R result) {
+    /** A submitted step. @param rowCount tokens that it brings @param scoredCount rows that it tells likelihoods of */
+    public record Step<R>(Completion completion, SampledTokens sampled, int rowCount, int scoredCount, R result) {
     }
 
     /** @throws IllegalStateException if an outstanding step drew into the same tensor */
@@ -26,16 +26,16 @@ public final class OutstandingSteps<R> {
         }
     }
 
-    public Completion add(SampledTokens sampled, int rowCount, R result) {
+    public Completion add(SampledTokens sampled, int rowCount, int scoredCount, R result) {
         var completion = new Completion(++submittedSteps);
-        steps.addLast(new Step<>(completion, sampled, rowCount, result));
+        steps.addLast(new Step<>(completion, sampled, rowCount, scoredCount, result));
         return completion;
     }
 
     /**
      * Takes the oldest step off and empties the output.
      * @throws IllegalStateException    if the completion is not the oldest step's
-     * @throws IllegalArgumentException if the output takes fewer tokens than the step brings; the step stays
+     * @throws IllegalArgumentException if the output takes less than the step brings; the step stays
      */
     public Step<R> take(Completion completion, StepOutput output) {
         Step<R> step = steps.peekFirst();
@@ -46,6 +46,10 @@ public final class OutstandingSteps<R> {
         if (step.rowCount() > output.capacity()) {
             throw new IllegalArgumentException(
                     "step brings %d tokens, the output takes %d".formatted(step.rowCount(), output.capacity()));
+        }
+        if (step.scoredCount() > output.scoredCapacity()) {
+            throw new IllegalArgumentException("step tells likelihoods of %d rows, the output takes %d"
+                    .formatted(step.scoredCount(), output.scoredCapacity()));
         }
         steps.removeFirst();
         output.clear();

@@ -80,8 +80,33 @@ public final class Shapes {
         require(gateUp.columns() == 2 * output.columns(), "gate and up are not twice the output's width");
     }
 
-    public static void gather(Tensor input, Tensor output) {
+    public static void gather(Tensor input, int firstIndex, Tensor output) {
+        require(firstIndex >= 0, "no index before the first is gathered by");
         require(output.columns() == input.columns(), "gathered rows differ in width");
+    }
+
+    /** @param firstRow of what is asked and told, for the first of {@code rowCount} rows of logits */
+    public static void score(Tensor logits, ScoreInputs inputs, ScoredTokens output, int firstRow, int rowCount) {
+        typed(logits, DataType.F32, rowCount);
+        require(firstRow >= 0, "no row before the first is scored");
+        typed(inputs.targets(), DataType.I32, firstRow + rowCount);
+        typed(inputs.counts(), DataType.I32, firstRow + rowCount);
+        typed(output.logprobs(), DataType.F32, firstRow + rowCount);
+        typed(output.ranks(), DataType.I32, firstRow + rowCount);
+        typed(output.topIds(), DataType.I32, firstRow + rowCount);
+        typed(output.topLogprobs(), DataType.F32, firstRow + rowCount);
+        require(output.topIds().columns() == ScoredTokens.MOST_LIKELIEST
+                && output.topLogprobs().columns() == ScoredTokens.MOST_LIKELIEST,
+                "rows of the likeliest tokens are as wide as the most that may be asked for");
+    }
+
+    /** What a step brings back. */
+    public static void submit(SampledTokens sampled, int rowCount, @Nullable ScoredTokens scored, int scoredCount) {
+        rows(sampled.tokens(), rowCount);
+        require(scored != null || scoredCount == 0, "rows are scored, but nowhere");
+        if (scored != null) {
+            rows(scored.ranks(), scoredCount);
+        }
     }
 
     public static void cache(int blockCount, int hostBlockCount) {

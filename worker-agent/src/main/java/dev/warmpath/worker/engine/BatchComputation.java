@@ -38,6 +38,7 @@ final class BatchComputation {
     private final int[][] blockTables;
     private final StepOutput output;
     private final int[] drawnTokens;
+    private final RowScores scores = new RowScores();
     private final BlockMapping mapping = new BlockMapping(COPIES_AT_ONCE);
     private final ArrayDeque<PendingStep> pending = new ArrayDeque<>();
 
@@ -47,7 +48,7 @@ final class BatchComputation {
         this.generations = generations;
         this.input = runner.newInputBatch();
         this.blockTables = new int[runner.config().groupWindows().size()][];
-        this.output = new StepOutput(maxSequences);
+        this.output = runner.newStepOutput();
         this.drawnTokens = new int[maxSequences];
     }
 
@@ -115,6 +116,13 @@ final class BatchComputation {
                 input.add(tokens.tokens(), batch.firstPosition(entry), batch.tokenCount(entry), blockTables, blockCount,
                         sampling);
             }
+            if (generation != null && sequence.logprobs().drawn()) {
+                input.tellLikeliest(sequence.logprobs().alternatives());
+            }
+            if (step == 0 && batch.scoredCount(entry) > 0) {
+                input.scorePrompt(tokens.tokens(), batch.firstScored(entry), batch.scoredCount(entry),
+                        sequence.logprobs().alternatives());
+            }
             LogitShaper shaper = generation == null ? null : generation.shaper();
             if (shaper != null) {
                 shaper.shape(input, batch.firstPosition(entry) + batch.tokenCount(entry) + step, feed,
@@ -124,31 +132,97 @@ final class BatchComputation {
     }
 
     /**
-     * Waits for the oldest step.
+     * Waits for the oldest step. Who has a row by which its prompt cannot be scored has computed something unusable, even
+     * if its last row looks well.
      *
+     * @param batch whose step it is
      * @return the drawn tokens by {@link ScheduledBatch#row}, {@link ScheduledBatch#UNUSABLE} or
-     *         {@link ScheduledBatch#MASKED} where nothing could be drawn; valid until the next call; see {@link #logprob}
+     *         {@link ScheduledBatch#MASKED} where nothing could be drawn; valid until the next call; see {@link #scores}
      * @throws ComputeException if the step failed; later ones are still in flight
      */
-    int[] await() {
+    int[] await(ScheduledBatch batch, int step) {
         runner.await(pending.removeFirst(), output);
         for (int i = 0; i < output.count(); i++) {
             drawnTokens[i] = !output.isUsable(i) ? ScheduledBatch.UNUSABLE
                     : output.isMasked(i) ? ScheduledBatch.MASKED : output.token(i);
         }
+        int row = firstPromptRow();
+        for (int entry = 0; step == 0 && entry < batch.size(); entry++) {
+            for (int i = 0; i < batch.scoredCount(entry); i++) {
+                if (!output.isScored(row++)) {
+                    drawnTokens[batch.row(entry, step)] = ScheduledBatch.UNUSABLE;
+                }
+            }
+        }
         return drawnTokens;
     }
 
-    /** Log-probability of a token drawn by the step awaited last; NaN where it was not asked for. */
-    float logprob(int sampleIndex) {
-        return output.logprob(sampleIndex);
+    /** Row of the first prompt token that the step awaited last has scored; the others follow in order of entries. */
+    int firstPromptRow() {
+        return output.count();
+    }
+
+    /**
+     * How likely a token is that was drawn by the step awaited last.
+     *
+     * @param alternatives that were asked for beside it
+     * @return the one reused object; valid until the next call
+     */
+    TokenScores scores(int sampleIndex, int alternatives) {
+        return scores.set(sampleIndex, output.logprob(sampleIndex), /* rank */ 0, alternatives);
+    }
+
+    /** The same of a prompt token, by the row from {@link #firstPromptRow} on. */
+    TokenScores promptScores(int row, int alternatives) {
+        return scores.set(row, output.scoredLogprob(row), output.rank(row), alternatives);
+    }
+
+    private final class RowScores implements TokenScores {
+
+        private int row;
+        private float logprob;
+        private int rank;
+        private int likeliestCount;
+
+        RowScores set(int newRow, float newLogprob, int newRank, int count) {
+            row = newRow;
+            logprob = newLogprob;
+            rank = newRank;
+            likeliestCount = count;
+            return this;
+        }
+
+        @Override
+        public float logprob() {
+            return logprob;
+        }
+
+        @Override
+        public int rank() {
+            return rank;
+        }
+
+        @Override
+        public int likeliestCount() {
+            return likeliestCount;
+        }
+
+        @Override
+        public int likeliest(int place) {
+            return output.topId(row, place);
+        }
+
+        @Override
+        public float logprob(int place) {
+            return output.topLogprob(row, place);
+        }
     }
 
     /** Waits for all steps in flight, whatever becomes of them. */
     void discard() {
         while (!pending.isEmpty()) {
             try {
-                await();
+                runner.await(pending.removeFirst(), output);
             } catch (ComputeException e) {
                 log.debug("a step failed behind another that had failed", e);
             }

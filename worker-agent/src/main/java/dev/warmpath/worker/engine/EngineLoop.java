@@ -273,7 +273,7 @@ public final class EngineLoop {
     private int settle(ScheduledBatch batch) {
         int drawn = 0;
         for (int step = 0; step < batch.stepCount(); step++) {
-            int[] tokens = computation.await();
+            int[] tokens = computation.await(batch, step);
             if (phases != null) {
                 phases.wait += lap();
             }
@@ -333,7 +333,12 @@ public final class EngineLoop {
     }
 
     private void tell(ScheduledBatch batch, int step, long nowNanos) {
+        int promptRow = computation.firstPromptRow();
         for (int entry = 0; entry < batch.size(); entry++) {
+            if (step == 0 && batch.scoredCount(entry) > 0) {
+                tellPrompt(batch, entry, promptRow);
+                promptRow += batch.scoredCount(entry);
+            }
             if (batch.tookToken(entry)) {
                 Sequence sequence = batch.sequence(entry);
                 int drawn = batch.sampleIndex(entry, step);
@@ -342,7 +347,7 @@ public final class EngineLoop {
                 observations.drew(generation, nowNanos);
                 news += sequence.completionTokens() == 1 ? 1 : 0;
                 tellToken(generation, sequence.tokens().token(sequence.tokens().tokenCount() - 1),
-                        computation.logprob(drawn));
+                        computation.scores(drawn, sequence.logprobs().drawn() ? sequence.logprobs().alternatives() : 0));
                 if (sequence.isOver()) {
                     tellEnd(sequence, nowNanos);
                 }
@@ -360,17 +365,38 @@ public final class EngineLoop {
                 && reason == FailureReason.RULES_LEAVE_NOTHING;
     }
 
-    private void tellToken(Generation generation, int token, float logprob) {
+    /** Of who is alive and well. @param firstRow that scores a token of its prompt */
+    private void tellPrompt(ScheduledBatch batch, int entry, int firstRow) {
+        Sequence sequence = batch.sequence(entry);
+        Generation generation = generations.get(sequence);
+        if (generation == null || batch.failed(entry) || generation.isSilenced()) {
+            return;
+        }
+        try {
+            for (int i = 0; i < batch.scoredCount(entry); i++) {
+                generation.listener().onPrompt(
+                        computation.promptScores(firstRow + i, sequence.logprobs().alternatives()));
+            }
+        } catch (RuntimeException e) {
+            cancelBroken(generation, e);
+        }
+    }
+
+    private void tellToken(Generation generation, int token, TokenScores scores) {
         if (generation.isSilenced()) {
             return;
         }
         try {
-            generation.listener().onToken(token, logprob);
+            generation.listener().onToken(token, scores);
         } catch (RuntimeException e) {
-            log.warn("a listener failed, its generation is cancelled: {}", generation.sequence(), e);
-            generation.silence();
-            commands.cancel(generation);
+            cancelBroken(generation, e);
         }
+    }
+
+    private void cancelBroken(Generation generation, RuntimeException broken) {
+        log.warn("a listener failed, its generation is cancelled: {}", generation.sequence(), broken);
+        generation.silence();
+        commands.cancel(generation);
     }
 
     private void tellEnd(Sequence sequence, long nowNanos) {

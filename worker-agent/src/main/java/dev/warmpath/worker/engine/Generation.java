@@ -30,7 +30,8 @@ public final class Generation {
         this.submittedNanos = submittedNanos;
         this.madeUp = madeUp;
         var asked = sequence.sampling();
-        this.sampling = new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(), sequence.logprobs());
+        this.sampling = new Sampling(asked.seed(), asked.temperature(), asked.topK(), asked.topP(),
+                sequence.logprobs().drawn());
         this.shaper = LogitShaper.of(sequence);
     }
 

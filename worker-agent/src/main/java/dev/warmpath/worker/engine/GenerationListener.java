@@ -6,13 +6,22 @@ import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 
 /**
  * Hears one generation's news on the engine's thread, so it must return at once and never block; if it throws, its
- * generation is cancelled and nobody else's. After any number of tokens exactly one of {@code onFinished} and
+ * generation is cancelled and nobody else's. It hears of each token once: by {@link #onToken(int, TokenScores)}, which
+ * tells the other one unless it is overridden. After any number of tokens exactly one of {@code onFinished} and
  * {@code onFailed} is called, and nothing after it; a cancelled generation hears nothing more, but for its times.
  */
 public interface GenerationListener {
 
     /** @param logprob natural logarithm of the token's probability; NaN where it was not asked for */
     void onToken(int token, float logprob);
+
+    /** The same with what else was asked for. @param scores valid during the call */
+    default void onToken(int token, TokenScores scores) {
+        onToken(token, scores.logprob());
+    }
+
+    /** Tells of the next token of the prompt, from the second on, all before the first that is drawn; if that is asked for. */
+    default void onPrompt(TokenScores scores) {}
 
     void onFinished(FinishReason reason, Usage usage);
 

@@ -5,6 +5,7 @@ import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.kvcache.TokenSequence;
+import dev.warmpath.worker.scheduler.Logprobs;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.SchedulingPolicy;
 import dev.warmpath.worker.scheduler.Sequence;
@@ -54,13 +55,18 @@ public record RequestIntake(long epoch, HashSettings hashSettings, RequestLimits
         }
         var tokens = new TokenSequence(hashSettings, ExtraKeys.ofSalt(request.salt()), request.promptTokens());
         var sequence = new Sequence(request.requestId(), tokens, request.sampling(), request.stop(), eosTokenIds,
-                request.logprobs(), request.priority(), deadline(request, nowNanos),
-                request.router());
+                logprobs(request), request.priority(), deadline(request, nowNanos), request.router());
         if (limits.check(sequence) instanceof Submission.Refused(FailureReason reason, String message)) {
             throw new RefusedException(reason, message);
         }
         tokens.hash();
         return sequence;
+    }
+
+    /** A vocabulary has no more alternatives than tokens. */
+    private Logprobs logprobs(GenerateRequest request) {
+        return new Logprobs(request.logprobs(), request.promptLogprobs(),
+                Math.min(request.alternatives(), limits.vocabularySize()));
     }
 
     private static void refuse(boolean asked, String field, Object value) {

@@ -42,6 +42,9 @@ public final class WarmUp {
     /** Of one request in three, so that the device has all kernels for them. */
     private static final LogitRules RULES = LogitRules.NONE.withMinP(0.01f).withPenalties(0.1f, 0.1f, 1.1f);
 
+    /** Likewise asked for beside each of its tokens, and the prompt's. */
+    private static final int ALTERNATIVES = 5;
+
     private final Engine engine;
     private final ModelRunner runner;
     private final ModelConfig model;
@@ -127,8 +130,8 @@ public final class WarmUp {
     private CompletableFuture<Void> submit(String id, int promptTokens, int kind) {
         var sampling = kind == 0 ? SamplingParameters.GREEDY : new SamplingParameters(1f, 40 * (kind - 1), 0.9f, kind)
                 .with(kind == 1 ? LogitRules.NONE : RULES);
-        return submit(GenerateRequest.of(id, prompt(promptTokens), sampling, StopConditions.pastTheEnd(NEW_TOKENS)),
-                /* choices */ 1);
+        var request = GenerateRequest.of(id, prompt(promptTokens), sampling, StopConditions.pastTheEnd(NEW_TOKENS));
+        return submit(kind == 2 ? request.withLogprobs(true, true, ALTERNATIVES) : request, /* choices */ 1);
     }
 
     private CompletableFuture<Void> submit(GenerateRequest request, int choices) {

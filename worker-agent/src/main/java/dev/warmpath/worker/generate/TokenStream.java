@@ -3,13 +3,13 @@ package dev.warmpath.worker.generate;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
-import dev.warmpath.protocol.generate.GenerateEvent.Scores;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.worker.engine.GenerationListener;
 import dev.warmpath.worker.engine.GenerationTimes;
+import dev.warmpath.worker.engine.TokenScores;
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -21,18 +21,17 @@ import reactor.core.publisher.FluxSink;
  *
  * <p>The engine only appends to small arrays and never waits. Whenever the reader has asked for more, one event goes out
  * with the tokens of one choice that have come together since, and choices that have news take turns: a quick reader
- * gets every token by itself, a slow one gets fewer and longer events. What can pile up is bounded by the answers'
- * length, which the request's token limit and the model's context bound, so there is no "full" to answer.
+ * gets every token by itself, a slow one gets fewer and longer events. What can pile up is bounded by the length of
+ * prompt and answers, which the request's token limit and the model's context bound, so there is no "full" to answer:
+ * 4 bytes a token, or up to 170 where scores are asked for.
+ *
+ * <p>What is told of the prompt goes first.
  *
  * <p>Each choice ends by itself, but fails with all others: what was told before goes out, then the failure.
  */
 final class TokenStream {
 
-    /** A line of so many tokens has some ten characters for each; routers read lines of up to 256 KiB. */
-    private static final int TOKENS_A_LINE = 4_096;
-
     private final Outbox.Lane lane;
-    private final boolean logprobsWanted;
     private final @Nullable Consumer<GenerationTimes> whenOver;
     private final List<Choice> choices;
     private volatile @Nullable Reader reader;
@@ -43,6 +42,7 @@ final class TokenStream {
     long addedBefore = -1;
 
     // guarded by this
+    private final TokenBuffer prompt = new TokenBuffer(true);
     /** Each at most once. */
     private final ArrayDeque<Choice> withNews = new ArrayDeque<>();
     private int unfinished;
@@ -54,14 +54,14 @@ final class TokenStream {
     /**
      * @param lane     writes this stream, one task at a time
      * @param choices  how many answers there are, at least 1
+     * @param scored   true: drawn tokens come with scores
      * @param whenOver takes the first choice's times when that has ended, on the lane's thread; null: nobody asks for
      *                 them
      */
-    TokenStream(Outbox.Lane lane, int choices, boolean logprobsWanted, @Nullable Consumer<GenerationTimes> whenOver) {
+    TokenStream(Outbox.Lane lane, int choices, boolean scored, @Nullable Consumer<GenerationTimes> whenOver) {
         this.lane = lane;
-        this.logprobsWanted = logprobsWanted;
         this.whenOver = whenOver;
-        this.choices = IntStream.range(0, choices).mapToObj(Choice::new).toList();
+        this.choices = IntStream.range(0, choices).mapToObj(index -> new Choice(index, scored)).toList();
         this.unfinished = choices;
     }
 
@@ -114,6 +114,10 @@ final class TokenStream {
     }
 
     private synchronized @Nullable GenerateEvent take() {
+        if (!prompt.isEmpty()) {
+            TokenBuffer.Run run = prompt.take();
+            return new GenerateEvent.Prompt(Objects.requireNonNull(run.scores()), run.numbers());
+        }
         Choice next = withNews.poll();
         if (next == null) {
             return failure;
@@ -143,30 +147,40 @@ final class TokenStream {
         private final int index;
 
         // guarded by the stream
-        private int[] ids = new int[8];
-        private float[] logprobs = new float[8];
-        private int from;
-        private int to;
+        private final TokenBuffer tokens;
         private GenerateEvent.@Nullable Finished end;
 
-        Choice(int index) {
+        Choice(int index, boolean scored) {
             this.index = index;
+            this.tokens = new TokenBuffer(scored);
+        }
+
+        @Override
+        public void onPrompt(TokenScores scores) {
+            synchronized (TokenStream.this) {
+                if (failure == null) {
+                    prompt.add(scores.rank(), scores);
+                }
+            }
+            lane.add(TokenStream.this);
         }
 
         @Override
         public void onToken(int token, float logprob) {
             synchronized (TokenStream.this) {
-                if (failure != null) {
-                    return;
+                if (announces()) {
+                    tokens.add(token, logprob);
                 }
-                announce();
-                if (to == ids.length) {
-                    ids = Arrays.copyOf(ids, to * 2);
-                    logprobs = Arrays.copyOf(logprobs, to * 2);
+            }
+            lane.add(TokenStream.this);
+        }
+
+        @Override
+        public void onToken(int token, TokenScores scores) {
+            synchronized (TokenStream.this) {
+                if (announces()) {
+                    tokens.add(token, scores);
                 }
-                ids[to] = token;
-                logprobs[to] = logprob;
-                to++;
             }
             lane.add(TokenStream.this);
         }
@@ -174,11 +188,9 @@ final class TokenStream {
         @Override
         public void onFinished(FinishReason reason, Usage usage) {
             synchronized (TokenStream.this) {
-                if (failure != null) {
-                    return;
+                if (announces()) {
+                    end = new GenerateEvent.Finished(index, reason, usage);
                 }
-                announce();
-                end = new GenerateEvent.Finished(index, reason, usage);
             }
             lane.add(TokenStream.this);
         }
@@ -202,33 +214,26 @@ final class TokenStream {
             }
         }
 
-        /** Puts itself into the row of those with news, before it has some. */
-        private void announce() {
-            if (!hasNews()) {
+        /** Puts itself into the row of those with news, before it has some. @return false if they come too late */
+        private boolean announces() {
+            if (failure == null && !hasNews()) {
                 withNews.add(this);
             }
+            return failure == null;
         }
 
         private boolean hasNews() {
-            return from < to || end != null;
+            return !tokens.isEmpty() || end != null;
         }
 
         private @Nullable GenerateEvent take() {
-            if (from == to) {
+            if (tokens.isEmpty()) {
                 GenerateEvent last = end;
                 end = null;
                 return last;
             }
-            int until = Math.min(to, from + TOKENS_A_LINE);
-            @Nullable Scores scores = logprobsWanted
-                    ? new Scores(Arrays.copyOfRange(logprobs, from, until), new int[0], new float[0]) : null;
-            var tokens = new GenerateEvent.Tokens(index, Arrays.copyOfRange(ids, from, until), scores);
-            from = until;
-            if (from == to) {
-                from = 0;
-                to = 0;
-            }
-            return tokens;
+            TokenBuffer.Run run = tokens.take();
+            return new GenerateEvent.Tokens(index, run.numbers(), run.scores());
         }
     }
 }

@@ -37,9 +37,10 @@ final class PrefixMatcher {
         });
     }
 
-    /** @param hit begun for the sequence; gets the blocks. At least one token of the sequence is left to compute */
+    /** @param hit begun for the sequence; gets the blocks. At least one token of the sequence is left to compute,
+     *            and all that it may not read */
     void match(TokenSequence sequence, PrefixHit hit) {
-        int length = aligned(sequence.tokenCount() - 1);
+        int length = aligned(Math.min(sequence.tokenCount() - 1, sequence.cacheReadLimit()));
         boolean shorter = true;
         for (int group = 0; group < runs.length && (group == 0 || length > 0); group++) {
             length = matchGroup(sequence, hit, group, length);

@@ -38,6 +38,7 @@ public final class TokenSequence {
     private int[] tokens;
     private int tokenCount;
     private int pendingTokens;
+    private int cacheReadLimit = Integer.MAX_VALUE;
 
     private final BlockHolding holding;
 
@@ -144,7 +145,19 @@ public final class TokenSequence {
 
     /** True if the sequence reads nothing from the cache; it still writes. */
     public boolean skipsCacheRead() {
-        return skipsCacheRead;
+        return skipsCacheRead || cacheReadLimit == 0;
+    }
+
+    /**
+     * Says how many leading tokens may be read from the cache, if they are there, because nothing but keys and values is
+     * wanted of them. A {@link #fork} has no such limit.
+     */
+    public void limitCacheRead(int tokenCount) {
+        cacheReadLimit = tokenCount;
+    }
+
+    int cacheReadLimit() {
+        return cacheReadLimit;
     }
 
     /** How many tokens were found in the cache when the sequence was first admitted; 0 before. */

@@ -5,6 +5,7 @@ import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Recording;
+import dev.warmpath.worker.compute.ScoredTokens;
 import dev.warmpath.worker.compute.Tensor;
 import java.util.HashMap;
 import java.util.List;
@@ -12,7 +13,8 @@ import java.util.Map;
 
 /**
  * A decoder as a list of operations over its {@link LayerSpec}s. Only the rows that are sampled see the final norm and
- * the head. Activations are allocated once, for the largest step.
+ * the head; and those by which a prompt is scored, after that, in portions for which there is room. Activations are
+ * allocated once, for the largest step.
  */
 final class Decoder {
 
@@ -83,10 +85,27 @@ final class Decoder {
             }
             enqueue(layer, batches.get(layer.place().group()), cache);
         }
-        backend.gatherRows(residual, inputs.sampledRows, sampledResidual, sampledCount);
-        backend.gatherRows(delta, inputs.sampledRows, sampledDelta, sampledCount);
-        backend.addRmsNorm(sampledResidual, sampledDelta, spec.finalNorm(), epsilon, sampledNormed, sampledCount);
-        backend.matmul(sampledNormed, spec.head(), logits, sampledCount);
+        enqueueHead(inputs.sampledRows, 0, sampledCount);
+    }
+
+    private void enqueueHead(Tensor rows, int first, int count) {
+        backend.gatherRows(residual, rows, first, sampledResidual, count);
+        backend.gatherRows(delta, rows, first, sampledDelta, count);
+        backend.addRmsNorm(sampledResidual, sampledDelta, spec.finalNorm(), spec.normEpsilon(), sampledNormed, count);
+        backend.matmul(sampledNormed, spec.head(), logits, count);
+    }
+
+    /**
+     * Enqueues the scoring of a prompt's tokens, behind {@link #enqueue} and after tokens were drawn: logits are lost.
+     * @param firstScored where the first goes in {@code scored}
+     * @param count       of the leading {@link StepInputs#promptRows}
+     */
+    void enqueueScores(StepInputs inputs, ScoredTokens scored, int firstScored, int count) {
+        for (int first = 0; first < count; first += logits.rows()) {
+            int rows = Math.min(logits.rows(), count - first);
+            enqueueHead(inputs.promptRows, first, rows);
+            backend.score(logits, inputs.scoring, scored, firstScored + first, rows);
+        }
     }
 
     /** From the normed input to what the feed-forward block adds. */

@@ -4,6 +4,9 @@ import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.Sampling;
+import dev.warmpath.worker.compute.ScoreInputs;
+import dev.warmpath.worker.compute.ScoredTokens;
+import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -22,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  *   queryStarts   int32 [maxSequences + 1], contextLengths int32 [maxSequences]
  *   sampledRows, counters, topKs, logprobs int32; seeds int64; temperatures, topPs float32 [maxSequences]
  *   adjustments: see LogitAdjustments
+ *   scores: targets, counts int32 [maxSequences + maxTokens], those of the sampled rows first; prompt rows int32
+ *           [maxTokens]
  * </pre>
  * Blocks come as the block manager counts them. If the device's are smaller, r in one, block b is written into the
  * tables as b·r up to b·r + r − 1; slots are the same either way: b · blockSize + offset.
@@ -58,6 +63,7 @@ public final class InputBatch {
     private final MemorySegment topPs;
     private final MemorySegment logprobs;
     private final Adjustments adjustments;
+    private final Scoring scoring;
     private int tokenCount;
     private int sequenceCount;
     private int sampledCount;
@@ -69,6 +75,8 @@ public final class InputBatch {
     private final int maxEntries;
     private int entryCount;
     private boolean isAdjusted;
+    private boolean tellsLikeliest;
+    private int promptRowCount;
 
     /**
      * Where tokens and sequences stand in one group of the cache.
@@ -86,6 +94,16 @@ public final class InputBatch {
     private record Adjustments(MemorySegment modes, MemorySegment starts, MemorySegment sources,
                                MemorySegment repetitions, MemorySegment frequencies, MemorySegment presences,
                                MemorySegment cuts, MemorySegment ids, MemorySegment biases, MemorySegment notes) {
+    }
+
+    /**
+     * Of which rows likelihoods are told, as {@link ScoreInputs} has it.
+     * @param drawnCounts   of sampled rows
+     * @param promptRows    rows of the step, whose targets and counts are the next two
+     * @param targets       of all that are scored, put together when the batch is complete; so are the counts
+     */
+    private record Scoring(MemorySegment drawnCounts, MemorySegment promptRows, MemorySegment promptTargets,
+                           MemorySegment promptCounts, MemorySegment targets, MemorySegment counts) {
     }
 
     /** Sizes are upper limits, included. One group without a window; blocks are those of the device. */
@@ -142,6 +160,10 @@ public final class InputBatch {
                 arena.allocate(FLOAT, maxSequences), arena.allocate(FLOAT, maxSequences),
                 arena.allocate(FLOAT, maxSequences), arena.allocate(INT, maxEntries), arena.allocate(FLOAT, maxEntries),
                 arena.allocate(INT, maxEntries));
+        long scored = (long) maxSequences + maxTokens;
+        scoring = new Scoring(arena.allocate(INT, maxSequences), arena.allocate(INT, maxTokens),
+                arena.allocate(INT, maxTokens), arena.allocate(INT, maxTokens), arena.allocate(INT, scored),
+                arena.allocate(INT, scored));
         clear();
     }
 
@@ -156,6 +178,8 @@ public final class InputBatch {
         blockTableStride = Math.min(LEAST_STRIDE, maxBlockTableStride());
         entryCount = 0;
         isAdjusted = false;
+        tellsLikeliest = false;
+        promptRowCount = 0;
     }
 
     /**
@@ -329,6 +353,7 @@ public final class InputBatch {
         logprobs.setAtIndex(INT, sampledCount, sampling.logprob() ? 1 : 0);
         adjustments.modes.setAtIndex(INT, sampledCount, LogitAdjustments.PLAIN);
         adjustments.starts.setAtIndex(INT, sampledCount, entryCount);
+        scoring.drawnCounts.setAtIndex(INT, sampledCount, 0);
         sampledCount++;
         adjustments.starts.setAtIndex(INT, sampledCount, entryCount);
     }
@@ -388,6 +413,50 @@ public final class InputBatch {
         if (!isAdjusted || entryCount + count > maxEntries) {
             throw new IllegalStateException("batch has %d adjustments of logits, takes %d: no room for %d"
                     .formatted(entryCount, maxEntries, count));
+        }
+    }
+
+    /**
+     * Tells the likeliest tokens beside the one that is drawn for the sequence added last.
+     * @param count 0 to {@link ScoredTokens#MOST_LIKELIEST} and at most the vocabulary's size
+     */
+    public void tellLikeliest(int count) {
+        requireLikeliest(count);
+        scoring.drawnCounts.setAtIndex(INT, sampledCount - 1, count);
+        tellsLikeliest |= count > 0;
+    }
+
+    /**
+     * Scores tokens by what the sequence added last computes: each by the row of the token before it. Their rows of
+     * {@link ScoredTokens} follow those of all sampled ones, in the order of these calls.
+     * @param sequenceTokens the sequence's tokens; entry p stands at position p
+     * @param from           position of the first that is scored, whose predecessor was added; 1 and above
+     * @param count          how many, the last one's predecessor added, too
+     * @param likeliest      tokens to be told beside each, as in {@link #tellLikeliest}
+     * @throws IllegalArgumentException if the rows of these tokens were not added last
+     */
+    public void scorePrompt(int[] sequenceTokens, int from, int count, int likeliest) {
+        requireLikeliest(likeliest);
+        int end = contextLengths.getAtIndex(INT, sequenceCount - 1L);
+        int added = tokenCount - queryStarts.getAtIndex(INT, sequenceCount - 1L);
+        if (count < 0 || from - 1 < end - added || from - 1 + count > end) {
+            throw new IllegalArgumentException("%d tokens from position %d on are not computed from positions %d to %d"
+                    .formatted(count, from, end - added, end - 1));
+        }
+        int row = tokenCount - end + from - 1;
+        for (int i = 0; i < count; i++) {
+            scoring.promptRows.setAtIndex(INT, promptRowCount, row + i);
+            scoring.promptTargets.setAtIndex(INT, promptRowCount, sequenceTokens[from + i]);
+            scoring.promptCounts.setAtIndex(INT, promptRowCount, likeliest);
+            largestToken = Math.max(largestToken, sequenceTokens[from + i]);
+            promptRowCount++;
+        }
+    }
+
+    private static void requireLikeliest(int count) {
+        if (count < 0 || count > ScoredTokens.MOST_LIKELIEST) {
+            throw new IllegalArgumentException(
+                    "the %d likeliest tokens, at most %d are told".formatted(count, ScoredTokens.MOST_LIKELIEST));
         }
     }
 
@@ -532,6 +601,42 @@ public final class InputBatch {
             backend.write(target.ids(), filled(adjustments.ids, INT, entryCount));
             backend.write(target.biases(), filled(adjustments.biases, FLOAT, entryCount));
             backend.write(target.notes(), filled(adjustments.notes, INT, entryCount));
+        }
+    }
+
+    /** True if something is told of some sampled row's likeliest tokens. */
+    boolean tellsLikeliest() {
+        return tellsLikeliest;
+    }
+
+    /** Rows of the prompt that are scored. */
+    int promptRowCount() {
+        return promptRowCount;
+    }
+
+    boolean isScored() {
+        return tellsLikeliest || promptRowCount > 0;
+    }
+
+    /** Rows of {@link ScoredTokens} that the step fills, or leaves between; 0 if nobody asks. */
+    int scoredCount() {
+        return isScored() ? sampledCount + promptRowCount : 0;
+    }
+
+    /** Enqueues the writes of what is to be told. */
+    void writeScoring(ComputeBackend backend, ScoreInputs target, Tensor promptRows) {
+        long drawn = (long) sampledCount * Integer.BYTES;
+        long prompt = (long) promptRowCount * Integer.BYTES;
+        for (int row = 0; row < sampledCount; row++) {
+            scoring.targets.setAtIndex(INT, row, ScoreInputs.NO_TARGET);
+        }
+        MemorySegment.copy(scoring.promptTargets, 0, scoring.targets, drawn, prompt);
+        MemorySegment.copy(scoring.drawnCounts, 0, scoring.counts, 0, drawn);
+        MemorySegment.copy(scoring.promptCounts, 0, scoring.counts, drawn, prompt);
+        backend.write(target.targets(), filled(scoring.targets, INT, scoredCount()));
+        backend.write(target.counts(), filled(scoring.counts, INT, scoredCount()));
+        if (promptRowCount > 0) {
+            backend.write(promptRows, filled(scoring.promptRows, INT, promptRowCount));
         }
     }
 

@@ -4,6 +4,7 @@ import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.SampledTokens;
+import dev.warmpath.worker.compute.ScoredTokens;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -23,6 +24,8 @@ public final class LoadedModel {
     final Decoder decoder;
     /** Where steps in flight leave what they drew, one for each. */
     final SampledTokens[] sampled;
+    /** Likewise what they tell of likelihoods. */
+    final ScoredTokens[] scored;
     private final Duration loadTime;
 
     private LoadedModel(ModelConfig config, DecoderSpec spec, ComputeBackend backend, StepSettings settings,
@@ -41,6 +44,8 @@ public final class LoadedModel {
         this.sampled = new SampledTokens[settings.maxStepsInFlight()];
         Arrays.setAll(sampled, _ -> new SampledTokens(backend.allocate(DataType.I32, maxSequences, 1),
                 backend.allocate(DataType.F32, maxSequences, 1)));
+        this.scored = new ScoredTokens[settings.maxStepsInFlight()];
+        Arrays.setAll(scored, _ -> ScoredTokens.allocate(backend, settings.maxScoredRows()));
         this.loadTime = Duration.ofNanos(System.nanoTime() - startNanos);
     }
 

@@ -8,6 +8,7 @@ import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
+import dev.warmpath.worker.compute.ScoredTokens;
 import dev.warmpath.worker.compute.StepOutput;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
@@ -87,6 +88,11 @@ public final class ModelRunner implements AutoCloseable {
         return LogitAdjustments.capacity(model.config.vocabularySize(), settings.maxSequences());
     }
 
+    /** What a step brings at most. */
+    public StepOutput newStepOutput() {
+        return new StepOutput(settings.maxSequences(), settings.maxScoredRows());
+    }
+
     /**
      * Enqueues a step. The batch has been read when this returns and may be refilled.
      * @throws IllegalArgumentException if the batch is empty or does not fit model and cache, or takes a token that the
@@ -103,14 +109,19 @@ public final class ModelRunner implements AutoCloseable {
         int sampledCount = batch.sampledCount();
         SampledTokens before = drawnBy(Math.max(0, submittedSteps - 1));
         List<PagedBatch> paged = model.inputs.write(batch, before);
+        ScoredTokens scored = model.scored[(int) (submittedSteps % sampled.length)];
         model.decoder.enqueue(model.inputs, paged, cache, sampledCount);
+        if (batch.tellsLikeliest()) {
+            backend.score(model.decoder.logits(), model.inputs.scoring, scored, 0, sampledCount);
+        }
         if (batch.isAdjusted()) {
             backend.sampleAdjusted(model.decoder.logits(), model.inputs.sampling, model.inputs.adjustments, before,
                     drawn, sampledCount);
         } else {
             backend.sample(model.decoder.logits(), model.inputs.sampling, drawn, sampledCount);
         }
-        var completion = backend.submit(drawn, sampledCount);
+        model.decoder.enqueueScores(model.inputs, scored, sampledCount, batch.promptRowCount());
+        var completion = backend.submit(drawn, sampledCount, scored, batch.scoredCount());
         submittedSteps++;
         lastSampledCount = sampledCount;
         return new PendingStep(completion, sampledCount);
@@ -206,7 +217,7 @@ public final class ModelRunner implements AutoCloseable {
 
     /**
      * Waits for everything enqueued and copies out the logits of the last submitted step's sampled rows, for tests and
-     * diagnosis.
+     * diagnosis. Not if that step has scored a prompt, behind which they are gone.
      * @param logits float32 [sampledCount, vocabulary], native order
      */
     public void readLogits(int sampledCount, MemorySegment logits) {

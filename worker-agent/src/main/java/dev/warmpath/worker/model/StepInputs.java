@@ -6,6 +6,7 @@ import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
+import dev.warmpath.worker.compute.ScoreInputs;
 import dev.warmpath.worker.compute.Tensor;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,6 +20,9 @@ final class StepInputs {
     final Tensor sampledRows;
     final SamplingInputs sampling;
     final LogitAdjustments adjustments;
+    final ScoreInputs scoring;
+    /** Rows of the step by which the prompt is scored. */
+    final Tensor promptRows;
     private final List<PagedBatch> largest = new ArrayList<>();
 
     /**
@@ -37,6 +41,8 @@ final class StepInputs {
         this.adjustments = new LogitAdjustments(ints(maxSequences), ints(maxSequences + 1), ints(maxSequences),
                 floats(maxSequences), floats(maxSequences), floats(maxSequences), floats(maxSequences),
                 ints(maxEntries), floats(maxEntries), ints(maxEntries), floats(maxEntries));
+        this.scoring = new ScoreInputs(ints(maxSequences + maxTokens), ints(maxSequences + maxTokens));
+        this.promptRows = ints(maxTokens);
         Tensor positions = ints(maxTokens);
         Tensor queryStarts = ints(maxSequences + 1);
         Tensor contextLengths = ints(maxSequences);
@@ -86,6 +92,9 @@ final class StepInputs {
         backend.write(sampling.logprobs(), batch.logprobs());
         if (batch.isAdjusted()) {
             batch.writeAdjustments(backend, adjustments);
+        }
+        if (batch.isScored()) {
+            batch.writeScoring(backend, scoring, promptRows);
         }
         if (batch.isFed()) {
             backend.feedTokens(drawn, sources, tokens, batch.tokenCount());

@@ -38,6 +38,11 @@ public record StepSettings(int blockSize, int kernelBlockSize, int maxBatchToken
         return new StepSettings(blockSize, kernelBlockSize, maxBatchTokens, maxSequences, count);
     }
 
+    /** Rows of a step that likelihoods may be told of: each that is sampled, and each token of prompts. */
+    public int maxScoredRows() {
+        return Math.addExact(maxSequences, maxBatchTokens);
+    }
+
     /** Blocks of the device in one block. */
     int kernelBlocksPerBlock() {
         return blockSize / kernelBlockSize;

@@ -126,6 +126,9 @@ final class BatchesInFlight {
             boolean masked = lives && sampledTokens[row] == ScheduledBatch.MASKED;
             boolean takes = lives && !unusable && !masked && batch.sampleIndex(entry, step) != ScheduledBatch.NO_SAMPLE;
             batch.setOutcome(entry, takes, masked || lives && unusable);
+            if (step == 0 && lives && batch.scoredCount(entry) > 0) {
+                sequence.noteScored(batch.firstScored(entry) - 1 + batch.scoredCount(entry));
+            }
             if (masked) {
                 sequence.become(failure(FailureReason.RULES_LEAVE_NOTHING, sequence,
                         "the request's own rules leave no token that could be drawn"));

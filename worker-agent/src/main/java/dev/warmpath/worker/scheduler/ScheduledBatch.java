@@ -46,6 +46,8 @@ public final class ScheduledBatch {
     private final int[] sampleCounts;
     /** Books of the entries as they were when the batch was complete, for {@link Scheduler#settle}. */
     private final int[] computedTokens;
+    private final int[] firstScored;
+    private final int[] scoredCounts;
     private final boolean[] taken;
     private final boolean[] failed;
     private final List<Sequence> expired = new ArrayList<>();
@@ -74,6 +76,8 @@ public final class ScheduledBatch {
         rowCounts = new int[maxSteps];
         sampleCounts = new int[maxSteps];
         computedTokens = new int[maxSequences];
+        firstScored = new int[maxSequences];
+        scoredCounts = new int[maxSequences];
         taken = new boolean[maxSequences];
         failed = new boolean[maxSequences];
     }
@@ -196,6 +200,16 @@ public final class ScheduledBatch {
      */
     public int feedIndex(int entry, int step) {
         return step == 0 ? firstFeeds[entry] : sampleIndex(entry, step - 1);
+    }
+
+    /** Position of the first prompt token that step 0 scores for an entry, if it scores any; 1 and above. */
+    public int firstScored(int entry) {
+        return firstScored[entry];
+    }
+
+    /** How many prompt tokens step 0 scores for an entry. */
+    public int scoredCount(int entry) {
+        return scoredCounts[entry];
     }
 
     /**
@@ -334,6 +348,10 @@ public final class ScheduledBatch {
             sequence.scheduledTokens = tokens.computedTokens();
             sequence.batchesInFlight++;
             computedTokens[entry] = tokens.computedTokens();
+            int scorer = sequence.firstToScore(firstPositions[entry], tokenCounts[entry]);
+            firstScored[entry] = scorer + 1;
+            scoredCounts[entry] = Math.max(0,
+                    Math.min(firstPositions[entry] + tokenCounts[entry], tokens.promptLength() - 1) - scorer);
             boolean decodes = tokenCounts[entry] == 1 && firstPositions[entry] >= tokens.promptLength();
             prefillTokens += decodes ? 0 : tokenCounts[entry];
             decodedContext += decodes ? firstPositions[entry] : 0;

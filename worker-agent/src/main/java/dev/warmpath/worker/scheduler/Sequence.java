@@ -26,7 +26,9 @@ public final class Sequence {
     private final SamplingParameters sampling;
     private final StopConditions stop;
     private final int[] eosTokenIds;
-    private final boolean logprobs;
+    private final Logprobs logprobs;
+    /** Prompt tokens that have computed the score of the next one, and whose score was told. */
+    private int scoredTokens;
     private final int priority;
     private final long deadlineNanos;
     private final @Nullable RouterId router;
@@ -75,7 +77,8 @@ public final class Sequence {
     /**
      * @param tokens        the prompt, to which the generated tokens are added
      * @param eosTokenIds   the model's end-of-sequence tokens; shared, never written
-     * @param logprobs      true: the log-probability of every drawn token is wanted
+     * @param logprobs      of which tokens log-probabilities are wanted; those of the prompt keep it from being read from
+     *                      the cache
      * @param priority      lower is sooner; counts only if the policy is {@link SchedulingPolicy#PRIORITY}
      * @param deadlineNanos on the clock of {@link Scheduler#schedule}; fails from then on. Or {@link #NO_DEADLINE}
      * @param router        whose it is; null = it does not say
@@ -86,7 +89,7 @@ public final class Sequence {
             SamplingParameters sampling,
             StopConditions stop,
             int[] eosTokenIds,
-            boolean logprobs,
+            Logprobs logprobs,
             int priority,
             long deadlineNanos,
             @Nullable RouterId router) {
@@ -99,7 +102,7 @@ public final class Sequence {
             SamplingParameters sampling,
             StopConditions stop,
             int[] eosTokenIds,
-            boolean logprobs,
+            Logprobs logprobs,
             int priority,
             long deadlineNanos,
             @Nullable RouterId router,
@@ -116,6 +119,7 @@ public final class Sequence {
         this.leader = leader;
         this.looksBack = sampling.rules().looksBack();
         this.countsAnswer = sampling.rules().countsAnswer();
+        noteScored(0);
     }
 
     /**
@@ -190,8 +194,8 @@ public final class Sequence {
         if (state != SequenceState.Alive.NEW) {
             throw new IllegalStateException(this + " was submitted before");
         }
-        return new Sequence(requestId, tokens.fork(), sampling, stop, eosTokenIds, logprobs, priority, deadlineNanos,
-                router, this);
+        return new Sequence(requestId, tokens.fork(), sampling, stop, eosTokenIds, logprobs.ofFollower(), priority,
+                deadlineNanos, router, this);
     }
 
     /** The client's name for it; two sequences may carry the same. */
@@ -211,8 +215,27 @@ public final class Sequence {
         return stop;
     }
 
-    public boolean logprobs() {
+    public Logprobs logprobs() {
         return logprobs;
+    }
+
+    /** True if some token of the prompt is still to be scored. */
+    private boolean lacksPromptScores() {
+        return logprobs.prompt() && scoredTokens < tokens.promptLength() - 1;
+    }
+
+    /**
+     * Of {@code count} tokens from {@code first} on, which a step computes, the first whose successor in the prompt is
+     * to be scored; {@code first + count} and above if there is none.
+     */
+    int firstToScore(int first, int count) {
+        return lacksPromptScores() ? Math.max(first, scoredTokens) : first + count;
+    }
+
+    /** The successors of so many leading prompt tokens have been scored: these may be read from the cache. */
+    void noteScored(int tokenCount) {
+        scoredTokens = tokenCount;
+        tokens.limitCacheRead(lacksPromptScores() ? scoredTokens : Integer.MAX_VALUE);
     }
 
     public int priority() {
@@ -316,13 +339,14 @@ public final class Sequence {
 
     /**
      * True if its prompt will soon be there to share. A leader that was preempted, is over or was never submitted is not
-     * waited for.
+     * waited for; only if it still lacks scores of the prompt, for these come before anybody's tokens.
      */
     boolean awaitsLeader() {
         if (leader == null || state != SequenceState.Alive.WAITING) {
             return false;
         }
         return leader.state == SequenceState.Alive.WAITING
+                || leader.state == SequenceState.Alive.PREEMPTED && leader.lacksPromptScores()
                 || leader.state == SequenceState.Alive.RUNNING && !leader.hasScheduledPrompt();
     }
 

@@ -213,6 +213,16 @@ public abstract class ComputeBackendContract {
     }
 
     @Test
+    void gather_begins_at_the_index_asked() {
+        int columns = data.width(2);
+        Tensor output = data.activations(2, columns);
+        backend.gatherRows(data.leading(3, columns, 1, 2, 3, 4, 5, 6), data.ints(0, 0, 2, 1), 2, output, 2);
+        assertThat(data.readLeading(output, 2)).containsExactly(5, 6, 3, 4);
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> backend.gatherRows(data.leading(3, columns, new float[6]), data.ints(0, 1), 1, output, 2));
+    }
+
+    @Test
     void gather_takes_rows_in_the_order_asked() {
         int columns = data.width(2);
         Tensor output = data.activations(4, columns);

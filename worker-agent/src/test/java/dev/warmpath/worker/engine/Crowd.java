@@ -14,6 +14,7 @@ import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.StepSettings;
+import dev.warmpath.worker.scheduler.Logprobs;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
@@ -114,7 +115,7 @@ final class Crowd implements AutoCloseable {
 
     private Sequence sequence(Ask ask, int[] prompt, StopConditions stop) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(mix.blockSize()), ExtraKeys.ofSalt(null), prompt);
-        return new Sequence("request " + ask.index(), tokens, ask.sampling(), stop, new int[0], false, ask.priority(),
+        return new Sequence("request " + ask.index(), tokens, ask.sampling(), stop, new int[0], Logprobs.NONE, ask.priority(),
                 Sequence.NO_DEADLINE, null);
     }
 

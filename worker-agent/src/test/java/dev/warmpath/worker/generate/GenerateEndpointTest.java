@@ -191,6 +191,37 @@ class GenerateEndpointTest {
     }
 
     @Test
+    void scores_of_prompt_and_answers_come_as_json_in_which_every_number_is_one() {
+        int[] prompt = IntStream.range(300, 450).toArray();
+        GenerateRequest request = GenerateRequest.of("r", prompt, SamplingParameters.GREEDY, pastTheEnd(10));
+
+        List<GenerateEvent> events = events(request.withLogprobs(true, true, 3).withChoices(2));
+
+        List<GenerateEvent.Prompt> told = events.stream().filter(GenerateEvent.Prompt.class::isInstance)
+                .map(GenerateEvent.Prompt.class::cast).toList();
+        assertThat(told).hasSizeBetween(3, 149).isEqualTo(events.subList(0, told.size()));
+        assertThat(told.stream().mapToInt(event -> event.ranks().length).sum()).isEqualTo(149);
+        assertThat(told).allSatisfy(event -> {
+            assertThat(event.scores().topIds()).hasSize(3 * event.ranks().length);
+            for (int i = 0; i < event.ranks().length; i++) {
+                assertThat(event.ranks()[i]).isBetween(1, 2_048);
+                assertThat(event.scores().logprobs()[i]).isBetween(GenerateEvent.LEAST_LOGPROB, 0f);
+            }
+        });
+        for (int choice = 0; choice < 2; choice++) {
+            for (GenerateEvent event : ofChoice(events, choice)) {
+                if (event instanceof Tokens tokens) {
+                    for (int i = 0; i < tokens.ids().length; i++) {
+                        assertThat(tokens.scores().topIds()[3 * i]).as("greedy").isEqualTo(tokens.ids()[i]);
+                        assertThat(tokens.scores().topLogprobs()[3 * i]).isEqualTo(tokens.scores().logprobs()[i]);
+                    }
+                }
+            }
+        }
+        assertThat(ids(ofChoice(events, 0))).isEqualTo(ids(events(request)));
+    }
+
+    @Test
     void choices_that_could_never_be_alive_together_are_refused_before_anything_is_computed() {
         assertThat(engine.mostGenerations()).as("choices beyond the protocol's bound are no request").isGreaterThan(128);
         assertProblem(post(JSON.writeValueAsString(GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY,

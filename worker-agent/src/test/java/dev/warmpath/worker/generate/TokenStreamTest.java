@@ -9,6 +9,7 @@ import dev.warmpath.protocol.generate.GenerateEvent.Finished;
 import dev.warmpath.protocol.generate.GenerateEvent.Tokens;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.worker.engine.GenerationListener;
+import dev.warmpath.worker.engine.TokenScores;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -165,6 +166,55 @@ class TokenStreamTest {
                 .assertNext(event -> assertThat(ids(event)).hasSize(1_808).endsWith(9_999))
                 .expectNext(new Finished(FinishReason.LENGTH, USAGE))
                 .verifyComplete();
+    }
+
+    @Test
+    void scores_travel_in_lines_of_64_tokens_the_prompts_first_and_infinity_is_a_number() {
+        var scored = new TokenStream(outbox.lane(), 2, /* scored */ true, null);
+        StepVerifier.create(scored.events(cancels::incrementAndGet), /* request */ 0)
+                .then(() -> {
+                    for (int i = 0; i < 70; i++) {
+                        scored.listeners().getFirst().onPrompt(new Likelihood(-i, 100 + i, i));
+                    }
+                    scored.listeners().get(1).onToken(9, new Likelihood(Float.NEGATIVE_INFINITY, 0, 4));
+                    outbox.send();
+                })
+                .thenRequest(3)
+                .assertNext(event -> {
+                    var prompt = (GenerateEvent.Prompt) event;
+                    assertThat(prompt.ranks()).hasSize(64).startsWith(100, 101);
+                    assertThat(prompt.scores().logprobs()).hasSize(64).startsWith(0, -1);
+                    assertThat(prompt.scores().topIds()).hasSize(128).startsWith(0, 1, 1, 2, 2, 3);
+                    assertThat(prompt.scores().topLogprobs()).startsWith(0, GenerateEvent.LEAST_LOGPROB, -1);
+                })
+                .assertNext(event -> assertThat(((GenerateEvent.Prompt) event).ranks()).hasSize(6).startsWith(164))
+                .assertNext(event -> {
+                    var tokens = (Tokens) event;
+                    assertThat(tokens.index()).isEqualTo(1);
+                    assertThat(tokens.scores().logprobs()).containsExactly(GenerateEvent.LEAST_LOGPROB);
+                    assertThat(tokens.scores().topIds()).containsExactly(4, 5);
+                })
+                .thenCancel()
+                .verify();
+    }
+
+    /** Two alternatives: {@code id} with this log-probability, and the one after it, which the model excludes. */
+    private record Likelihood(float logprob, int rank, int id) implements TokenScores {
+
+        @Override
+        public int likeliestCount() {
+            return 2;
+        }
+
+        @Override
+        public int likeliest(int place) {
+            return id + place;
+        }
+
+        @Override
+        public float logprob(int place) {
+            return place == 0 ? logprob : Float.NEGATIVE_INFINITY;
+        }
     }
 
     private static void await(BooleanSupplier condition) {

@@ -24,8 +24,13 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
 
     /** Likewise, with layers of these kinds of attention, of which {@link #write} tells the file nothing. */
     public static RandomLlama create(long seed, List<AttentionSpec> layers) {
+        return create(seed, layers, 71);
+    }
+
+    /** Likewise, with so many tokens. */
+    public static RandomLlama create(long seed, List<AttentionSpec> layers, int vocabulary) {
         var config = new ModelConfig(ModelFamily.LLAMA, /* hidden */ 36, layers, /* heads */ 6, /* kvHeads */ 2,
-                /* headSize */ 10, /* intermediate */ 52, /* vocabulary */ 71, /* context */ 200, 1e-5f, 10_000,
+                /* headSize */ 10, /* intermediate */ 52, vocabulary, /* context */ 200, 1e-5f, 10_000,
                 /* tied */ false);
         var model = new RandomLlama(config, new LinkedHashMap<>());
         model.fill(new SplittableRandom(seed));
@@ -83,9 +88,9 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
         Files.writeString(directory.resolve("config.json"), """
                 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 36,
                  "num_hidden_layers": 2, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10,
-                 "intermediate_size": 52, "vocab_size": 71, "max_position_embeddings": 200, "rms_norm_eps": 1e-5,
+                 "intermediate_size": 52, "vocab_size": %d, "max_position_embeddings": 200, "rms_norm_eps": 1e-5,
                  "rope_theta": 10000.0, "rope_scaling": null, "tie_word_embeddings": false, "torch_dtype": "bfloat16"}
-                """);
+                """.formatted(config.vocabularySize()));
         var header = new StringBuilder("{\"__metadata__\":{\"format\":\"pt\"}");
         int bytes = 0;
         for (var weight : weights.entrySet()) {

@@ -25,7 +25,7 @@ class LogitEntriesTest {
     private static Sequence ruled(String id, int[] prompt, LogitRules rules, int maxTokens) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(BLOCK_SIZE), ExtraKeys.NONE, prompt);
         return new Sequence(id, tokens, SamplingParameters.GREEDY.with(rules), StopConditions.maxTokens(maxTokens),
-                new int[] {EOS}, false, 0, Sequence.NO_DEADLINE, null);
+                new int[] {EOS}, Logprobs.NONE, 0, Sequence.NO_DEADLINE, null);
     }
 
     private static SchedulerWorld world(int room) {

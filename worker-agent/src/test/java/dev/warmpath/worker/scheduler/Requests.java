@@ -17,7 +17,7 @@ final class Requests {
     static Sequence request(String id, int blockSize, int[] prompt, StopConditions stop, int priority,
             long deadlineNanos) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(blockSize), ExtraKeys.NONE, prompt);
-        return new Sequence(id, tokens, SamplingParameters.GREEDY, stop, new int[] {EOS}, false, priority,
+        return new Sequence(id, tokens, SamplingParameters.GREEDY, stop, new int[] {EOS}, Logprobs.NONE, priority,
                 deadlineNanos, null);
     }
 

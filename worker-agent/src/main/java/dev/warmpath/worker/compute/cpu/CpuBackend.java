@@ -15,6 +15,8 @@ import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
+import dev.warmpath.worker.compute.ScoreInputs;
+import dev.warmpath.worker.compute.ScoredTokens;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
@@ -30,12 +32,20 @@ import org.jspecify.annotations.Nullable;
 abstract class CpuBackend implements ComputeBackend {
 
     private final TokenSampler sampler = new TokenSampler();
+    private final TokenScorer scorer;
     private final int panelWidth;
-    private final OutstandingSteps<SampledTokens> outstanding = new OutstandingSteps<>();
+    private final OutstandingSteps<Results> outstanding = new OutstandingSteps<>();
 
-    /** @param panelWidth outputs that lie together in a weight's panel */
-    CpuBackend(int panelWidth) {
+    /** What a step brings, where it lies. */
+    private record Results(SampledTokens sampled, @Nullable ScoredTokens scored) {}
+
+    /**
+     * @param panelWidth outputs that lie together in a weight's panel
+     * @param loops      over logits
+     */
+    CpuBackend(int panelWidth, LogitLoops loops) {
         this.panelWidth = panelWidth;
+        this.scorer = new TokenScorer(loops);
     }
 
     @Override
@@ -186,14 +196,14 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
-    public final void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
+    public final void gatherRows(Tensor input, Tensor rowIndexes, int firstIndex, Tensor output, int rowCount) {
         int columns = input.columns();
-        Shapes.gather(input, output);
-        int[] indexes = Handles.ints(rowIndexes, rowCount);
+        Shapes.gather(input, firstIndex, output);
+        int[] indexes = Handles.ints(rowIndexes, firstIndex + rowCount);
         float[] source = Handles.floats(input, 0);
         float[] target = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
-            System.arraycopy(source, indexes[row] * columns, target, row * columns, columns);
+            System.arraycopy(source, indexes[firstIndex + row] * columns, target, row * columns, columns);
         }
     }
 
@@ -230,8 +240,29 @@ abstract class CpuBackend implements ComputeBackend {
                 token = SampledTokens.MASKED;
             }
             tokens[row] = token;
-            logprobs[row] = wanted[row] != 0 && token >= 0 ? TokenSampler.logprob(values, row * size, size, token)
+            logprobs[row] = wanted[row] != 0 && token >= 0 ? scorer.logprob(values, row * size, size, token)
                     : Float.NaN;
+        }
+    }
+
+    @Override
+    public final void score(Tensor logits, ScoreInputs inputs, ScoredTokens output, int firstRow, int rowCount) {
+        Shapes.score(logits, inputs, output, firstRow, rowCount);
+        float[] values = Handles.floats(logits, rowCount);
+        int[] targets = Handles.ints(inputs.targets(), 0);
+        int[] counts = Handles.ints(inputs.counts(), 0);
+        float[] logprobs = Handles.floats(output.logprobs(), 0);
+        int[] ranks = Handles.ints(output.ranks(), 0);
+        int[] topIds = Handles.ints(output.topIds(), 0);
+        float[] topLogprobs = Handles.floats(output.topLogprobs(), 0);
+        int size = logits.columns();
+        for (int row = 0; row < rowCount; row++) {
+            int at = firstRow + row;
+            if (targets[at] != ScoreInputs.NO_TARGET || counts[at] > 0) {
+                ranks[at] = scorer.score(values, row * size, size, targets[at], counts[at], topIds, topLogprobs,
+                        at * ScoredTokens.MOST_LIKELIEST);
+                logprobs[at] = scorer.targetLogprob();
+            }
         }
     }
 
@@ -244,17 +275,30 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
-    public final Completion submit(SampledTokens sampled, int rowCount) {
-        Shapes.rows(sampled.tokens(), rowCount);
+    public final Completion submit(SampledTokens sampled, int rowCount, @Nullable ScoredTokens scored,
+            int scoredCount) {
+        Shapes.submit(sampled, rowCount, scored, scoredCount);
         outstanding.requireFree(sampled);
-        return outstanding.add(sampled, rowCount, sampled);
+        return outstanding.add(sampled, rowCount, scoredCount, new Results(sampled, scored));
     }
 
     @Override
     public final void await(Completion completion, StepOutput output) {
         var step = outstanding.take(completion, output);
-        output.fill(MemorySegment.ofArray(Handles.ints(step.result().tokens(), step.rowCount())),
-                MemorySegment.ofArray(Handles.floats(step.result().logprobs(), step.rowCount())), step.rowCount());
+        output.fill(ints(step.sampled().tokens()), floats(step.sampled().logprobs()), step.rowCount());
+        ScoredTokens scored = step.result().scored();
+        if (scored != null && step.scoredCount() > 0) {
+            output.fillScores(floats(scored.logprobs()), ints(scored.ranks()), ints(scored.topIds()),
+                    floats(scored.topLogprobs()), step.scoredCount());
+        }
+    }
+
+    private static MemorySegment ints(Tensor tensor) {
+        return MemorySegment.ofArray(Handles.ints(tensor, 0));
+    }
+
+    private static MemorySegment floats(Tensor tensor) {
+        return MemorySegment.ofArray(Handles.floats(tensor, 0));
     }
 
     @Override

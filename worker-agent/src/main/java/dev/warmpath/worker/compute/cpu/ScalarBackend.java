@@ -18,7 +18,7 @@ public final class ScalarBackend extends CpuBackend {
     private float[] scores = new float[0];
 
     public ScalarBackend() {
-        super(PANEL_WIDTH);
+        super(PANEL_WIDTH, new LogitLoops());
     }
 
     @Override

@@ -36,16 +36,6 @@ final class TokenSampler {
         return walk(vocabularySize, Philox.uniform(seed, counter));
     }
 
-    /** Natural logarithm of the softmax of the raw logits at {@code token}. */
-    static float logprob(float[] logits, int start, int vocabularySize, int token) {
-        double max = logits[start + largest(logits, start, vocabularySize)];
-        double sum = 0;
-        for (int id = 0; id < vocabularySize; id++) {
-            sum += Math.exp(logits[start + id] - max);
-        }
-        return (float) (logits[start + token] - max - Math.log(sum));
-    }
-
     /** False if one of them is NaN or +infinity, or all are -infinity. */
     static boolean isUsable(float[] logits, int start, int vocabularySize) {
         return largest(logits, start, vocabularySize) != SampledTokens.NO_TOKEN;

@@ -26,7 +26,7 @@ public final class VectorBackend extends CpuBackend {
 
     /** @param threads that compute a step, the caller included; 1 and above */
     public VectorBackend(int threads) {
-        super(VectorMatmul.PANEL_WIDTH);
+        super(VectorMatmul.PANEL_WIDTH, new VectorLogitLoops());
         this.team = new ThreadTeam(threads, "warmpath-vector");
         this.matmul = new VectorMatmul(team);
         this.attention = new VectorAttention(team);

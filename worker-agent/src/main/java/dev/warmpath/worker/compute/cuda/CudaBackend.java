@@ -18,6 +18,8 @@ import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Recording;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
+import dev.warmpath.worker.compute.ScoreInputs;
+import dev.warmpath.worker.compute.ScoredTokens;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.Tensor;
@@ -116,17 +118,21 @@ public final class CudaBackend implements ComputeBackend {
     // ---- steps
 
     @Override
-    public Completion submit(SampledTokens sampled, int rowCount) {
+    public Completion submit(SampledTokens sampled, int rowCount, @Nullable ScoredTokens scored, int scoredCount) {
         device.belongToThisThread();
         StepResults.Slot result = endingStep(() -> {
-            Shapes.rows(sampled.tokens(), rowCount);
+            Shapes.submit(sampled, rowCount, scored, scoredCount);
             CudaTensor tokens = handles.ints(sampled.tokens(), rowCount);
             CudaTensor logprobs = handles.floats(sampled.logprobs(), rowCount);
             outstanding.requireFree(sampled);
+            StepResults.Told told = scored == null || scoredCount == 0 ? null
+                    : new StepResults.Told(handles.floats(scored.logprobs(), scoredCount),
+                            handles.ints(scored.ranks(), scoredCount), handles.ints(scored.topIds(), scoredCount),
+                            handles.floats(scored.topLogprobs(), scoredCount), scoredCount);
             runner.run(true);
-            return results.bring(tokens, logprobs, rowCount);
+            return results.bring(tokens, logprobs, rowCount, told);
         });
-        return outstanding.add(sampled, rowCount, result);
+        return outstanding.add(sampled, rowCount, scoredCount, result);
     }
 
     @Override
@@ -136,6 +142,11 @@ public final class CudaBackend implements ComputeBackend {
         try {
             step.result().arrived().synchronize();
             output.fill(step.result().tokens(), step.result().logprobs(), step.rowCount());
+            StepResults.Scores scores = step.result().scores();
+            if (scores != null && step.scoredCount() > 0) {
+                output.fillScores(scores.logprobs(), scores.ranks(), scores.topIds(), scores.topLogprobs(),
+                        step.scoredCount());
+            }
         } finally {
             results.giveBack(step.result());
         }
@@ -229,11 +240,23 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public void gatherRows(Tensor input, Tensor rowIndexes, Tensor output, int rowCount) {
+    public void gatherRows(Tensor input, Tensor rowIndexes, int firstIndex, Tensor output, int rowCount) {
         record(rowCount, () -> {
-            Shapes.gather(input, output);
-            return new Operation.GatherRows(handles.activations(input, 0), handles.ints(rowIndexes, rowCount),
-                    handles.activations(output, rowCount));
+            Shapes.gather(input, firstIndex, output);
+            return new Operation.GatherRows(handles.activations(input, 0),
+                    handles.ints(rowIndexes, firstIndex + rowCount), firstIndex, handles.activations(output, rowCount));
+        });
+    }
+
+    @Override
+    public void score(Tensor logits, ScoreInputs inputs, ScoredTokens output, int firstRow, int rowCount) {
+        record(rowCount, () -> {
+            Shapes.score(logits, inputs, output, firstRow, rowCount);
+            int rows = firstRow + rowCount;
+            return new Operation.Score(handles.floats(logits, rowCount), handles.ints(inputs.targets(), rows),
+                    handles.ints(inputs.counts(), rows), firstRow, handles.floats(output.logprobs(), rows),
+                    handles.ints(output.ranks(), rows), handles.ints(output.topIds(), rows),
+                    handles.floats(output.topLogprobs(), rows));
         });
     }
 

@@ -36,6 +36,8 @@ final class KernelSizes {
     static final int SAMPLE_ROW_BYTES = 33024;
     /** What is left of a slice of raw logits that are adjusted: {@code Slice} of sampling.cuh. */
     static final int SAMPLE_SLICE_BYTES = 32;
+    /** What is left of a row that is scored between the kernels: {@code RowScores} of scoring.cuh. */
+    static final int SCORED_ROW_BYTES = 1568;
 
     /** Of kernels that copy or turn a row. */
     static final int ROW_THREADS = 128;

@@ -9,12 +9,14 @@ import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_ROW_BYTES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_SLICES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_SLICE_BYTES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_THREADS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.SCORED_ROW_BYTES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SILU_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_THREADS;
 
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.ScoredTokens;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -48,6 +50,9 @@ final class Launcher {
     private final Kernel adjustCut;
     private final Kernel adjustSettle;
     private final DevicePointer rawSlices;
+    private final Kernel scoreScan;
+    private final Kernel score;
+    private final DevicePointer scoredRows;
     private final Kernel[] skinnyToBf16;
     private final Kernel[] skinnyToF32;
 
@@ -70,6 +75,9 @@ final class Launcher {
         adjustSettle = device.kernel("wp_adjust_settle");
         rawSlices = device.allocate((long) MOST_SAMPLED_ROWS * SAMPLE_SLICES * SAMPLE_SLICE_BYTES,
                 "what is left of raw logits");
+        scoreScan = device.kernel("wp_score_scan");
+        score = device.kernel("wp_score");
+        scoredRows = device.allocate((long) MOST_SAMPLED_ROWS * SCORED_ROW_BYTES, "what is scored");
         skinnyToBf16 = skinny(device, "bf16");
         skinnyToF32 = skinny(device, "f32");
     }
@@ -121,11 +129,17 @@ final class Launcher {
                             .pointer(silu.gateUp().memory).pointer(silu.output().memory)
                             .integer(silu.output().columns()).pointer(live));
             case Operation.GatherRows take -> gatherRows.launch(stream, rows, 1, ROW_THREADS, 0, gatherRows.arguments()
-                    .pointer(take.input().memory).pointer(take.rowIndexes().memory)
+                    .pointer(take.input().memory)
+                    .pointer(take.rowIndexes().memory.from((long) take.firstIndex() * Integer.BYTES))
                     .pointer(take.output().memory).integer(take.output().columns()).pointer(live));
             case Operation.Sample draw -> {
                 for (int row = 0; row < rows; row += MOST_SAMPLED_ROWS) {
                     sample(draw, row, Math.min(MOST_SAMPLED_ROWS, rows - row), live);
+                }
+            }
+            case Operation.Score tell -> {
+                for (int row = 0; row < rows; row += MOST_SAMPLED_ROWS) {
+                    score(tell, row, Math.min(MOST_SAMPLED_ROWS, rows - row));
                 }
             }
         }
@@ -186,6 +200,22 @@ final class Launcher {
                 .pointer(adjustment.presences().memory.from(ints)).pointer(adjustment.ids().memory)
                 .pointer(adjustment.biases().memory).pointer(adjustment.notes().memory)
                 .pointer(adjustment.raws().memory).pointer(live));
+    }
+
+    /** As many rows as there is room for what the first kernel leaves of them. */
+    private void score(Operation.Score tell, int row, int rows) {
+        int vocabulary = tell.logits().columns();
+        DevicePointer logits = tell.logits().memory.from((long) row * vocabulary * Float.BYTES);
+        long ints = (long) (tell.firstRow() + row) * Integer.BYTES;
+        DevicePointer targets = tell.targets().memory.from(ints);
+        DevicePointer counts = tell.counts().memory.from(ints);
+        scoreScan.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, scoreScan.arguments().pointer(logits)
+                .integer(vocabulary).pointer(targets).pointer(counts).pointer(scoredRows));
+        score.launch(stream, rows, 1, ROW_THREADS, 0, score.arguments().pointer(logits).integer(vocabulary)
+                .pointer(targets).pointer(counts).pointer(scoredRows).pointer(tell.logprobs().memory.from(ints))
+                .pointer(tell.ranks().memory.from(ints))
+                .pointer(tell.topIds().memory.from(ints * ScoredTokens.MOST_LIKELIEST))
+                .pointer(tell.topLogprobs().memory.from(ints * ScoredTokens.MOST_LIKELIEST)));
     }
 
     private void multiply(Operation.Matmul product, int rows) {

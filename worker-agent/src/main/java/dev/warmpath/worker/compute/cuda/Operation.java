@@ -36,7 +36,13 @@ sealed interface Operation {
     record SiluMul(CudaTensor gateUp, CudaTensor output) implements Operation {
     }
 
-    record GatherRows(CudaTensor input, CudaTensor rowIndexes, CudaTensor output) implements Operation {
+    record GatherRows(CudaTensor input, CudaTensor rowIndexes, int firstIndex, CudaTensor output)
+            implements Operation {
+    }
+
+    /** @param firstRow of all but the logits */
+    record Score(CudaTensor logits, CudaTensor targets, CudaTensor counts, int firstRow, CudaTensor logprobs,
+                 CudaTensor ranks, CudaTensor topIds, CudaTensor topLogprobs) implements Operation {
     }
 
     record Sample(CudaTensor logits, CudaTensor seeds, CudaTensor counters, CudaTensor temperatures, CudaTensor topKs,

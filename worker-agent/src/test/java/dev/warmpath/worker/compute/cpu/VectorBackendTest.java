@@ -6,6 +6,7 @@ import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
 import dev.warmpath.worker.compute.SamplingContract;
+import dev.warmpath.worker.compute.ScoringContract;
 import org.junit.jupiter.api.Nested;
 
 class VectorBackendTest {
@@ -48,6 +49,15 @@ class VectorBackendTest {
 
     @Nested
     class AdjustedDrawing extends AdjustedSamplingContract {
+
+        @Override
+        protected ComputeBackend create() {
+            return new VectorBackend(2);
+        }
+    }
+
+    @Nested
+    class Scoring extends ScoringContract {
 
         @Override
         protected ComputeBackend create() {

@@ -7,6 +7,7 @@ import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
 import dev.warmpath.worker.compute.SamplingContract;
+import dev.warmpath.worker.compute.ScoringContract;
 import org.junit.jupiter.api.Nested;
 
 /** The contracts of every backend, and what CUDA owes besides, on whatever stands behind the driver. */
@@ -83,6 +84,15 @@ abstract class CudaContract {
         protected int draws(int wanted) {
             return CudaContract.this.draws(wanted);
         }
+
+        @Override
+        protected ComputeBackend create() {
+            return CudaContract.this.create(CacheType.BF16);
+        }
+    }
+
+    @Nested
+    class Scoring extends ScoringContract {
 
         @Override
         protected ComputeBackend create() {
