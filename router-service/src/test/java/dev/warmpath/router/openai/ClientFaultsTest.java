@@ -195,7 +195,8 @@ class ClientFaultsTest extends RunningRouter {
         /v1/completions      | "prompt":"Hi","top_p":1e-400                 | 400
         /v1/completions      | "prompt":"Hi","top_k":1e99999999             | 400
         /v1/completions      | "prompt":"Hi","n":1e999999999                | 400
-        /v1/completions      | "prompt":"Hi","n":1.0                        | 200
+        /v1/completions      | "prompt":"Hi","n":1.0                        | 400
+        /v1/completions      | "prompt":"Hi","length_penalty":1.0           | 200
         /v1/completions      | "prompt":"Hi","seed":-9223372036854775808    | 200
         /v1/completions      | "prompt":"Hi","prompt":"Ho"                  | 400
         /v1/completions      | "prompt":"Hi","pro\\u006dpt":"Ho"            | 400
