@@ -19,6 +19,7 @@ import dev.warmpath.router.keys.KeyRefusal.OperatorsOnly;
 import dev.warmpath.router.keys.KeyRefusal.TooLarge;
 import dev.warmpath.router.keys.KeyRefusal.Unknown;
 import dev.warmpath.router.keys.KeyRefusal.UsedUp;
+import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -50,7 +51,21 @@ public record ApiError(int status, Body body, Map<String, String> headers) {
      * @param code    what clients act on
      */
     @JsonInclude(JsonInclude.Include.ALWAYS)
-    record Detail(String message, String type, @Nullable String param, String code) {}
+    record Detail(String message, String type, @Nullable String param, String code) {
+
+        Detail {
+            message = wellFormed(message);
+            param = param == null ? null : wellFormed(param);
+        }
+
+        /**
+         * Half of a pair of surrogates, as a client's escapes can say it, or a cut leave it, becomes a question mark:
+         * many libraries take JSON that has one for none.
+         */
+        private static String wellFormed(String text) {
+            return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
+        }
+    }
 
     private static final String INVALID_REQUEST = "invalid_request_error";
     private static final String UNAVAILABLE = "service_unavailable_error";

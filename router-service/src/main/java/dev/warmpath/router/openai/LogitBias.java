@@ -7,6 +7,7 @@ import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.Place;
 import java.util.Arrays;
+import java.util.regex.Pattern;
 
 /**
  * The value of {@code logit_bias}: {@code {"1734": -100, "31": 2.5}}.
@@ -17,6 +18,9 @@ import java.util.Arrays;
 record LogitBias(int[] tokens, float[] values) {
 
     static final LogitBias NONE = new LogitBias(new int[0], new float[0]);
+
+    /** Of no sign, no other script's digits, and no more of them than an id can have. */
+    private static final Pattern ID = Pattern.compile("[0-9]{1,10}");
 
     static LogitBias read(FieldReader json, Place place) {
         if (!json.isObject()) {
@@ -45,13 +49,11 @@ record LogitBias(int[] tokens, float[] values) {
     }
 
     private static int token(String name, Place place) {
-        try {
-            int token = Integer.parseInt(name);
-            if (token >= 0) {
-                return token;
+        if (ID.matcher(name).matches()) {
+            long token = Long.parseLong(name);
+            if (token <= Integer.MAX_VALUE) {
+                return (int) token;
             }
-        } catch (NumberFormatException e) {
-            // told below
         }
         throw invalid(place, "'" + place + "' names '" + BadRequestException.shown(name) + "', which is no token id");
     }

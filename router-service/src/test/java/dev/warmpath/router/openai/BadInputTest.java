@@ -83,6 +83,10 @@ class BadInputTest extends RunningRouter {
         ,'logit_bias':{'5':101}              | invalid_value | logit_bias          | 'logit_bias' has for token 5 no number of -100 to 100
         ,'logit_bias':{'x':1}                | invalid_value | logit_bias          | 'logit_bias' names 'x', which is no token id
         ,'logit_bias':{'-1':1}               | invalid_value | logit_bias          | 'logit_bias' names '-1', which is no token id
+        ,'logit_bias':{'+5':1}               | invalid_value | logit_bias          | 'logit_bias' names '+5', which is no token id
+        ,'logit_bias':{'٥':1}                | invalid_value | logit_bias          | 'logit_bias' names '٥', which is no token id
+        ,'logit_bias':{'2147483648':1}       | invalid_value | logit_bias          | 'logit_bias' names '2147483648', which is no token id
+        ,'logit_bias':{'00000000005':'x'}    | invalid_value | logit_bias          | 'logit_bias' names '00000000005', which is no token id
         ,'logit_bias':{'5':1,'05':1}         | invalid_value | logit_bias          | 'logit_bias' names token 5 twice
         ,'logit_bias':{'99999':1}            | invalid_value | logit_bias          | 'logit_bias' is 99999, the model's token ids are 0 to
         ,'presence_penalty':2.5              | invalid_value | presence_penalty    | 'presence_penalty' is 2.5, which is outside -2 to 2
