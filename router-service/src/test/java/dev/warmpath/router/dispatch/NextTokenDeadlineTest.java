@@ -2,6 +2,8 @@ package dev.warmpath.router.dispatch;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.router.ErrorAnswer;
+import dev.warmpath.router.ErrorRow;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.FakeWorker.Script;
 import dev.warmpath.router.RunningRouter;
@@ -20,6 +22,7 @@ class NextTokenDeadlineTest extends RunningRouter {
     private static final int TOKENS = 60_000;
     private static final String STREAM = "{'model':'tiny','stream':true,'prompt':'Hi','max_tokens':50}";
 
+    @ErrorRow("504 deadline_exceeded")
     @Test
     void a_worker_that_falls_silent_breaks_the_stream() throws IOException {
         join("w0").doing(FakeWorker.hangingAfter(ids("a")));
@@ -27,6 +30,8 @@ class NextTokenDeadlineTest extends RunningRouter {
         String raw = rawCompletion(STREAM);
 
         assertBroken(raw, "deadline_exceeded");
+        assertThat(events(raw).getLast()).isEqualTo(ErrorAnswer.object(
+                "the worker 'w0' sent no token for 1000 ms", "api_error", null, "deadline_exceeded"));
         assertThat(text(JSON.readTree(events(raw).getFirst()))).isEqualTo("a");
     }
 

@@ -2,7 +2,6 @@ package dev.warmpath.router.openai;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
 import java.io.ByteArrayOutputStream;
@@ -309,42 +308,6 @@ class BadInputTest extends RunningRouter {
         }
     }
 
-    @ParameterizedTest
-    @CsvSource(delimiter = '|', textBlock = """
-        GET    | /nowhere             | application/json | 404 | not_found
-        POST   | /v1/nowhere          | application/json | 404 | not_found
-        GET    | /v1/chat/completions | application/json | 405 | method_not_allowed
-        DELETE | /v1/models           | application/json | 405 | method_not_allowed
-        POST   | /v1/completions      | text/plain       | 415 | unsupported_media_type
-        POST   | /v1/completions      | rubbish          | 415 | unsupported_media_type
-        """)
-    void errors_of_the_framework_have_openais_shape_too(
-            String method, String path, String contentType, int status, String code) {
-        HttpResponse<String> response = send(HttpRequest.newBuilder(uri(path)).header("content-type", contentType)
-                .method(method, HttpRequest.BodyPublishers.ofString("{}")).build());
-
-        assertRefused(response, status, code, null, "");
-        assertThat(response.headers().firstValue("allow").isPresent()).isEqualTo(status == 405);
-        assertThat(response.headers().firstValue("x-request-id")).isPresent();
-    }
-
-    @Test
-    void an_accept_header_that_leaves_json_out_is_406_in_json() {
-        HttpResponse<String> response = send(
-                HttpRequest.newBuilder(uri("/v1/models")).header("accept", "image/png").build());
-
-        assertRefused(response, 406, "not_acceptable", null, "application/json");
-    }
-
-    @Test
-    void a_compressed_body_is_415() {
-        HttpResponse<String> response = send(HttpRequest.newBuilder(uri("/v1/completions"))
-                .header("content-type", "application/json").header("content-encoding", "gzip")
-                .POST(HttpRequest.BodyPublishers.ofString("{}")).build());
-
-        assertRefused(response, 415, "unsupported_media_type", null, "content-encoding 'gzip' is not supported");
-    }
-
     @Test
     void a_request_id_with_a_space_or_of_129_characters_is_replaced() {
         for (String id : new String[] {"with space", "a".repeat(129)}) {
@@ -353,17 +316,6 @@ class BadInputTest extends RunningRouter {
 
             assertThat(response.headers().firstValue("x-request-id").orElseThrow()).isNotEqualTo(id).hasSize(32);
         }
-    }
-
-    @Test
-    void what_only_the_worker_refuses_is_the_callers_fault_too() {
-        join("w0").doing(FakeWorker.refusing(400, FailureReason.INVALID_REQUEST, "the pool has 3 blocks, you need 4"));
-
-        HttpResponse<String> response = post("/v1/completions", TEXT.formatted(""));
-
-        assertThat(response.statusCode()).isEqualTo(400);
-        assertThat(json(response).path("error").path("message").asString())
-                .isEqualTo("the pool has 3 blocks, you need 4");
     }
 
     @Test
