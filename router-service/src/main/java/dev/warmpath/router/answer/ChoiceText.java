@@ -18,7 +18,6 @@ public final class ChoiceText {
     private final int[] silentIds;
     private int tokenCount;
     private int readLength;
-    private int shownLength;
 
     /**
      * @param stopStrings text that ends the choice; none empty
@@ -26,10 +25,11 @@ public final class ChoiceText {
      * @param silentIds   tokens that end it and are not part of its text; the model's own of this kind among them if
      *                    they end it
      * @param marks       special tokens that are part of its text nevertheless
+     * @param continues   it goes on with a text: a space at its beginning stays
      */
     public ChoiceText(ModelTokenizer tokenizer, List<String> stopStrings, boolean includeStop, IntStream silentIds,
-            List<String> marks) {
-        this.detokenizer = new IncrementalDetokenizer(tokenizer, marks);
+            List<String> marks, boolean continues) {
+        this.detokenizer = new IncrementalDetokenizer(tokenizer, marks, continues);
         this.stops = new StopStrings(stopStrings, includeStop);
         this.silentIds = silentIds.sorted().toArray();
     }
@@ -55,16 +55,12 @@ public final class ChoiceText {
             return "";
         }
         tokenCount++;
-        return shown(stops.accept(read(isSilent(id) ? "" : detokenizer.accept(id))));
+        boolean isSilent = Arrays.binarySearch(silentIds, id) >= 0;
+        return stops.accept(read(isSilent ? "" : detokenizer.accept(id)));
     }
 
     private String read(String text) {
-        readLength += text.length();
-        return text;
-    }
-
-    private String shown(String text) {
-        shownLength += text.length();
+        readLength += text.codePointCount(0, text.length());
         return text;
     }
 
@@ -74,22 +70,12 @@ public final class ChoiceText {
             return "";
         }
         String last = stops.accept(read(detokenizer.finish()));
-        return shown(isStopped() ? last : last + stops.finish());
+        return isStopped() ? last : last + stops.finish();
     }
 
-    /** Whether it ends the choice, and is no part of its text. */
-    public boolean isSilent(int id) {
-        return Arrays.binarySearch(silentIds, id) >= 0;
-    }
-
-    /** UTF-16 units of whole characters so far, those among them that may become a stop string. */
+    /** Characters so far, those among them that may become a stop string. */
     public int readLength() {
         return readLength;
-    }
-
-    /** How many of them were returned. */
-    public int shownLength() {
-        return shownLength;
     }
 
     /** True once a stop string has come: the choice is over. */

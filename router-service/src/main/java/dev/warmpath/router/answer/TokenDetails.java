@@ -1,15 +1,12 @@
 package dev.warmpath.router.answer;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Queue;
 
 /**
- * What is told of a choice's tokens beside its text, until it goes out with some of that: ids at once, scores when the
- * text of their token begins. Those of tokens whose text a stop string has cut off are never told, and neither are those
- * of tokens without any that come behind. One choice, one thread.
+ * What is told of a choice's drawn tokens beside its text, until it goes out with some of that: of each of them, those that
+ * end the choice and those of text that a stop string cuts off among them. One choice, one thread.
  */
 public final class TokenDetails {
 
@@ -17,32 +14,26 @@ public final class TokenDetails {
      * What goes out together.
      *
      * @param ids    of the tokens drawn since the last; empty if they are not asked for
-     * @param scores of tokens whose text has begun since; likewise
+     * @param scores of these; likewise
      */
     public record Told(int[] ids, List<TokenScore> scores) {
 
         public static final Told NOTHING = new Told(new int[0], List.of());
 
-        public Told(List<TokenScore> scores) {
-            this(NOTHING.ids, scores);
-        }
-
-        /** Both, these before the others. */
-        public Told and(Told later) {
-            if (later == NOTHING || this == NOTHING) {
-                return this == NOTHING ? later : this;
+        /** The same behind what is told of a prompt that they continue. */
+        public Told after(List<TokenScore> prompt) {
+            if (prompt.isEmpty()) {
+                return this;
             }
-            int[] all = Arrays.copyOf(ids, ids.length + later.ids.length);
-            System.arraycopy(later.ids, 0, all, ids.length, later.ids.length);
-            var both = new ArrayList<>(scores);
-            both.addAll(later.scores);
-            return new Told(all, both);
+            var both = new ArrayList<>(prompt);
+            both.addAll(scores);
+            return new Told(ids, both);
         }
     }
 
     private int[] ids = new int[8];
     private int idCount;
-    private final Queue<TokenScore> scores = new ArrayDeque<>();
+    private List<TokenScore> scores = new ArrayList<>();
 
     public void add(int id) {
         if (idCount == ids.length) {
@@ -55,20 +46,11 @@ public final class TokenDetails {
         scores.add(score);
     }
 
-    /** What goes out now. @param shownEnd where the text that goes out ends, by the scores' offsets */
-    public Told take(int shownEnd) {
-        var begun = new ArrayList<TokenScore>();
-        for (TokenScore next = scores.peek(); next != null && next.offset() < shownEnd; next = scores.peek()) {
-            begun.add(next);
-            scores.remove();
-        }
-        var told = new Told(Arrays.copyOf(ids, idCount), begun);
+    /** All that was added since the last time. */
+    public Told take() {
+        var told = new Told(Arrays.copyOf(ids, idCount), scores);
         idCount = 0;
+        scores = new ArrayList<>();
         return told;
-    }
-
-    /** All that is left, at the end of a text that was not cut off. */
-    public Told takeAll() {
-        return take(Integer.MAX_VALUE);
     }
 }

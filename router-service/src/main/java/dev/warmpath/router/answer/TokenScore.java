@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @param id        the token
  * @param bytes     what it stands for, in UTF-8, maybe a part of a character only
- * @param offset    where its text begins, in UTF-16 units of the text that it is in
+ * @param offset    where its text begins, in characters of the text that it is in, as code points
  * @param logprob   natural logarithm of its probability; NaN of a prompt's first token, which follows nothing
  * @param rank      how many tokens were at least as likely, itself included; 0 = not told
  * @param likeliest those in its place, likeliest first, as many as were asked for

@@ -1,9 +1,10 @@
 package dev.warmpath.router.completion;
 
-import dev.warmpath.router.completion.CompletionEvent.Finished;
-import dev.warmpath.router.completion.CompletionEvent.Routed;
 import dev.warmpath.router.answer.TokenScore;
 import dev.warmpath.router.answer.dialect.Dialect;
+import dev.warmpath.router.completion.CompletionEvent.Finished;
+import dev.warmpath.router.completion.CompletionEvent.Routed;
+import dev.warmpath.router.completion.CompletionRequest.Echo;
 import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.dispatch.Dispatcher;
 import dev.warmpath.router.routing.TokenizedPrompt;
@@ -36,8 +37,7 @@ final class AnswerEvents implements Dispatcher.Reader {
         this.request = request;
         this.dialect = dialect;
         this.choices = new ChoiceEvents[request.answers().count()];
-        this.echo = request.answers().needsPromptLogprobs() || request.answers().echo()
-                ? new PromptEcho(prompt, request) : null;
+        this.echo = request.answers().tellsPrompt() ? new PromptEcho(prompt, request) : null;
         begin();
     }
 
@@ -48,7 +48,8 @@ final class AnswerEvents implements Dispatcher.Reader {
             echo.begin();
         }
         for (int index = 0; index < choices.length; index++) {
-            choices[index] = new ChoiceEvents(index, prompt, request, dialect, request.answers().echo() ? echo : null);
+            choices[index] = new ChoiceEvents(index, prompt, request, dialect,
+                    request.answers().echo() == Echo.NONE ? null : echo);
         }
     }
 
@@ -155,7 +156,10 @@ final class AnswerEvents implements Dispatcher.Reader {
                 shown |= request.streamed() && more != null;
                 yield more;
             }
-            case DispatchEvent.Finished end -> count(choices[end.choice()].finish(end));
+            case DispatchEvent.Finished end -> {
+                shown |= request.streamed();
+                yield count(choices[end.choice()].finish(end));
+            }
         };
     }
 

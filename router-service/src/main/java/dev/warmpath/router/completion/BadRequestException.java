@@ -44,7 +44,11 @@ public final class BadRequestException extends RuntimeException {
 
     /** A client's value as messages show it: its first {@value #SHOWN_CHARS} characters. */
     public static String shown(String value) {
-        return value.length() <= SHOWN_CHARS ? value : value.substring(0, SHOWN_CHARS) + "…";
+        if (value.length() <= SHOWN_CHARS) {
+            return value;
+        }
+        int end = Character.isHighSurrogate(value.charAt(SHOWN_CHARS - 1)) ? SHOWN_CHARS - 1 : SHOWN_CHARS;
+        return value.substring(0, end) + "…";
     }
 
     public Fault fault() {

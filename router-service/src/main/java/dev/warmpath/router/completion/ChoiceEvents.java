@@ -44,7 +44,7 @@ final class ChoiceEvents {
     ChoiceEvents(int index, TokenizedPrompt prompt, CompletionRequest request, Dialect dialect, @Nullable PromptEcho echo) {
         this.index = index;
         this.echo = echo;
-        this.ownStart = echo == null ? 0 : echo.text().length();
+        this.ownStart = echo == null ? 0 : echo.length();
         this.prompt = prompt;
         this.request = request;
         boolean mayCall = request.tools().mayCall();
@@ -54,7 +54,8 @@ final class ChoiceEvents {
                 : tokenizer.eosIds().stream().mapToInt(Integer::intValue);
         this.text = new ChoiceText(tokenizer, request.stopStrings(), request.includeStop(),
                 IntStream.concat(Arrays.stream(request.stopTokenIds()), ownEos),
-                isParsed ? dialect.marks(mayCall) : List.of());
+                isParsed ? dialect.marks(mayCall) : List.of(),
+                /* continues */ !(request.prompt() instanceof Prompt.Chat));
         this.parser = isParsed ? newParser(prompt, request, dialect) : null;
         this.details = request.answers().tellsTokens() ? new TokenDetails() : null;
     }
@@ -100,7 +101,7 @@ final class ChoiceEvents {
         @Nullable PromptEcho before = echo;
         echo = null;
         return before == null ? new Text(index, more, text.tokenCount(), take())
-                : new Text(index, before.text() + more, text.tokenCount(), before.told().and(take()));
+                : new Text(index, before.text() + more, text.tokenCount(), take().after(before.told()));
     }
 
     private String accept(DispatchEvent.Tokens tokens, TokenDetails details) {
@@ -113,7 +114,7 @@ final class ChoiceEvents {
                 details.add(id);
             }
             @Nullable Scores scores = tokens.scores();
-            if (request.answers().logprobs() && scores != null && !text.isSilent(id)) {
+            if (request.answers().logprobs() && scores != null) {
                 details.add(TokenScore.of(id, prompt.model().tokenizer(), ownStart + offset, scores, i, /* rank */ 0));
             }
         }
@@ -121,7 +122,7 @@ final class ChoiceEvents {
     }
 
     private Told take() {
-        return details == null ? Told.NOTHING : details.take(ownStart + text.shownLength());
+        return details == null ? Told.NOTHING : details.take();
     }
 
     Finished finish(DispatchEvent.Finished end) {
@@ -148,9 +149,8 @@ final class ChoiceEvents {
     private Finished finish(String last, FinishReason reason, Usage usage, boolean byWorker) {
         finished = true;
         List<AnswerPart> rest = rest(echo == null ? last : echo.text() + last);
-        Told own = details == null ? Told.NOTHING : text.isStopped() ? take() : details.takeAll();
-        return new Finished(index, rest, echo == null ? own : echo.told().and(own), reason, usage, byWorker,
-                /* last */ false);
+        Told told = echo == null ? take() : take().after(echo.told());
+        return new Finished(index, rest, told, reason, usage, byWorker, /* last */ false);
     }
 
     /** The last parts of the choice. */

@@ -234,7 +234,9 @@ public final class CompletionFlow {
     private Flux<CompletionEvent> dispatch(Journey journey, TokenizedPrompt prompt, Set<String> tried) {
         CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt);
-        journey.permit().holdMore(request.answers().promptBytes(prompt.length()));
+        if (tried.size() == 1) {                                   // once, however many revisions are tried
+            journey.permit().holdMore(request.answers().promptBytes(prompt.length()));
+        }
         journey.spending().takePrompt(prompt.length());
         var answer = new AnswerEvents(prompt, request, dialects.of(prompt.model(), request));
         journey.spending().answeredBy(answer);

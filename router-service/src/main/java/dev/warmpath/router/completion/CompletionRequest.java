@@ -55,54 +55,72 @@ public record CompletionRequest(
         int priority,
         Truncation truncation) {
 
+    /** Whether an answer begins with its prompt. */
+    public enum Echo {
+        NONE,
+        TEXT,
+        /** And tells what its tokens were to the model. */
+        SCORED
+    }
+
     /**
      * @param count          of choices, at least 1
      * @param logprobs       drawn tokens are told with their log-probabilities
      * @param alternatives   so many of the likeliest ones beside each, 0 to {@link GenerateRequest#MAX_ALTERNATIVES}
      * @param promptLogprobs the prompt's are told by themselves, with likeliest ones beside them, too
-     * @param tokenIds       ids of drawn tokens are told
-     * @param echo           each choice begins with the prompt's text; its log-probabilities are told with it, if those of
-     *                       drawn tokens are
-     * @param empty          nothing is drawn: with {@code echo} only
+     * @param tokenIds       ids of prompt and answer are told
+     * @param echo           what each choice begins with
+     * @param empty          nothing is drawn: with an echo only
      */
     public record Answers(int count, boolean logprobs, int alternatives, boolean promptLogprobs, boolean tokenIds,
-            boolean echo, boolean empty) {
+            Echo echo, boolean empty) {
 
         /** Of one token's, with its bytes, and with its JSON. */
         private static final int BYTES_PER_SCORE = 256;
         /** Of an echoed token's text, likewise. */
         private static final int BYTES_PER_ECHO = 32;
+        private static final int BYTES_PER_ID = 16;
         /** Of a prompt's tokens, in all choices together. */
         private static final int MAX_PROMPT_SCORES = 1 << 20;
+        private static final int MAX_PROMPT_IDS = 1 << 22;
 
-        public static final Answers PLAIN = new Answers(1, false, 0, false, false, false, false);
+        public static final Answers PLAIN = new Answers(1, false, 0, false, false, Echo.NONE, false);
 
         boolean needsPromptLogprobs() {
-            return promptLogprobs || echo && logprobs;
+            return promptLogprobs || echo == Echo.SCORED;
+        }
+
+        boolean tellsPrompt() {
+            return promptLogprobs || echo != Echo.NONE;
+        }
+
+        boolean tellsTokens() {
+            return logprobs || tokenIds;
         }
 
         /** Heap that what is told of a prompt takes until the answer is written: choices repeat it. */
         long promptBytes(int promptTokens) {
-            return count * ((needsPromptLogprobs() ? scoreBytes(promptTokens) : 0)
-                    + (echo ? (long) promptTokens * BYTES_PER_ECHO : 0));
+            return (long) count * promptTokens * ((tokenIds ? BYTES_PER_ID : 0) + (echo != Echo.NONE ? BYTES_PER_ECHO : 0))
+                    + (promptLogprobs ? count * scoreBytes(promptTokens) : 0);
+        }
+
+        /** Likewise what is told of so many tokens of a choice, those of its prompt among them if they are echoed. */
+        public long scoreBytes(int tokens) {
+            return (long) tokens * (1 + alternatives) * BYTES_PER_SCORE;
         }
 
         private void check(int promptTokens) {
-            long scores = needsPromptLogprobs() ? (long) count * promptTokens * (1 + alternatives) : 0;
+            long tokens = (long) count * promptTokens;
+            long scores = needsPromptLogprobs() ? tokens * (1 + alternatives) : 0;
             if (scores > MAX_PROMPT_SCORES) {
                 String field = promptLogprobs ? "prompt_logprobs" : "logprobs";
                 throw new BadRequestException(Fault.INVALID_VALUE, field, "'" + field + "' asks for " + scores
                         + " log-probabilities of the prompt, at most " + MAX_PROMPT_SCORES + " are told");
             }
-        }
-
-        /** Likewise of so many tokens. */
-        public long scoreBytes(int tokens) {
-            return (long) tokens * (1 + alternatives) * BYTES_PER_SCORE;
-        }
-
-        boolean tellsTokens() {
-            return logprobs || tokenIds;
+            if (tokenIds && tokens > MAX_PROMPT_IDS) {
+                throw new BadRequestException(Fault.INVALID_VALUE, "return_token_ids", "'return_token_ids' asks for "
+                        + tokens + " ids of the prompt, at most " + MAX_PROMPT_IDS + " are told");
+            }
         }
     }
 
@@ -120,6 +138,9 @@ public record CompletionRequest(
 
         Truncation NONE = new None();
     }
+
+    /** Tokens that a cut prompt leaves for an answer whose length the client does not say. */
+    private static final int LEAST_ROOM = 16;
 
     /**
      * Whether calls of tools are looked for in an answer.
@@ -181,7 +202,8 @@ public record CompletionRequest(
             case Truncation.None _ -> ids.length;
             case Truncation.To(int tokens) -> tokens;
             case Truncation.ToContext _ -> Math.max(1, contextLength
-                    - (limit instanceof OutputLimit.Exactly exactly ? Math.max(1, exactly.maxTokens()) : 1));
+                    - Math.max(1, limit instanceof OutputLimit.AtMost
+                            ? Math.min(limit.maxTokens(), LEAST_ROOM) : limit.maxTokens()));
         };
         return ids.length <= most ? ids : Arrays.copyOfRange(ids, ids.length - most, ids.length);
     }

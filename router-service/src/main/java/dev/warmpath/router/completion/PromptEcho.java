@@ -1,7 +1,7 @@
 package dev.warmpath.router.completion;
 
-import dev.warmpath.router.answer.TokenDetails.Told;
 import dev.warmpath.router.answer.TokenScore;
+import dev.warmpath.router.completion.CompletionRequest.Echo;
 import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.routing.TokenizedPrompt;
 import dev.warmpath.router.tokenization.IncrementalDetokenizer;
@@ -17,8 +17,10 @@ final class PromptEcho {
     private final int[] ids;
     private final ModelTokenizer tokenizer;
     private final boolean scored;
+    private final boolean echoesScores;
     private final String text;
-    /** Where the text of each token begins. */
+    private final int length;
+    /** Where the text of each token begins, in code points. */
     private final int[] offsets;
     private final List<TokenScore> scores = new ArrayList<>();
 
@@ -26,10 +28,13 @@ final class PromptEcho {
         this.ids = prompt.tokens();
         this.tokenizer = prompt.model().tokenizer();
         this.scored = request.answers().needsPromptLogprobs();
+        this.echoesScores = request.answers().echo() == Echo.SCORED;
         this.offsets = new int[ids.length];
         // a text's own special tokens are part of it; what the tokenizer has put before it is not
         @Nullable String given = request.prompt() instanceof Prompt.Text whole ? whole.text() : null;
-        this.text = read(given);
+        var read = new StringBuilder();
+        this.length = read(given, read);
+        this.text = read.toString();
     }
 
     /** A worker is asked; what another one has told before is forgotten. */
@@ -40,23 +45,28 @@ final class PromptEcho {
         }
     }
 
-    private String read(@Nullable String given) {
-        var read = new StringBuilder();
+    private int read(@Nullable String given, StringBuilder read) {
         var stream = new IncrementalDetokenizer(tokenizer);
+        int characters = 0;
         for (int i = 0; i < ids.length; i++) {
             if (!tokenizer.isSpecial(ids[i])) {
-                offsets[i] = read.length();
-                read.append(stream.accept(ids[i]));
+                offsets[i] = characters;
+                characters += append(read, stream.accept(ids[i]));
                 continue;
             }
-            read.append(stream.finish());
-            offsets[i] = read.length();
+            characters += append(read, stream.finish());
+            offsets[i] = characters;
             String spelling = new String(tokenizer.bytesOf(ids[i]), StandardCharsets.UTF_8);
-            if (given == null || read.length() > 0 || given.startsWith(spelling)) {
-                read.append(spelling);
+            if (given == null || characters > 0 || given.startsWith(spelling)) {
+                characters += append(read, spelling);
             }
         }
-        return read.append(stream.finish()).toString();
+        return characters + append(read, stream.finish());
+    }
+
+    private static int append(StringBuilder to, String text) {
+        to.append(text);
+        return text.codePointCount(0, text.length());
     }
 
     /** What a worker tells next. @return that, and before it the prompt's first token, of which there is nothing to tell */
@@ -73,8 +83,13 @@ final class PromptEcho {
         return text;
     }
 
-    /** What a choice that begins with the prompt tells of it. */
-    Told told() {
-        return scored ? new Told(scores) : Told.NOTHING;
+    /** In characters, as code points. */
+    int length() {
+        return length;
+    }
+
+    /** What a choice that begins with the prompt tells of it; empty if that is not asked for. */
+    List<TokenScore> told() {
+        return echoesScores ? scores : List.of();
     }
 }

@@ -29,8 +29,8 @@ public final class PromptTokenizer {
     private static final int MOMENT_CHARS = 4_096;
     /** Encoded in a moment and in some megabytes, whatever the context. */
     private static final int SHORT_CHARS = 64 << 10;
-    /** A prompt that is to be cut may have so many times what the model takes. */
-    private static final int TRUNCATED_CONTEXTS = 8;
+    /** A prompt that is to be cut may have so many more than the model takes. */
+    private static final int MOST_CUT_TOKENS = 1 << 16;
 
     private final ComputationPool pool;
     private final RouterMetrics metrics;
@@ -64,8 +64,7 @@ public final class PromptTokenizer {
      */
     Mono<int[]> tokenize(ServedModel model, Prompt prompt, boolean furtherTexts, boolean truncated, Permit permit,
             RequestTrace trace) {
-        int most = truncated ? (int) Math.min(Integer.MAX_VALUE, TRUNCATED_CONTEXTS * (long) contextLength(model))
-                : contextLength(model);
+        int most = contextLength(model) + (truncated ? MOST_CUT_TOKENS : 0);
         Supplier<int[]> work = () -> trace.stage(Stage.TOKENIZE,
                 () -> Objects.requireNonNull(encode(model, prompt, most, /* alone */ false)));
         long moment = model.tokenizer().hasOwnEncoder() ? MOMENT_CHARS : 0;

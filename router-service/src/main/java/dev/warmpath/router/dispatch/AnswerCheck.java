@@ -78,7 +78,8 @@ final class AnswerCheck {
 
     private @Nullable String faultOfPrompt(@Nullable Scores scores, int @Nullable [] ranks) {
         int left = request.promptLogprobs() ? request.promptTokens().length - 1 - promptScores : 0;
-        if (scores == null || scores.logprobs() == null || scores.logprobs().length > left || anyTokens()) {
+        if (scores == null || scores.logprobs() == null || scores.logprobs().length == 0
+                || scores.logprobs().length > left || anyTokens()) {
             return "it told of " + (scores == null || scores.logprobs() == null ? 0 : scores.logprobs().length)
                     + " tokens of the prompt, and " + left + " were to be told, before any other";
         }

@@ -41,6 +41,7 @@ final class AttemptWatch {
     private volatile boolean hasToken;
     private long measuredSinceNanos;
     private int measuredTokens;
+    private boolean hasUsage;
     private int completionTokens;
     private boolean decided;
     private @Nullable String suspicion;
@@ -78,7 +79,8 @@ final class AttemptWatch {
                 measuredTokens = 0;
             }
         } else if (event instanceof DispatchEvent.Finished finished) {
-            boolean isFirst = completionTokens == 0;
+            boolean isFirst = !hasUsage;
+            hasUsage = true;
             completionTokens += finished.usage().completionTokens();
             decision.usage(finished.usage().cachedTokens(), completionTokens);
             if (isFirst) {

@@ -3,6 +3,8 @@ package dev.warmpath.router.openai;
 import dev.warmpath.router.admission.AdmissionControl.Permit;
 import dev.warmpath.router.completion.CompletionEvent;
 import dev.warmpath.router.completion.CompletionFlow;
+import dev.warmpath.router.completion.CompletionRequest.Answers;
+import dev.warmpath.router.completion.ComputationPool;
 import dev.warmpath.router.http.DecisionHeaders;
 import dev.warmpath.router.http.KeyFilter;
 import dev.warmpath.router.http.RequestIdFilter;
@@ -10,6 +12,7 @@ import dev.warmpath.router.http.ResponseWriter;
 import dev.warmpath.router.http.SseEvents;
 import java.time.InstantSource;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.springframework.stereotype.Component;
 import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
@@ -18,14 +21,21 @@ import reactor.core.publisher.Mono;
 @Component
 final class AnswerWriter {
 
+    /** As many may be without a word about their texts' memory, as one may. */
+    private static final int MANY_ANSWERS = 4;
+    private static final long BYTES_PER_CHAR = 2;
+
     private final CompletionFlow flow;
+    private final ComputationPool computations;
     private final DecisionHeaders decisionHeaders;
     private final ResponseWriter responses;
     private final InstantSource time;
 
     AnswerWriter(
-            CompletionFlow flow, DecisionHeaders decisionHeaders, ResponseWriter responses, InstantSource answerTime) {
+            CompletionFlow flow, ComputationPool computations, DecisionHeaders decisionHeaders, ResponseWriter responses,
+            InstantSource answerTime) {
         this.flow = flow;
+        this.computations = computations;
         this.decisionHeaders = decisionHeaders;
         this.responses = responses;
         this.time = answerTime;
@@ -35,23 +45,32 @@ final class AnswerWriter {
             ServerWebExchange exchange, GenerationRequest request, Permit permit, AnswerFormat format) {
         return flow.complete(request.completions(), permit, KeyFilter.callerOf(exchange))
                 .doOnNext(decisionHeaders.of(exchange))
-                .doOnNext(event -> holdScores(event, request, permit))
+                .doOnNext(event -> hold(event, request, permit))
                 .collect(() -> new WholeAnswer(request.completions().size(), request.drawnChoices(), request.choices()),
                         WholeAnswer::add)
-                .map(answer -> answer.body(format, headOf(request, format)))
+                .flatMap(answer -> {
+                    Supplier<AnswerBody> body = () -> answer.body(format, headOf(request, format));
+                    return answer.isLarge() ? computations.run(permit, body) : Mono.fromSupplier(body);
+                })
                 .flatMap(body -> responses.writeInAnyCase(exchange, permit, body));
     }
 
-    /** What is told of drawn tokens takes many times the memory of their text, until the answer is written. */
-    private static void holdScores(CompletionEvent event, GenerationRequest request, Permit permit) {
-        int scores = switch (event) {
-            case CompletionEvent.Text text -> text.told().scores().size();
-            case CompletionEvent.Parts parts -> parts.told().scores().size();
-            case CompletionEvent.Finished finished -> finished.told().scores().size();
+    /**
+     * What is told of drawn tokens takes many times the memory of their text, until the answer is written, and of many
+     * answers even that is much.
+     */
+    private static void hold(CompletionEvent event, GenerationRequest request, Permit permit) {
+        Answers answers = request.completions().getFirst().answers();
+        boolean areMany = request.drawnChoices() * request.completions().size() > MANY_ANSWERS;
+        long bytes = switch (event) {
+            case CompletionEvent.Text text -> answers.scoreBytes(text.told().scores().size())
+                    + (areMany ? BYTES_PER_CHAR * text.text().length() : 0);
+            case CompletionEvent.Parts parts -> answers.scoreBytes(parts.told().scores().size());
+            case CompletionEvent.Finished finished -> answers.scoreBytes(finished.told().scores().size());
             case CompletionEvent.Routed _, CompletionEvent.Prompt _ -> 0;
         };
-        if (scores > 0) {
-            permit.holdMore(request.completions().getFirst().answers().scoreBytes(scores));
+        if (bytes > 0) {
+            permit.holdMore(bytes);
         }
     }
 

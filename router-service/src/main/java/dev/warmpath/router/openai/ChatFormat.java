@@ -120,7 +120,7 @@ record ChatFormat(Shown shown) implements AnswerFormat {
 
     private AnswerBody chunk(Head head, int choice, Delta delta, @Nullable String reason, Told told) {
         return AnswerBody.of(head, CHUNK, List.of(new ChunkChoice(choice, delta,
-                LogprobsBody.chat(told.scores(), shown.logprobs()), reason,
+                told.scores().isEmpty() ? null : LogprobsBody.chat(told.scores(), shown.logprobs()), reason,
                 shown.tokenIds() ? told.ids() : null)));
     }
 }

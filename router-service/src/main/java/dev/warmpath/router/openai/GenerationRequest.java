@@ -6,6 +6,7 @@ import dev.warmpath.router.completion.BadRequestException;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.completion.CompletionRequest;
 import dev.warmpath.router.completion.CompletionRequest.Answers;
+import dev.warmpath.router.completion.CompletionRequest.Echo;
 import dev.warmpath.router.completion.CompletionRequest.OutputLimit;
 import dev.warmpath.router.completion.CompletionRequest.ToolUse;
 import dev.warmpath.router.completion.CompletionRequest.Truncation;
@@ -17,6 +18,9 @@ import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
 import dev.warmpath.router.fields.Place;
 import dev.warmpath.router.openai.AnswerFormat.Shown;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -39,6 +43,9 @@ record GenerationRequest(List<CompletionRequest> completions, StreamUsage usage,
 
     /** Of all prompts of a request together. */
     static final int MAX_ANSWERS = 512;
+
+    /** Of drawn tokens and the likeliest beside them, of all answers of a request together. */
+    private static final int MAX_SCORES = 1 << 20;
 
     /** What a stream tells of the tokens that it takes. */
     enum StreamUsage {
@@ -77,11 +84,12 @@ record GenerationRequest(List<CompletionRequest> completions, StreamUsage usage,
         }
         var shown = new Shown(Objects.requireNonNullElse(own.logprobs(), Shown.NONE),
                 body.flag(OpenAiFields.RETURN_TOKEN_IDS), Objects.requireNonNullElse(promptLogprobs, Shown.NONE));
+        Echo echo = !own.echo() ? Echo.NONE : own.logprobs() == null ? Echo.TEXT : Echo.SCORED;
         var answers = new Answers(drawn, own.logprobs() != null || drawn > choices,
                 Math.max(0, Math.max(shown.logprobs(), shown.promptLogprobs())), promptLogprobs != null,
-                shown.tokenIds(), own.echo(), own.limit().maxTokens() == 0);
+                shown.tokenIds(), echo, own.limit().maxTokens() == 0);
         var first = new CompletionRequest(requestId, own.endpoint(), body.requiredText(OpenAiFields.MODEL),
-                own.prompts().getFirst(), readSampling(body, seeds), own.limit(), body.texts(OpenAiFields.STOP),
+                own.prompts().getFirst(), readSampling(body, seeds), toldLimit(own, answers), body.texts(OpenAiFields.STOP),
                 body.flag(OpenAiFields.INCLUDE_STOP), body.ids(OpenAiFields.STOP_TOKEN_IDS),
                 body.flag(OpenAiFields.IGNORE_EOS),
                 Objects.requireNonNullElse(body.integer(OpenAiFields.MIN_TOKENS), 0), readLogits(body), stream,
@@ -122,6 +130,20 @@ record GenerationRequest(List<CompletionRequest> completions, StreamUsage usage,
             throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.MAX_TOKENS.name(),
                     "'max_tokens' is 0, it must be at least 1 without 'echo': true");
         }
+    }
+
+    /** As much as may be told of. Where the client does not say how long an answer may be, it is no longer than that. */
+    private static OutputLimit toldLimit(Own own, Answers answers) {
+        long perToken = answers.logprobs() ? (long) own.prompts().size() * answers.count() * (1 + answers.alternatives())
+                : 0;
+        if (perToken * own.limit().maxTokens() <= MAX_SCORES) {
+            return own.limit();
+        }
+        if (own.limit() instanceof OutputLimit.AtMost) {
+            return new OutputLimit.AtMost((int) (MAX_SCORES / perToken));
+        }
+        throw new BadRequestException(Fault.INVALID_VALUE, OpenAiFields.LOGPROBS.name(), "'logprobs' asks for up to "
+                + perToken * own.limit().maxTokens() + " log-probabilities, at most " + MAX_SCORES + " are told");
     }
 
     /** Each prompt is drawn for with the client's seed, or with one of its own. */
@@ -193,8 +215,13 @@ record GenerationRequest(List<CompletionRequest> completions, StreamUsage usage,
                     + OpenAiFields.MAX_SALT_CHARS + " are taken");
         }
         try {
-            byte[] digest = MessageDigest.getInstance("SHA-256").digest(salt.getBytes(StandardCharsets.UTF_8));
-            return "s:" + HexFormat.of().formatHex(digest);
+            // strictly: two salts with different halves of characters would be one otherwise
+            ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(salt));
+            var digest = MessageDigest.getInstance("SHA-256");
+            digest.update(bytes);
+            return "s:" + HexFormat.of().formatHex(digest.digest());
+        } catch (CharacterCodingException e) {
+            throw FieldReader.invalid(place, "'" + place + "' has half a character in it");
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java platform has SHA-256", e);
         }

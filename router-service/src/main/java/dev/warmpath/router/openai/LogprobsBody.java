@@ -39,11 +39,10 @@ final class LogprobsBody {
 
     /**
      * @param most alternatives beside each; {@link AnswerFormat.Shown#NONE}: nothing is shown
-     * @return null if there is nothing to show, as in a chunk without tokens
+     * @return null if nothing is shown
      */
     static @Nullable Chat chat(List<TokenScore> scores, int most) {
-        return scores.isEmpty() || most < 0 ? null
-                : new Chat(scores.stream().map(score -> chatToken(score, most)).toList(), null);
+        return most < 0 ? null : new Chat(scores.stream().map(score -> chatToken(score, most)).toList(), null);
     }
 
     private static ChatToken chatToken(TokenScore score, int most) {
@@ -54,7 +53,7 @@ final class LogprobsBody {
 
     /** Likewise. */
     static @Nullable Text text(List<TokenScore> scores, int most) {
-        if (scores.isEmpty() || most < 0) {
+        if (most < 0) {
             return null;
         }
         var offsets = new ArrayList<Integer>();

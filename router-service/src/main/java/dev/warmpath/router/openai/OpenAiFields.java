@@ -116,6 +116,7 @@ final class OpenAiFields {
     static final Text REASONING_CONTENT = new Text("reasoning_content", "`reasoning`");
     static final Several MESSAGES = new Several("messages", MAX_MESSAGES, FieldTable.of(
             ROLE, CONTENT, NAME, TOOL_CALLS, TOOL_CALL_ID, REASONING, REASONING_CONTENT,
+            Unserved.unlessOneOf("type", "text", "message"),       // as lm-evaluation-harness writes it, and OpenAI
             Unserved.always("function_call"),
             Unserved.always("refusal"),
             Unserved.always("parsed"),                             // what clients have made of an answer themselves
@@ -163,6 +164,7 @@ final class OpenAiFields {
             Unserved.unless("echo", false),
             Unserved.always("chat_template"),
             Unserved.always("documents"),
+            Unserved.always("prompt"),
             Unserved.unless("add_special_tokens", false)));
 
     /** The tokenizer takes one. */
@@ -175,6 +177,7 @@ final class OpenAiFields {
     static final FieldTable TEXT = FieldTable.of(PROMPT).and(GENERATION).and(FieldTable.of(
             MAX_TOKENS_OF_TEXT, LOGPROBS_OF_TEXT, BEST_OF, ECHO,
             Unserved.unlessEmptyString("suffix"),
+            Unserved.always("messages"),
             Unserved.always("prompt_embeds"),
             Unserved.unless("add_special_tokens", true)));
 
@@ -185,11 +188,13 @@ final class OpenAiFields {
 
     static final FieldTable TOKENIZE_CHAT = TOKENIZE.and(FieldTable.of(
             MESSAGES, TOOLS, REASONING_EFFORT, ADD_GENERATION_PROMPT, CONTINUE_FINAL_MESSAGE, CHAT_TEMPLATE_KWARGS,
+            Unserved.always("prompt"),
             Unserved.unless("add_special_tokens", false)));
 
     static final Flag ADD_SPECIAL_TOKENS = new Flag("add_special_tokens", true);
 
     static final FieldTable TOKENIZE_TEXT = TOKENIZE.and(FieldTable.of(PROMPT, ADD_SPECIAL_TOKENS,
+            Unserved.always("messages"),
             Unserved.unless("continue_final_message", false),
             Unserved.unlessEmpty("chat_template_kwargs"),
             Unserved.unlessEmpty("tools")));

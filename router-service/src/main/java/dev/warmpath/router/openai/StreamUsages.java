@@ -50,7 +50,14 @@ final class StreamUsages {
     }
 
     Usage total() {
-        return new Usage(Arrays.stream(promptTokens).sum(), Arrays.stream(cachedTokens).sum(),
-                Arrays.stream(completionTokens).sum());
+        return new Usage(sum(promptTokens), sum(cachedTokens), sum(completionTokens));
+    }
+
+    private static int sum(int[] counts) {
+        int sum = 0;
+        for (int count : counts) {
+            sum += count;
+        }
+        return sum;
     }
 }

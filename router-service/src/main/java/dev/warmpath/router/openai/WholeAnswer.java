@@ -13,6 +13,9 @@ import java.util.List;
 /** Gathers the events of one answer that is sent in one piece. */
 final class WholeAnswer {
 
+    /** Tokens that are told; each may have twenty others beside it. */
+    private static final int LARGE = 1_024;
+
     private final List<WholePrompt> prompts = new ArrayList<>();
     private final int drawnChoices;
     private final int shownChoices;
@@ -64,6 +67,18 @@ final class WholeAnswer {
 
     private WholeChoice choice(int index) {
         return prompt(index).choice(index % drawnChoices);
+    }
+
+    /** True if wording it takes more than a moment, so that no event loop should. */
+    boolean isLarge() {
+        int scores = 0;
+        for (WholePrompt prompt : prompts) {
+            scores += prompt.scores().size();
+            for (WholeChoice choice : prompt.choices()) {
+                scores += choice.scores().size();
+            }
+        }
+        return scores > LARGE;
     }
 
     AnswerBody body(AnswerFormat format, AnswerFormat.HeadOf headOf) {

@@ -17,7 +17,8 @@ final class WholeChoice {
     private final StringBuilder reasoning = new StringBuilder();
     private final List<Call> calls = new ArrayList<>();
     private final List<TokenScore> scores = new ArrayList<>();
-    private int[] ids = Told.NOTHING.ids();
+    private int[] ids = new int[8];
+    private int idCount;
     private @Nullable FinishReason reason;
 
     /** @param arguments JSON, if the model wrote some */
@@ -39,9 +40,12 @@ final class WholeChoice {
     void add(Told told) {
         if (told != Told.NOTHING) {
             scores.addAll(told.scores());
-            int before = ids.length;
-            ids = Arrays.copyOf(ids, before + told.ids().length);
-            System.arraycopy(told.ids(), 0, ids, before, told.ids().length);
+            int count = idCount + told.ids().length;
+            if (count > ids.length) {
+                ids = Arrays.copyOf(ids, Math.max(count, 2 * ids.length));
+            }
+            System.arraycopy(told.ids(), 0, ids, idCount, told.ids().length);
+            idCount = count;
         }
     }
 
@@ -55,16 +59,21 @@ final class WholeChoice {
     }
 
     int[] ids() {
-        return ids;
+        return Arrays.copyOf(ids, idCount);
     }
 
     FinishReason reason() {
         return Objects.requireNonNull(reason, "the choice has not ended");
     }
 
-    /** How likely its tokens were on the mean, by their logarithms: OpenAI's measure of the best of several choices. */
-    double meanLogprob() {
-        return scores.stream().mapToDouble(TokenScore::logprob).filter(logprob -> !Double.isNaN(logprob)).average()
+    /**
+     * How likely its tokens were on the mean, by their logarithms: OpenAI's measure of the best of several choices.
+     *
+     * @param promptTokens if scores begin with an echoed prompt's, how many of them are the prompt's
+     */
+    double meanLogprob(int promptTokens) {
+        boolean isEchoed = !scores.isEmpty() && Double.isNaN(scores.getFirst().logprob());
+        return scores.stream().skip(isEchoed ? promptTokens : 0).mapToDouble(TokenScore::logprob).average()
                 .orElse(Double.NEGATIVE_INFINITY);
     }
 

@@ -45,7 +45,7 @@ final class WholePrompt {
     /** Of its choices only those in which the model had most confidence, likeliest first. */
     void keepBest(int count) {
         if (count < choices.size()) {
-            choices.sort(Comparator.comparingDouble(WholeChoice::meanLogprob).reversed());
+            choices.sort(Comparator.comparingDouble((WholeChoice each) -> each.meanLogprob(ids.length)).reversed());
             choices.subList(count, choices.size()).clear();
         }
     }

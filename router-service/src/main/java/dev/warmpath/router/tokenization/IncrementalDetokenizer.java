@@ -20,12 +20,15 @@ public final class IncrementalDetokenizer {
     private final Map<Integer, String> shown;
 
     public IncrementalDetokenizer(ModelTokenizer tokenizer) {
-        this(tokenizer, List.of());
+        this(tokenizer, List.of(), /* continues */ false);
     }
 
-    /** @param marks special tokens among them are shown, though {@code decode} leaves them out */
-    public IncrementalDetokenizer(ModelTokenizer tokenizer, List<String> marks) {
-        stream = tokenizer.textStream();
+    /**
+     * @param marks     special tokens among them are shown, though {@code decode} leaves them out
+     * @param continues the tokens go on with a text: a space that is left out where a text begins stays
+     */
+    public IncrementalDetokenizer(ModelTokenizer tokenizer, List<String> marks, boolean continues) {
+        stream = tokenizer.textStream(continues);
         shown = marks.isEmpty() ? Map.of() : new HashMap<>();
         for (String mark : marks) {
             @Nullable Integer id = tokenizer.specialId(mark);

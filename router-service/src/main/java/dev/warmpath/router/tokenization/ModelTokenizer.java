@@ -250,16 +250,16 @@ public final class ModelTokenizer {
 
     /**
      * What a token stands for within a text, in UTF-8: maybe a part of a character only. A special one has its spelling,
-     * an id outside the vocabulary nothing. Not to be written to.
+     * an id outside the vocabulary nothing. Whole characters only where the library decodes. Not to be written to.
      */
     public byte[] bytesOf(int id) {
         return decoder != null ? decoder.bytes(id)
                 : decode(new int[] {id}, /* skipSpecialTokens */ false).getBytes(StandardCharsets.UTF_8);
     }
 
-    /** For one text that comes token by token. */
-    TextStream textStream() {
-        return decoder != null ? decoder.stream() : new WindowStream(this);
+    /** For one text that comes token by token. @param continues it goes on with another, if our own decoder is at work */
+    TextStream textStream(boolean continues) {
+        return decoder != null ? decoder.stream(continues) : new WindowStream(this);
     }
 
     /** Whether {@code decode} leaves it out. */

@@ -88,6 +88,7 @@ class ChoiceTextTest {
     }
 
     private static ChoiceText choice(List<String> stopStrings, int... silentIds) {
-        return new ChoiceText(tokenizer, stopStrings, /* includeStop */ false, IntStream.of(silentIds), List.of());
+        return new ChoiceText(tokenizer, stopStrings, /* includeStop */ false, IntStream.of(silentIds), List.of(),
+                /* continues */ false);
     }
 }

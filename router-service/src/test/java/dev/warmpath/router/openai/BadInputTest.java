@@ -39,6 +39,7 @@ class BadInputTest extends RunningRouter {
         ,'tool_choice':'required'            | unsupported_parameter | tool_choice         | the model cannot be made to call a tool
         ,'tool_choice':{'type':'function','function':{'name':'f'}} | unsupported_parameter | tool_choice | the model cannot be made to call a tool
         ,'cache_salt':''                     | invalid_value         | cache_salt          | 'cache_salt' has 0 characters, 1 to 1024 are taken
+        ,'cache_salt':'\\ud800'               | invalid_value         | cache_salt          | 'cache_salt' has half a character in it
         ,'cache_salt':1                      | invalid_value         | cache_salt          | 'cache_salt' must be a string, not an integer
         ,'tool_choice':'any'                 | invalid_value         | tool_choice         | 'tool_choice' is 'any', it must be "auto" or "none"
         ,'chat_template_kwargs':[]           | invalid_value         | chat_template_kwargs | 'chat_template_kwargs' must be an object, not an array

@@ -167,6 +167,22 @@ class ChoicesTest extends RunningRouter {
                 .isEqualTo(ids("One").length + ids("Two").length);
     }
 
+    @Test
+    void a_stream_that_has_told_the_end_of_a_choice_is_not_begun_anew() throws Exception {
+        join("w0").doing((request, response) -> FakeWorker.sending(Flux.just(
+                FakeWorker.line(new Tokens(0, new int[] {END}, null)), FakeWorker.line(end(request, 0, 0, 1))))
+                .answer(request, response));
+        FakeWorker other = join("w1").doing((request, response) -> FakeWorker.sending(Flux.just(
+                FakeWorker.line(new Tokens(0, new int[] {END}, null)), FakeWorker.line(end(request, 0, 0, 1))))
+                .answer(request, response));
+
+        String stream = rawCompletion("{'model':'tiny','prompt':'Hi','n':2,'stream':true}");
+
+        assertBroken(stream, "worker_lost");
+        assertThat(events(stream).stream().filter(event -> event.contains("\"finish_reason\":\"stop\""))).hasSize(1);
+        assertThat(other.requests().size() + other.generations()).isLessThanOrEqualTo(1);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {
         "{'type':'tokens','index':2,'ids':[65]}",                                    // one of two
@@ -208,6 +224,16 @@ class ChoicesTest extends RunningRouter {
         assertThat(answer.path("choices").path(1).path("index").asInt()).isEqualTo(1);
         assertThat(answer.path("usage").path("completion_tokens").asInt())
                 .isEqualTo(ids("One").length + ids("Two").length + ids("Three").length);
+    }
+
+    @Test
+    void best_of_asks_nothing_of_an_echoed_prompt_and_does_not_count_it() {
+        FakeWorker worker = join("w0").doing(saying(0, "One two three four", "Two"));
+
+        JsonNode answer = json(post("/v1/completions", TEXT.formatted(",'best_of':2,'echo':true")));
+
+        assertThat(worker.requests().remove().promptLogprobs()).isFalse();
+        assertThat(texts(answer)).containsExactly("HiTwo");
     }
 
     @Test

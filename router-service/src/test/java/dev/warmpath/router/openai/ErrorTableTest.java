@@ -111,8 +111,7 @@ class ErrorTableTest extends RunningRouter {
         assertError(post("/v1/completions", body), status, object(message, INVALID, param, code));
     }
 
-    /** Whoever breaks off reads no answer, and these are answered by the server beneath: the code is for our meters. */
-    @ErrorRow("400 incomplete_body")
+    /** Answered by the server beneath. */
     @ParameterizedTest
     @ValueSource(strings = {"zz\r\n{", "-1\r\n", "5\r\n{    XX", "5\r\n{    \r\nzz\r\n"})
     void a_body_whose_chunks_cannot_be_told_apart_is_a_400_without_a_body(String chunks) throws IOException {
@@ -184,7 +183,7 @@ class ErrorTableTest extends RunningRouter {
     }
 
     @ErrorRow({"422 unusable_logits", "502 engine_failure", "503 server_is_overloaded", "503 no_worker_available",
-        "504 deadline_exceeded"})
+        "504 deadline_exceeded", "400 refused_by_worker", "502 invalid_worker_answer"})
     @ParameterizedTest
     @MethodSource("failures_of_the_only_worker")
     void a_failure_of_the_only_worker(Script failure, int status, String body, String header) {

@@ -32,12 +32,16 @@ record FieldPlace(String endpoint, String path, Field field, String good, String
         find(places, "/tokenize", OpenAiFields.TOKENIZE_CHAT);
         find(places, "/tokenize", OpenAiFields.TOKENIZE_TEXT);
         find(places, "/detokenize", OpenAiFields.DETOKENIZE);
+        // messages there make it a body of the other table
+        places.removeIf(place -> place.endpoint.equals("/tokenize") && place.path.equals("messages")
+                && place.field instanceof Field.Unserved);
         return places;
     }
 
     /** A good body by this table. */
     private static ObjectNode good(FieldTable table) {
-        List<String> names = table.fields().stream().map(Field::name).toList();
+        List<String> names = table.fields().stream().filter(field -> !(field instanceof Field.Unserved))
+                .map(Field::name).toList();
         ObjectNode body = JsonMapper.shared().createObjectNode().put("model", "tiny");
         if (names.contains("messages")) {
             body.putArray("messages").addObject().put("role", "user").put("content", "Hi");

@@ -88,10 +88,11 @@ class LogprobsTest extends RunningRouter {
         assertThat(content.path(0).toString()).isEqualTo("""
                 {"token":"A","logprob":-0.5,"bytes":[65],"top_logprobs":[{"token":"A","logprob":-0.5,"bytes":[65]},\
                 {"token":"B","logprob":-0.75,"bytes":[66]}]}""");
-        assertThat(content).as("the end token is no part of the text").hasSize(ids("A€").length);
+        assertThat(content).as("the end token is told, too").hasSize(ids("A€").length + 1);
         var bytes = new ArrayList<Integer>();
         content.forEach(token -> token.path("bytes").forEach(each -> bytes.add(each.asInt())));
-        assertThat(bytes).containsExactly(65, 0xe2, 0x82, 0xac);
+        assertThat(bytes).startsWith(65, 0xe2, 0x82, 0xac);
+        assertThat(content.path(content.size() - 1).path("token").asString()).isEqualTo("<|end|>");
         assertThat(content.path(1).path("logprob").asDouble()).isEqualTo(-1.125);
     }
 
@@ -124,16 +125,58 @@ class LogprobsTest extends RunningRouter {
     }
 
     @Test
-    void tokens_of_text_that_a_stop_string_cuts_off_are_not_told() {
+    void what_is_told_goes_together_with_the_ids_and_the_count_of_drawn_tokens_whatever_ends_the_answer() {
         join("w0").doing(drawing(FinishReason.LENGTH, concat(ids("A B"), ids(" stop it"))));
 
-        JsonNode choice = choice(post("/v1/completions", TEXT.formatted(",'logprobs':0,'stop':' stop'")));
+        JsonNode answer = json(post("/v1/completions",
+                TEXT.formatted(",'logprobs':0,'stop':' stop','return_token_ids':true")));
 
+        JsonNode choice = answer.path("choices").path(0);
         assertThat(choice.path("text").asString()).isEqualTo("A B");
-        var tokens = new StringBuilder();
-        choice.path("logprobs").path("tokens").forEach(token -> tokens.append(token.asString()));
-        assertThat(tokens).hasToString("A B");
         assertThat(choice.path("finish_reason").asString()).isEqualTo("stop");
+        int drawn = answer.path("usage").path("completion_tokens").asInt();
+        assertThat(drawn).isBetween(ids("A B stop").length, ids("A B stop it").length - 1);
+        assertThat(choice.path("token_ids")).hasSize(drawn);
+        assertThat(choice.path("logprobs").path("tokens")).hasSize(drawn);
+    }
+
+    /** lm-evaluation-harness leaves out the last one told, whatever it is. */
+    @Test
+    void an_end_token_at_once_is_told_behind_an_echoed_prompt() {
+        join("w0").doing(drawing(FinishReason.STOP, END));
+
+        JsonNode choice = choice(post("/v1/completions", TEXT.formatted(",'echo':true,'logprobs':1")));
+
+        JsonNode tokens = choice.path("logprobs").path("tokens");
+        assertThat(tokens).hasSize(ids("Hi you").length + 2);
+        assertThat(tokens.path(tokens.size() - 1).asString()).isEqualTo("<|end|>");
+        assertThat(choice.path("text").asString()).isEqualTo("Hi you");
+    }
+
+    @Test
+    void offsets_count_characters_as_python_does() {
+        join("w0").doing(drawing(FinishReason.LENGTH, concat(ids("x"), ids("B"))));
+
+        JsonNode logprobs = choice(post("/v1/completions",
+                "{'model':'tiny','prompt':'a😀b','echo':true,'logprobs':0,'max_tokens':2}")).path("logprobs");
+
+        int count = logprobs.path("text_offset").size();
+        assertThat(logprobs.path("text_offset").path(count - 2).asInt()).isEqualTo(3);
+        assertThat(logprobs.path("text_offset").path(count - 1).asInt()).isEqualTo(4);
+    }
+
+    @Test
+    void a_chat_that_is_read_for_reasoning_tells_its_tokens_with_the_parts() {
+        join("w0").doing(drawing(FinishReason.STOP, concat(ids("A B"), END)));
+
+        List<String> events = events(post("/v1/chat/completions", CHAT.formatted(
+                ",'logprobs':true,'stream':true,'tools':[]")).body());
+
+        int told = 0;
+        for (String event : events.subList(0, events.size() - 1)) {
+            told += JSON.readTree(event).path("choices").path(0).path("logprobs").path("content").size();
+        }
+        assertThat(told).isEqualTo(ids("A B").length + 1);
     }
 
     @Test
@@ -347,13 +390,25 @@ class LogprobsTest extends RunningRouter {
     }
 
     @Test
-    void memory_for_what_is_told_of_tokens_is_held_until_the_answer_is_written() {
-        join("w0").doing(drawing(FinishReason.LENGTH, A));
+    void memory_for_what_is_told_of_tokens_is_held_until_the_answer_is_written() throws Exception {
+        join("w0").doing((request, response) -> FakeWorker.sending(Flux.just(FakeWorker.line(
+                new Tokens(0, new int[] {A, A, A, A}, scores(request, 0, 4)))).concatWith(Flux.never()))
+                .answer(request, response));
 
-        assertThat(post("/v1/completions", "{'model':'tiny','prompt':" + JSON.writeValueAsString(new int[1_000])
-                + ",'echo':true,'logprobs':20,'max_tokens':0}").statusCode()).isEqualTo(200);
-
+        try (var _ = rawClient("{'model':'tiny','prompt':'Hi','logprobs':20,'max_tokens':9,'n':1}")) {
+            eventually(() -> heldBytes() > 4 * 21 * 200);
+        }
         eventually(() -> heldBytes() == 0);
+    }
+
+    @Test
+    void more_of_an_answer_than_a_router_can_hold_is_refused_or_if_the_client_names_no_length_not_drawn() {
+        FakeWorker worker = join("w0").doing(drawing(FinishReason.LENGTH, A));
+
+        assertThat(message("{'model':'tiny','prompt':'Hi','n':128,'logprobs':20,'max_tokens':1000}")).isEqualTo(
+                "'logprobs' asks for up to 2688000 log-probabilities, at most 1048576 are told");
+        post("/v1/chat/completions", CHAT.formatted(",'n':128,'logprobs':true,'top_logprobs':20"));
+        assertThat(worker.requests().remove().stop().maxTokens()).isEqualTo(1_048_576 / (128 * 21));
     }
 
     private String message(String body) {
@@ -370,6 +425,7 @@ class LogprobsTest extends RunningRouter {
         "{'type':'tokens','index':0,'ids':[65],'scores':{'logprobs':['NaN'],'topIds':[65],'topLogprobs':[-1]}}",
         "{'type':'tokens','index':0,'ids':[65],'scores':{'logprobs':[-1],'topIds':[],'topLogprobs':[]}}",
         "{'type':'tokens','index':0,'ids':[65],'scores':{'logprobs':[-1],'topIds':[483],'topLogprobs':[-1]}}",
+        "{'type':'prompt','scores':{'logprobs':[],'topIds':[],'topLogprobs':[]},'ranks':[]}",
         "{'type':'tokens','index':0,'ids':[65],'scores':{'logprobs':null,'topIds':null,'topLogprobs':null}}",
     })
     void a_worker_that_tells_log_probabilities_that_are_none_is_refused(String line) {

@@ -71,7 +71,7 @@ final class ByteLevelDecoder implements TokenDecoder {
     }
 
     @Override
-    public TextStream stream() {
+    public TextStream stream(boolean continues) {
         return new Stream();
     }
 

@@ -106,7 +106,7 @@ final class MetaspaceDecoder implements TokenDecoder {
     @Override
     public String decode(int[] ids, int from, int to, boolean skipSpecialTokens) {
         var text = new StringBuilder();
-        var stream = new Stream(skipSpecialTokens);
+        var stream = new Stream(skipSpecialTokens, start != Start.NOTHING);
         for (int i = from; i < to; i++) {
             text.append(stream.accept(ids[i]));
         }
@@ -123,13 +123,13 @@ final class MetaspaceDecoder implements TokenDecoder {
     }
 
     @Override
-    public TextStream stream() {
-        return new Stream(/* skipSpecialTokens */ true);
+    public TextStream stream(boolean continues) {
+        return new Stream(/* skipSpecialTokens */ true, !continues && start != Start.NOTHING);
     }
 
     private final class Stream implements TextStream {
         private final boolean skipSpecialTokens;
-        private boolean atStart = start != Start.NOTHING;
+        private boolean atStart;
         /** {@code [0, size)}: bytes that wait, of which {@code [0, whole)} are characters. */
         private byte[] run = new byte[16];
         private int size;
@@ -137,8 +137,9 @@ final class MetaspaceDecoder implements TokenDecoder {
         /** The run that goes on is no text. */
         private boolean broken;
 
-        private Stream(boolean skipSpecialTokens) {
+        private Stream(boolean skipSpecialTokens, boolean atStart) {
             this.skipSpecialTokens = skipSpecialTokens;
+            this.atStart = atStart;
         }
 
         @Override

@@ -20,6 +20,10 @@ public sealed interface TokenDecoder permits ByteLevelDecoder, MetaspaceDecoder 
      */
     byte[] bytes(int id);
 
-    /** For a text that comes id by id. Special tokens give no text there. */
-    TextStream stream();
+    /**
+     * For a text that comes id by id. Special tokens give no text there.
+     *
+     * @param continues it goes on with another one: what is left out where a text begins stays
+     */
+    TextStream stream(boolean continues);
 }
