@@ -4,8 +4,8 @@
 //               to the bit; how many logits are at least the target's; the slice's likeliest tokens, best first
 //   score       a block per row: adds up, and puts the slices' likeliest in order
 //
-// The likeliest are picked one by one. Each thread knows the best of its own tokens that is not picked yet, so a pick is
-// a maximum over the block, after which only the picked one's thread looks at its tokens again.
+// The likeliest are picked one by one. Each thread knows the best of its own tokens that is not picked yet, so a pick
+// is a maximum over the block, after which only the picked one's thread looks at its tokens again.
 #pragma once
 
 #include "sampling.cuh"
@@ -103,13 +103,15 @@ __device__ __forceinline__ bool is_asked(const int* targets, const int* counts, 
 
 }  // namespace scoring
 
-// Grid (rows, SAMPLE_SLICES).
+// Row r of the logits is asked for and told at firstRow + r. Grid (rows, SAMPLE_SLICES).
 extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)
-wp_score_scan(const float* logits, int vocabulary, const int* targets, const int* counts, scoring::RowScores* left) {
+wp_score_scan(const float* logits, int vocabulary, const int* targets, const int* counts, int firstRow,
+              scoring::RowScores* left) {
     REQUIRE_THREADS(SAMPLE_THREADS);
     SHARED(sampling::Exchange, exchange, 1);
     const int row = block_index_x();
-    if (!scoring::is_asked(targets, counts, row)) {
+    const int asked = firstRow + row;
+    if (!scoring::is_asked(targets, counts, asked)) {
         return;
     }
     const float* rowLogits = logits + static_cast<long long>(row) * vocabulary;
@@ -118,45 +120,46 @@ wp_score_scan(const float* logits, int vocabulary, const int* targets, const int
     sampling::Slice& slice = left[row].slices[index];
     sampling::scan(rowLogits, range, slice, exchange[0]);
     sampling::add_softmax(rowLogits, range, slice, exchange[0]);
-    if (targets[row] >= 0) {
-        const int atLeast = scoring::count_at_least(rowLogits, range, rowLogits[targets[row]], exchange[0]);
+    if (targets[asked] >= 0) {
+        const int atLeast = scoring::count_at_least(rowLogits, range, rowLogits[targets[asked]], exchange[0]);
         if (thread_index() == 0) {
             left[row].atLeast[index] = atLeast;
         }
     }
-    scoring::pick(rowLogits, range, counts[row], left[row].likeliest + index * MOST_LIKELIEST, exchange[0]);
+    scoring::pick(rowLogits, range, counts[asked], left[row].likeliest + index * MOST_LIKELIEST, exchange[0]);
 }
 
-// logprobs[row], ranks[row]: of the target; topIds, topLogprobs: [rows, MOST_LIKELIEST]. Grid rows.
+// logprobs, ranks: [rows, 1], of the targets; topIds, topLogprobs: [rows, MOST_LIKELIEST]. Grid rows.
 extern "C" __global__ void __launch_bounds__(ROW_THREADS)
-wp_score(const float* logits, int vocabulary, const int* targets, const int* counts, const scoring::RowScores* left,
-         float* logprobs, int* ranks, int* topIds, float* topLogprobs) {
+wp_score(const float* logits, int vocabulary, const int* targets, const int* counts, int firstRow,
+         const scoring::RowScores* left, float* logprobs, int* ranks, int* topIds, float* topLogprobs) {
     REQUIRE_THREADS(ROW_THREADS);
     const int row = block_index_x();
-    if (!scoring::is_asked(targets, counts, row)) {
+    const int asked = firstRow + row;
+    if (!scoring::is_asked(targets, counts, asked)) {
         return;
     }
     const scoring::RowScores& scores = left[row];
     const sampling::Largest largest = sampling::largest_of(scores.slices);
     if (largest.id == NO_TOKEN) {
         if (thread_index() == 0) {
-            ranks[row] = UNUSABLE;
+            ranks[asked] = UNUSABLE;
         }
         return;
     }
     if (thread_index() == 0) {
         int rank = 1;
-        if (targets[row] >= 0) {
+        if (targets[asked] >= 0) {
             rank = 0;
             for (int slice = 0; slice < SAMPLE_SLICES; slice++) {
                 rank += scores.atLeast[slice];
             }
-            logprobs[row] = sampling::logprob(logits + static_cast<long long>(row) * vocabulary + targets[row],
-                                              scores.slices, largest.logit);
+            logprobs[asked] = sampling::logprob(logits + static_cast<long long>(row) * vocabulary + targets[asked],
+                                                scores.slices, largest.logit);
         }
-        ranks[row] = rank;
+        ranks[asked] = rank;
     }
-    const int count = counts[row];
+    const int count = counts[asked];
     for (int candidate = thread_index(); candidate < SAMPLE_SLICES * count; candidate += ROW_THREADS) {
         const scoring::Standing own = scores.likeliest[candidate / count * MOST_LIKELIEST + candidate % count];
         int before = own == scoring::NOBODY ? count : 0;
@@ -167,8 +170,8 @@ wp_score(const float* logits, int vocabulary, const int* targets, const int* cou
         }
         if (before < count) {
             const float logit = scoring::logit_of(own);
-            topIds[row * MOST_LIKELIEST + before] = scoring::id_of(own);
-            topLogprobs[row * MOST_LIKELIEST + before] = sampling::logprob(&logit, scores.slices, largest.logit);
+            topIds[asked * MOST_LIKELIEST + before] = scoring::id_of(own);
+            topLogprobs[asked * MOST_LIKELIEST + before] = sampling::logprob(&logit, scores.slices, largest.logit);
         }
     }
 }

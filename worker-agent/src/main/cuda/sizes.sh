@@ -14,7 +14,8 @@ if [ -n "$unread" ]; then
 fi
 mkdir -p "$1"
 {
-  echo "// Made by sizes.sh of KernelSizes.java, SampledTokens.java, ScoredTokens.java and LogitAdjustments.java; not to be edited."
+  echo "// Made by sizes.sh of KernelSizes.java, SampledTokens.java, ScoredTokens.java and LogitAdjustments.java;"
+  echo "// not to be edited."
   echo "#pragma once"
   echo
   sed -nE "s/$number/constexpr int \2 = \3;/p" "$java/cuda/KernelSizes.java" "$java/SampledTokens.java" \

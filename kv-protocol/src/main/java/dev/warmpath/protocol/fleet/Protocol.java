@@ -26,7 +26,7 @@ public final class Protocol {
     /** Query parameter of {@link #EVENTS_PATH}: the epoch that the reader expects, decimal. */
     public static final String EPOCH_PARAMETER = "epoch";
 
-    /** Query parameter of a {@code DELETE} below {@link #GENERATE_PATH}: the one choice to end, from 0; without it, all. */
+    /** Query parameter of a {@code DELETE} below {@link #GENERATE_PATH}: the one choice to end, from 0; absent, all. */
     public static final String CHOICE_PARAMETER = "choice";
 
     /** A model file larger than this is not served to routers: tokenizers are a few MiB. */

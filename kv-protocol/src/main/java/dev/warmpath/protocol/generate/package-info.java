@@ -7,8 +7,8 @@
  * registration says that they have it.
  *
  * <p>Order. {@code prompt} events if they were asked for; then any number of {@code tokens} events, of all choices
- * mixed, and for each choice exactly one {@code finished} behind its tokens. The stream ends after the last of these, or
- * after one {@code failed}, which ends all choices; one that ends otherwise was cut. Nothing follows the end.
+ * mixed, and for each choice exactly one {@code finished} behind its tokens. The stream ends after the last of these,
+ * or after one {@code failed}, which ends all choices; one that ends otherwise was cut. Nothing follows the end.
  *
  * <p>Leaving early. Closing the connection cancels the request. {@code DELETE /v1/generate/{handle}} ends it well: the
  * tokens drawn so far and {@code finished} with reason {@code stop} and the usage come on the request's own stream,

@@ -185,7 +185,14 @@ public interface ComputeBackend extends AutoCloseable {
      */
     void siluMul(Tensor gateUp, Tensor output, int rowCount);
 
-    /** {@code output[r] = input[rowIndexes[firstIndex + r]]}. @param rowIndexes I32 [≥ firstIndex + rowCount, 1] */
+    /** Indexes are read from places that are multiples of this: devices want 16 bytes together. */
+    int INDEX_STEP = 4;
+
+    /**
+     * {@code output[r] = input[rowIndexes[firstIndex + r]]}.
+     * @param rowIndexes I32 [≥ firstIndex + rowCount, 1]
+     * @param firstIndex a multiple of {@link #INDEX_STEP}
+     */
     void gatherRows(Tensor input, Tensor rowIndexes, int firstIndex, Tensor output, int rowCount);
 
     /** The same from the first index on. */
@@ -268,8 +275,8 @@ public interface ComputeBackend extends AutoCloseable {
      * Ends the step: everything enqueued since the last one.
      * @param sampled     what the step drew; belongs to the step until it has been awaited
      * @param rowCount    tokens to bring back, may be 0
-     * @param scored      what the step tells of likelihoods; belongs to it as {@code sampled} does, with which it comes and
-     *                    goes. Null: nothing
+     * @param scored      what the step tells of likelihoods; belongs to it as {@code sampled} does, with which it comes
+     *                    and goes. Null: nothing
      * @param scoredCount rows of it to bring back; 0 costs nothing
      * @throws IllegalStateException if {@code sampled} belongs to a step that has not been awaited
      */

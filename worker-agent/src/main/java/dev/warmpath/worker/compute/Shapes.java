@@ -81,7 +81,8 @@ public final class Shapes {
     }
 
     public static void gather(Tensor input, int firstIndex, Tensor output) {
-        require(firstIndex >= 0, "no index before the first is gathered by");
+        require(firstIndex >= 0 && firstIndex % ComputeBackend.INDEX_STEP == 0,
+                "indexes are read from multiples of 4 on");
         require(output.columns() == input.columns(), "gathered rows differ in width");
     }
 

@@ -7,8 +7,8 @@ import java.util.Objects;
 
 /**
  * What came back from a step: the drawn tokens in the order of the sampled rows, or why nothing was drawn from a row;
- * and how likely tokens are, by {@link ScoredTokens}' rows. Made once, filled by each {@code await}; native memory, freed
- * with this object.
+ * and how likely tokens are, by {@link ScoredTokens}' rows. Made once, filled by each {@code await}; native memory,
+ * freed with this object.
  */
 public final class StepOutput {
 

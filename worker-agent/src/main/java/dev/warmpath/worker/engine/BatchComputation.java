@@ -116,8 +116,8 @@ final class BatchComputation {
                 input.add(tokens.tokens(), batch.firstPosition(entry), batch.tokenCount(entry), blockTables, blockCount,
                         sampling);
             }
-            if (generation != null && sequence.logprobs().drawn()) {
-                input.tellLikeliest(sequence.logprobs().alternatives());
+            if (generation != null) {
+                input.tellLikeliest(sequence.logprobs().drawnAlternatives());
             }
             if (step == 0 && batch.scoredCount(entry) > 0) {
                 input.scorePrompt(tokens.tokens(), batch.firstScored(entry), batch.scoredCount(entry),
@@ -132,12 +132,12 @@ final class BatchComputation {
     }
 
     /**
-     * Waits for the oldest step. Who has a row by which its prompt cannot be scored has computed something unusable, even
-     * if its last row looks well.
+     * Waits for the oldest step. Who has a row by which its prompt cannot be scored has computed something unusable,
+     * even if its last row looks well.
      *
      * @param batch whose step it is
      * @return the drawn tokens by {@link ScheduledBatch#row}, {@link ScheduledBatch#UNUSABLE} or
-     *         {@link ScheduledBatch#MASKED} where nothing could be drawn; valid until the next call; see {@link #scores}
+     *         {@link ScheduledBatch#MASKED} where nothing could be drawn; valid until the next call, as {@link #scores}
      * @throws ComputeException if the step failed; later ones are still in flight
      */
     int[] await(ScheduledBatch batch, int step) {

@@ -347,7 +347,7 @@ public final class EngineLoop {
                 observations.drew(generation, nowNanos);
                 news += sequence.completionTokens() == 1 ? 1 : 0;
                 tellToken(generation, sequence.tokens().token(sequence.tokens().tokenCount() - 1),
-                        computation.scores(drawn, sequence.logprobs().drawn() ? sequence.logprobs().alternatives() : 0));
+                        computation.scores(drawn, sequence.logprobs().drawnAlternatives()));
                 if (sequence.isOver()) {
                     tellEnd(sequence, nowNanos);
                 }

@@ -20,7 +20,7 @@ public interface GenerationListener {
         onToken(token, scores.logprob());
     }
 
-    /** Tells of the next token of the prompt, from the second on, all before the first that is drawn; if that is asked for. */
+    /** Tells of the prompt's next token, from the second on, all before the first that is drawn; if asked for. */
     default void onPrompt(TokenScores scores) {}
 
     void onFinished(FinishReason reason, Usage usage);

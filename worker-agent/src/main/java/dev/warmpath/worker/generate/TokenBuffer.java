@@ -7,8 +7,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tokens on their way out, with their scores: added at the end, taken from the front in runs for one line each. Grows as
- * long as nobody takes any. To be guarded by its owner.
+ * Tokens on their way out, with their scores: added at the end, taken from the front in runs for one line each. Grows
+ * as long as nobody takes any. To be guarded by its owner.
  */
 final class TokenBuffer {
 

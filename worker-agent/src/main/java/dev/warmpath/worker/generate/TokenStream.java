@@ -19,11 +19,11 @@ import reactor.core.publisher.FluxSink;
 /**
  * Carries the answers to one request from the engine's thread to the network, as one stream.
  *
- * <p>The engine only appends to small arrays and never waits. Whenever the reader has asked for more, one event goes out
- * with the tokens of one choice that have come together since, and choices that have news take turns: a quick reader
- * gets every token by itself, a slow one gets fewer and longer events. What can pile up is bounded by the length of
- * prompt and answers, which the request's token limit and the model's context bound, so there is no "full" to answer:
- * 4 bytes a token, or up to 170 where scores are asked for.
+ * <p>The engine only appends to small arrays and never waits. Whenever the reader has asked for more, one event goes
+ * out with the tokens of one choice that have come together since, and choices that have news take turns: a quick
+ * reader gets every token by itself, a slow one gets fewer and longer events. What can pile up is bounded by the length
+ * of prompt and answers, which the request's token limit and the model's context bound, so there is no "full" to
+ * answer: 4 bytes a token, or up to 170 where scores are asked for.
  *
  * <p>What is told of the prompt goes first.
  *
@@ -70,7 +70,7 @@ final class TokenStream {
         return choices;
     }
 
-    /** The events; to be subscribed once. @param cancel called when the reader leaves before the end, or a choice fails */
+    /** The events; to be subscribed once. @param cancel called when the reader leaves early, or a choice fails */
     Flux<GenerateEvent> events(Runnable cancel) {
         return Flux.<GenerateEvent>create(subscriber -> {
             reader = new Reader(subscriber, cancel);

@@ -86,8 +86,8 @@ public final class KvCacheManager {
     }
 
     /**
-     * The longest cached prefix of a sequence, generated tokens included; at least its last token is left to compute, and
-     * what it {@linkplain TokenSequence#limitCacheRead may not read}. Takes nothing.
+     * The longest cached prefix of a sequence, generated tokens included; at least its last token is left to compute,
+     * and what it {@linkplain TokenSequence#limitCacheRead may not read}. Takes nothing.
      *
      * @return the one reused object, valid until the next match or change
      */

@@ -149,8 +149,8 @@ public final class TokenSequence {
     }
 
     /**
-     * Says how many leading tokens may be read from the cache, if they are there, because nothing but keys and values is
-     * wanted of them. A {@link #fork} has no such limit.
+     * Says how many leading tokens may be read from the cache, if they are there, because nothing but keys and values
+     * is wanted of them. A {@link #fork} has no such limit.
      */
     public void limitCacheRead(int tokenCount) {
         cacheReadLimit = tokenCount;

@@ -24,7 +24,8 @@
  * {@code BlockAges} notes how old blocks get. {@code CacheAudit} holds the books against each other. One thread owns
  * all of it.
  *
- * <p>The engine of today asks for tokens to compute and nothing else, and lets every request read the cache. Blocks of
+ * <p>The engine of today asks for tokens to compute and nothing else, and lets every request read the cache, but for what
+ * its prompt's log-probabilities are still to be computed from. Blocks of
  * another size for a group await models whose layers keep different amounts for a token; external tokens and {@code
  * loaded} await the memory tiers; lookahead awaits drafts; {@code skipsCacheRead} awaits requests that ask for it;
  * {@code evict} awaits who names blocks. All are tested here like the rest.

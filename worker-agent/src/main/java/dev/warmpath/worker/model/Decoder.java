@@ -98,12 +98,12 @@ final class Decoder {
     /**
      * Enqueues the scoring of a prompt's tokens, behind {@link #enqueue} and after tokens were drawn: logits are lost.
      * @param firstScored where the first goes in {@code scored}
-     * @param count       of the leading {@link StepInputs#promptRows}
+     * @param count       of the rows of {@link StepInputs#promptRows}
      */
     void enqueueScores(StepInputs inputs, ScoredTokens scored, int firstScored, int count) {
         for (int first = 0; first < count; first += logits.rows()) {
             int rows = Math.min(logits.rows(), count - first);
-            enqueueHead(inputs.promptRows, first, rows);
+            enqueueHead(inputs.promptRows, InputBatch.promptRowPlace(first, logits.rows()), rows);
             backend.score(logits, inputs.scoring, scored, firstScored + first, rows);
         }
     }

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *   sampledRows, counters, topKs, logprobs int32; seeds int64; temperatures, topPs float32 [maxSequences]
  *   adjustments: see LogitAdjustments
  *   scores: targets, counts int32 [maxSequences + maxTokens], those of the sampled rows first; prompt rows int32
- *           [maxTokens]
+ *           [portions of maxSequences, rounded up to where indexes may be read from]
  * </pre>
  * Blocks come as the block manager counts them. If the device's are smaller, r in one, block b is written into the
  * tables as b·r up to b·r + r − 1; slots are the same either way: b · blockSize + offset.
@@ -161,8 +161,9 @@ public final class InputBatch {
                 arena.allocate(FLOAT, maxSequences), arena.allocate(INT, maxEntries), arena.allocate(FLOAT, maxEntries),
                 arena.allocate(INT, maxEntries));
         long scored = (long) maxSequences + maxTokens;
-        scoring = new Scoring(arena.allocate(INT, maxSequences), arena.allocate(INT, maxTokens),
-                arena.allocate(INT, maxTokens), arena.allocate(INT, maxTokens), arena.allocate(INT, scored),
+        scoring = new Scoring(arena.allocate(INT, maxSequences),
+                arena.allocate(INT, promptRowPlaces(maxTokens, maxSequences)), arena.allocate(INT, maxTokens),
+                arena.allocate(INT, maxTokens), arena.allocate(INT, scored),
                 arena.allocate(INT, scored));
         clear();
     }
@@ -445,12 +446,26 @@ public final class InputBatch {
         }
         int row = tokenCount - end + from - 1;
         for (int i = 0; i < count; i++) {
-            scoring.promptRows.setAtIndex(INT, promptRowCount, row + i);
+            scoring.promptRows.setAtIndex(INT, promptRowPlace(promptRowCount, maxSequences), row + i);
             scoring.promptTargets.setAtIndex(INT, promptRowCount, sequenceTokens[from + i]);
             scoring.promptCounts.setAtIndex(INT, promptRowCount, likeliest);
             largestToken = Math.max(largestToken, sequenceTokens[from + i]);
             promptRowCount++;
         }
+    }
+
+    /**
+     * Where a row stands by which a prompt is scored: they go through the head in portions of as many as are sampled,
+     * and each portion begins where a device reads indexes from.
+     */
+    static int promptRowPlace(int index, int maxSequences) {
+        int portion = Math.ceilDiv(maxSequences, ComputeBackend.INDEX_STEP) * ComputeBackend.INDEX_STEP;
+        return Math.addExact(Math.multiplyExact(index / maxSequences, portion), index % maxSequences);
+    }
+
+    /** Places of so many rows, at least 1. */
+    static int promptRowPlaces(int count, int maxSequences) {
+        return promptRowPlace(count - 1, maxSequences) + 1;
     }
 
     private static void requireLikeliest(int count) {
@@ -636,7 +651,7 @@ public final class InputBatch {
         backend.write(target.targets(), filled(scoring.targets, INT, scoredCount()));
         backend.write(target.counts(), filled(scoring.counts, INT, scoredCount()));
         if (promptRowCount > 0) {
-            backend.write(promptRows, filled(scoring.promptRows, INT, promptRowCount));
+            backend.write(promptRows, filled(scoring.promptRows, INT, promptRowPlaces(promptRowCount, maxSequences)));
         }
     }
 

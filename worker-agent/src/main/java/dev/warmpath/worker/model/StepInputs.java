@@ -21,7 +21,7 @@ final class StepInputs {
     final SamplingInputs sampling;
     final LogitAdjustments adjustments;
     final ScoreInputs scoring;
-    /** Rows of the step by which the prompt is scored. */
+    /** Rows of the step by which the prompt is scored, at {@link InputBatch#promptRowPlace}. */
     final Tensor promptRows;
     private final List<PagedBatch> largest = new ArrayList<>();
 
@@ -42,7 +42,7 @@ final class StepInputs {
                 floats(maxSequences), floats(maxSequences), floats(maxSequences), floats(maxSequences),
                 ints(maxEntries), floats(maxEntries), ints(maxEntries), floats(maxEntries));
         this.scoring = new ScoreInputs(ints(maxSequences + maxTokens), ints(maxSequences + maxTokens));
-        this.promptRows = ints(maxTokens);
+        this.promptRows = ints(InputBatch.promptRowPlaces(maxTokens, maxSequences));
         Tensor positions = ints(maxTokens);
         Tensor queryStarts = ints(maxSequences + 1);
         Tensor contextLengths = ints(maxSequences);

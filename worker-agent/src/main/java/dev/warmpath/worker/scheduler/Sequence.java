@@ -77,8 +77,8 @@ public final class Sequence {
     /**
      * @param tokens        the prompt, to which the generated tokens are added
      * @param eosTokenIds   the model's end-of-sequence tokens; shared, never written
-     * @param logprobs      of which tokens log-probabilities are wanted; those of the prompt keep it from being read from
-     *                      the cache
+     * @param logprobs      of which tokens log-probabilities are wanted; those of the prompt keep it from being read
+     *                      from the cache
      * @param priority      lower is sooner; counts only if the policy is {@link SchedulingPolicy#PRIORITY}
      * @param deadlineNanos on the clock of {@link Scheduler#schedule}; fails from then on. Or {@link #NO_DEADLINE}
      * @param router        whose it is; null = it does not say
@@ -262,8 +262,8 @@ public final class Sequence {
     }
 
     /**
-     * Prompt tokens that were found in the cache when the sequence was first admitted, or, of several answers, the first
-     * of them that was: what the others share with it was computed for them. 0 before.
+     * Prompt tokens that were found in the cache when the sequence was first admitted, or, of several answers, the
+     * first of them that was: what the others share with it was computed for them. 0 before.
      */
     public int cachedTokens() {
         return Math.max(0, first().familyCachedTokens);

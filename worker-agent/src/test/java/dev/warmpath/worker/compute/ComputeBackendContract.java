@@ -213,13 +213,17 @@ public abstract class ComputeBackendContract {
     }
 
     @Test
-    void gather_begins_at_the_index_asked() {
+    void gather_begins_at_the_index_asked_which_is_a_multiple_of_four() {
         int columns = data.width(2);
+        Tensor input = data.leading(3, columns, 1, 2, 3, 4, 5, 6);
         Tensor output = data.activations(2, columns);
-        backend.gatherRows(data.leading(3, columns, 1, 2, 3, 4, 5, 6), data.ints(0, 0, 2, 1), 2, output, 2);
+        backend.gatherRows(input, data.ints(0, 0, 0, 0, 2, 1), 4, output, 2);
         assertThat(data.readLeading(output, 2)).containsExactly(5, 6, 3, 4);
         assertThatIllegalArgumentException().isThrownBy(
-                () -> backend.gatherRows(data.leading(3, columns, new float[6]), data.ints(0, 1), 1, output, 2));
+                () -> backend.gatherRows(input, data.ints(0, 1, 2, 2, 1), 4, output, 2));
+        assertThatIllegalArgumentException().isThrownBy(
+                () -> backend.gatherRows(input, data.ints(0, 1, 2, 2, 1), 2, output, 2))
+                .withMessage("indexes are read from multiples of 4 on");
     }
 
     @Test

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What {@link ScoredTokens} says, with distributions small enough to check by hand, and held to a sort of large ones. */
+/** What {@link ScoredTokens} says, with distributions small enough to check by hand; large ones are held to a sort. */
 public abstract class ScoringContract extends DrawingContract {
 
     private static final float NEVER = Float.NEGATIVE_INFINITY;
@@ -98,7 +98,8 @@ public abstract class ScoringContract extends DrawingContract {
     void of_unusable_logits_nothing_is_told_and_of_their_neighbours_everything() {
         float nan = Float.NaN;
         float infinite = Float.POSITIVE_INFINITY;
-        StepOutput output = score(new float[][] {{1, nan, 2}, {infinite, 0, 0}, {NEVER, NEVER, NEVER}, {0, 1, 2}, {0, 0, nan}},
+        StepOutput output = score(new float[][] {
+                {1, nan, 2}, {infinite, 0, 0}, {NEVER, NEVER, NEVER}, {0, 1, 2}, {0, 0, nan}},
                 new int[] {0, 0, 0, 2, ScoreInputs.NO_TARGET}, new int[] {3, 0, 3, 1, 2});
 
         assertThat(IntStream.range(0, 5).filter(output::isScored)).containsExactly(3);

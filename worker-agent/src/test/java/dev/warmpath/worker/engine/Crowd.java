@@ -115,8 +115,8 @@ final class Crowd implements AutoCloseable {
 
     private Sequence sequence(Ask ask, int[] prompt, StopConditions stop) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(mix.blockSize()), ExtraKeys.ofSalt(null), prompt);
-        return new Sequence("request " + ask.index(), tokens, ask.sampling(), stop, new int[0], Logprobs.NONE, ask.priority(),
-                Sequence.NO_DEADLINE, null);
+        return new Sequence("request " + ask.index(), tokens, ask.sampling(), stop, new int[0], Logprobs.NONE,
+                ask.priority(), Sequence.NO_DEADLINE, null);
     }
 
     private StopConditions stop(Ask ask) {

@@ -2,11 +2,14 @@ package dev.warmpath.worker.engine;
 
 import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
 import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
@@ -78,6 +81,38 @@ class CudaEngineTest {
         assertThat(Arrays.copyOf(answers.get(1).get(1), 3)).isEqualTo(Arrays.copyOf(answers.get(0).get(1), 3));
         assertThat(answers.get(1).get(1)[3]).as("after the word's first token its second is not drawn")
                 .isNotEqualTo(word[1]);
+    }
+
+    /** BF16 beside float32: log-probabilities differ by some hundredths, and what is cut differently by less. */
+    @Test
+    void prompts_are_scored_as_processors_do_in_one_chunk_and_in_many() {
+        int[] prompt = new SplittableRandom(4).ints(23, 0, 300).toArray();
+        GenerateRequest request = GenerateRequest.of("r", prompt, SamplingParameters.GREEDY, pastTheEnd(3))
+                .withLogprobs(true, true, 4);
+        List<Recording> answers = new ArrayList<>();
+        for (int budget : new int[] {0, 300, 8}) {
+            ComputeBackend backend = budget == 0 ? new VectorBackend(1) : CudaBackends.emulated(CacheType.BF16);
+            try (var rig = new EngineRig(backend, KvCacheSettings.of(64, 16),
+                    SchedulerSettings.of(budget == 0 ? 300 : budget, 5, 8).withAsyncScheduling(true))) {
+                answers.add(rig.submit(request));
+                rig.runToEnd();
+            }
+        }
+        for (Recording answer : answers) {
+            assertThat(answer.promptScores).hasSize(22);
+            for (int i = 0; i < 22; i++) {
+                assertThat(answer.promptScores.get(i).logprob())
+                        .isCloseTo(answers.getFirst().promptScores.get(i).logprob(), within(0.3f));
+                assertThat(answer.promptScores.get(i).logprob())
+                        .isCloseTo(answers.get(1).promptScores.get(i).logprob(), within(answer == answers.getFirst()
+                                ? 0.3f : 0.05f));
+                assertThat(answer.promptScores.get(i).rank()).isPositive();
+            }
+            for (int i = 0; i < 3; i++) {
+                assertThat(answer.scores.get(i).topIds()).hasSize(4).startsWith(answer.tokens()[i]);
+                assertThat(answer.scores.get(i).topLogprobs()[0]).isEqualTo(answer.scores.get(i).logprob());
+            }
+        }
     }
 
     private static GenerateRequest ruled(int[] prompt, LogitRules rules) {

@@ -149,13 +149,13 @@ class EngineModesTest {
         try (var rig = new EngineRig(CACHE, ROOMY)) {
             rig.engine.submit(drawn(tokens(100), 7, 20), List.copyOf(recordings(4)));
             rig.loop.step();
-            assertThat(rig.loop.snapshot().pool().usedBlocks()).as("100 tokens of the leader in blocks of 16").isEqualTo(7);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).as("the leader's 100 tokens").isEqualTo(7);
             assertThat(rig.loop.snapshot().load().pendingRequests()).isEqualTo(3);
             assertThat(rig.loop.snapshot().load().pendingPromptTokens()).as("one token each").isEqualTo(3);
             rig.loop.step();
 
             assertThat(rig.loop.snapshot().load().running()).isEqualTo(4);
-            assertThat(rig.loop.snapshot().pool().usedBlocks()).as("six shared ones, and a last one each").isEqualTo(6 + 4);
+            assertThat(rig.loop.snapshot().pool().usedBlocks()).as("six shared, a last one each").isEqualTo(6 + 4);
             rig.runToEnd();
         }
     }
@@ -202,7 +202,7 @@ class EngineModesTest {
 
             assertThat(answers.getFirst().isOver()).isFalse();
             assertThat(answers.subList(1, 3)).allSatisfy(answer ->
-                    assertThat(answer.usage).as("what the second found was the third's").isEqualTo(new Usage(50, 0, 4)));
+                    assertThat(answer.usage).as("nothing was cached before").isEqualTo(new Usage(50, 0, 4)));
         }
     }
 

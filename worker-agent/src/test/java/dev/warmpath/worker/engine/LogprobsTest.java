@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Log-probabilities of prompts and of drawn tokens, held to the logits of the model that ships, however it is scheduled. */
+/** Log-probabilities of prompts and of drawn tokens, held to the model's logits, however it is scheduled. */
 class LogprobsTest {
 
     private static final KvCacheSettings ROOMY = KvCacheSettings.of(256, 16);
@@ -298,7 +298,7 @@ class LogprobsTest {
         }
     }
 
-    /** A backend that finds one row's logits unusable, by its number among those of the prompts behind three drawn ones. */
+    /** A backend that finds one row's logits unusable, by its number among those of prompts behind three drawn ones. */
     private static ComputeBackend blindedAt(ComputeBackend real, int promptRow) {
         int row = 3 + promptRow;
         return (ComputeBackend) Proxy.newProxyInstance(LogprobsTest.class.getClassLoader(),

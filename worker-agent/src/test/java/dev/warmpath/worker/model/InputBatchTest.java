@@ -12,6 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -158,6 +159,34 @@ class InputBatchTest {
         assertThatIllegalArgumentException().isThrownBy(() -> batch.addFed(0, 2, new int[] {5}, 1, null));
         assertThatIllegalArgumentException().isThrownBy(() -> batch.addFed(0, 0, new int[] {0}, 1, null));
         assertThat(batch.sequenceCount() + batch.tokenCount()).isZero();
+    }
+
+    @Test
+    void prompt_rows_go_in_portions_that_begin_where_indexes_may_be_read_from() {
+        int[] places = IntStream.range(0, 7).map(index -> InputBatch.promptRowPlace(index, 3)).toArray();
+        assertThat(places).containsExactly(0, 1, 2, 4, 5, 6, 8);
+        assertThat(InputBatch.promptRowPlaces(7, 3)).isEqualTo(9);
+        assertThat(InputBatch.promptRowPlaces(3, 1)).isEqualTo(9);
+    }
+
+    @Test
+    void only_tokens_whose_predecessor_was_added_last_are_scored() {
+        int[] tokens = {10, 11, 12, 13, 14};
+        batch.add(tokens, 1, 3, new int[] {1, 2, 3}, 3, Sampling.greedy());
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.scorePrompt(tokens, 1, 1, 0))
+                .withMessage("1 tokens from position 1 on are not computed from positions 1 to 3");
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.scorePrompt(tokens, 2, 4, 0));
+        assertThatIllegalArgumentException().isThrownBy(() -> batch.scorePrompt(tokens, 2, 1, 21))
+                .withMessage("the 21 likeliest tokens, at most 20 are told");
+        assertThat(batch.isScored()).isFalse();
+        assertThat(batch.scoredCount()).isZero();
+
+        batch.scorePrompt(tokens, 2, 3, 5);
+
+        assertThat(batch.promptRowCount()).isEqualTo(3);
+        assertThat(batch.scoredCount()).as("behind the drawn row").isEqualTo(4);
+        assertThat(batch.largestToken()).isEqualTo(14);
+        assertThat(batch.tellsLikeliest()).isFalse();
     }
 
     @Test

@@ -68,7 +68,7 @@ class RouterTalliesTest {
 
     private static Sequence of(@Nullable RouterId router, int firstToken, int count) {
         var tokens = new TokenSequence(HashSettings.ofBlockSize(4), ExtraKeys.NONE, prompt(firstToken, count));
-        return new Sequence("r", tokens, SamplingParameters.GREEDY, StopConditions.pastTheEnd(3), new int[0], Logprobs.NONE, 0,
-                Sequence.NO_DEADLINE, router);
+        return new Sequence("r", tokens, SamplingParameters.GREEDY, StopConditions.pastTheEnd(3), new int[0],
+                Logprobs.NONE, 0, Sequence.NO_DEADLINE, router);
     }
 }

@@ -6,9 +6,9 @@ import dev.warmpath.worker.compute.ScoredTokens;
 /**
  * How likely tokens are, one row at a time: what {@link dev.warmpath.worker.compute.ScoredTokens} says of it.
  *
- * <p>The likeliest are kept in a short list in order, which a row goes by once: a token enters if its logit is above the
- * list's last, which of the many tokens of a vocabulary few are. Since ids ascend, equals stay in their order. Keeps its
- * scratch memory; not thread-safe.
+ * <p>The likeliest are kept in a short list in order, which a row goes by once: a token enters if its logit is above
+ * the list's last, which of the many tokens of a vocabulary few are. Since ids ascend, equals stay in their order.
+ * Keeps its scratch memory; not thread-safe.
  */
 final class TokenScorer {
 

@@ -16,7 +16,6 @@ import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_THREADS;
 
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.DataType;
-import dev.warmpath.worker.compute.ScoredTokens;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -206,16 +205,14 @@ final class Launcher {
     private void score(Operation.Score tell, int row, int rows) {
         int vocabulary = tell.logits().columns();
         DevicePointer logits = tell.logits().memory.from((long) row * vocabulary * Float.BYTES);
-        long ints = (long) (tell.firstRow() + row) * Integer.BYTES;
-        DevicePointer targets = tell.targets().memory.from(ints);
-        DevicePointer counts = tell.counts().memory.from(ints);
+        int first = tell.firstRow() + row;
         scoreScan.launch(stream, rows, SAMPLE_SLICES, SAMPLE_THREADS, 0, scoreScan.arguments().pointer(logits)
-                .integer(vocabulary).pointer(targets).pointer(counts).pointer(scoredRows));
+                .integer(vocabulary).pointer(tell.targets().memory).pointer(tell.counts().memory).integer(first)
+                .pointer(scoredRows));
         score.launch(stream, rows, 1, ROW_THREADS, 0, score.arguments().pointer(logits).integer(vocabulary)
-                .pointer(targets).pointer(counts).pointer(scoredRows).pointer(tell.logprobs().memory.from(ints))
-                .pointer(tell.ranks().memory.from(ints))
-                .pointer(tell.topIds().memory.from(ints * ScoredTokens.MOST_LIKELIEST))
-                .pointer(tell.topLogprobs().memory.from(ints * ScoredTokens.MOST_LIKELIEST)));
+                .pointer(tell.targets().memory).pointer(tell.counts().memory).integer(first).pointer(scoredRows)
+                .pointer(tell.logprobs().memory).pointer(tell.ranks().memory).pointer(tell.topIds().memory)
+                .pointer(tell.topLogprobs().memory));
     }
 
     private void multiply(Operation.Matmul product, int rows) {
