@@ -6,6 +6,8 @@ import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -15,8 +17,9 @@ import java.util.SplittableRandom;
 /**
  * What log-probabilities cost: a whole engine on a real model, eight greedy answers side by side, rounds in which some
  * or all of them ask against rounds in which nobody does, neighbours in changing order. The figure is the median of the
- * ratios of neighbours; rounds without against others without show what the machine's noise makes of that. The last row
- * is of prompts of which every token is scored, new ones in each round, for nothing of them is to be cached.
+ * ratios of neighbours, in processor time of the engine's thread, which others on the machine disturb least; rounds
+ * without against others without show what noise is left. The last row is of prompts of which every token is scored,
+ * new ones in each round, for nothing of them is to be cached.
  * <pre>
  *   java --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp … \
  *        dev.warmpath.benchmarks.engine.LogprobsCost models/warmpath-tiny [pairs of rounds]
@@ -26,10 +29,11 @@ public final class LogprobsCost {
 
     private static final int REQUESTS = 8;
     private static final int PROMPT = 512;
-    private static final int DRAWN = 128;
+    private static final int DRAWN = 48;
     private static final int BLOCK_SIZE = 16;
     private static final int BLOCKS = 4 * REQUESTS * (PROMPT + DRAWN) / BLOCK_SIZE;
-    private static final int WARM_UP_PAIRS = 6;
+    private static final int WARM_UP_PAIRS = 5;
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     private static final Ask NOBODY = new Ask("nobody", 0, false, false, 0);
 
     /** @param asking how many of the requests do */
@@ -45,7 +49,8 @@ public final class LogprobsCost {
     public static void main(String[] args) throws IOException, InterruptedException {
         Path model = Path.of(args[0]);
         int pairs = args.length > 1 ? Integer.parseInt(args[1]) : 40;
-        System.out.printf("%d pairs of rounds, %d prompts of %d tokens, %d drawn after each; time with / without%n",
+        System.out.printf("%d pairs of rounds, %d prompts of %d tokens, %d drawn after each; processor time "
+                + "with / without%n",
                 pairs, REQUESTS, PROMPT, DRAWN);
         System.out.printf("%6s %-32s %8s %15s%n", "steps", "who asks", "time", "quartiles");
         for (int steps : new int[] {1, 4}) {
@@ -94,12 +99,17 @@ public final class LogprobsCost {
         return prompts;
     }
 
+    /** @return processor time in nanoseconds */
     private static long round(TimedEngine engine, int[][] prompts, Ask ask, int drawn) throws InterruptedException {
+        long engineThread = Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("engine")).findFirst().orElseThrow().threadId();
         List<GenerateRequest> requests = new ArrayList<>();
         for (int i = 0; i < REQUESTS; i++) {
             requests.add(ask.of(GenerateRequest.of("r" + i, prompts[i].clone(), SamplingParameters.GREEDY,
                     StopConditions.pastTheEnd(drawn)), i));
         }
-        return engine.round(requests);
+        long before = THREADS.getThreadCpuTime(engineThread);
+        engine.round(requests);
+        return THREADS.getThreadCpuTime(engineThread) - before;
     }
 }
