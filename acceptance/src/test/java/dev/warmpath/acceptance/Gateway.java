@@ -191,12 +191,16 @@ final class Gateway {
 
     /** The value of a meter's only sample on some process's Prometheus page. */
     static double meter(URI processManagement, String name) {
-        String page = send(get(processManagement, "/actuator/prometheus")).body();
-        return page.lines()
+        return meters(processManagement)
                 .filter(line -> line.startsWith(name + " ") || line.startsWith(name + "{"))
                 .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("no meter " + name + " at " + processManagement));
+    }
+
+    /** The lines of some process's Prometheus page. */
+    static Stream<String> meters(URI processManagement) {
+        return send(get(processManagement, "/actuator/prometheus")).body().lines();
     }
 
     private static HttpRequest get(URI base, String path) {
