@@ -17,6 +17,7 @@ export const THOUGHT = "A tool knows that.";
 export const CALLS = [{ city: "Paris" }, { city: "Rome" }];
 export const RESULTS = ["21 degrees", "9 degrees"];
 export const TOLD = "The tools say: 21 degrees and 9 degrees.";
+export const TOLD_AS_THOUGHT = "As I thought, the tools say: 21 degrees and 9 degrees."; // its thought came back to it
 export const LONG = 1900; // tokens of an answer that nobody waits for
 export const TOO_LONG = "word ".repeat(3000);
 export const PATIENCE = 600_000; // ms, longer than any machine takes
@@ -42,15 +43,6 @@ export async function raises(type, promise) {
   );
   assert.ok(error instanceof type, `${type.name} was expected, and this was thrown: ${error.stack}`);
   return error;
-}
-
-/** Those that are held against the fleet once it serves what they ask for; until then they are left out aloud. */
-export function coming(scenarios) {
-  if (process.env.WARMPATH_SERVES_SCORES === "true") {
-    return scenarios;
-  }
-  Object.keys(scenarios).forEach((name) => console.log("LEFT OUT", name, "(the fleet does not serve it yet)"));
-  return {};
 }
 
 /** Runs all of them, says which hold, and ends this process: with 1 if one does not. */

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import OpenAI from "openai";
 import {
-  ANSWER, asked, CALLS, coming, KEY, LONG, MODEL, ONE_CITY, parsed, PATIENCE, QUESTION, raises, RESULTS, run,
-  SCARCE_KEY, SCRIPTED, STRANGE_ORIGIN, THOUGHT, TOKEN_A, TOKEN_B, TOLD, TOO_LONG, TWO_CITIES, UNKNOWN_KEY, URL,
-  WEATHER,
+  ANSWER, asked, CALLS, KEY, LONG, MODEL, ONE_CITY, parsed, PATIENCE, QUESTION, raises, RESULTS, run,
+  SCARCE_KEY, SCRIPTED, STRANGE_ORIGIN, THOUGHT, TOKEN_A, TOKEN_B, TOLD, TOLD_AS_THOUGHT, TOO_LONG, TWO_CITIES,
+  UNKNOWN_KEY, URL, WEATHER,
 } from "./expect.mjs";
 
 const client = new OpenAI({ baseURL: URL, apiKey: KEY, timeout: PATIENCE });
@@ -67,7 +67,7 @@ await run({
     const results = choice.message.tool_calls.map(({ id }, i) =>
       ({ role: "tool", tool_call_id: id, content: RESULTS[i] }));
     const last = await weather("", { messages: [...asked(TWO_CITIES), choice.message, ...results] });
-    assert.equal(last.choices[0].message.content, TOLD);
+    assert.equal(last.choices[0].message.content, TOLD_AS_THOUGHT);
   },
 
   async "calls of a stream come in pieces and add up"() {
@@ -99,7 +99,7 @@ await run({
         },
       }],
     });
-    assert.equal(await runner.finalContent(), TOLD);
+    assert.equal(await runner.finalContent(), TOLD, "it sends no thoughts back");
     assert.deepEqual(asking, ["Paris", "Rome"]);
   },
 
@@ -147,44 +147,42 @@ await run({
     assert.ok(stream.controller.signal.aborted, "leaving the loop closes the stream");
   },
 
-  ...coming({
-    async "choices and their log-probabilities"() {
-      const answer = await chat({ n: 3, temperature: 1, seed: 7, max_tokens: 8, logprobs: true, top_logprobs: 2 });
-      assert.deepEqual(answer.choices.map(({ index }) => index), [0, 1, 2]);
-      for (const token of answer.choices.flatMap(({ logprobs }) => logprobs.content)) {
-        assert.ok(token.logprob <= 0, "logarithms of probabilities");
-        assert.equal(token.top_logprobs.length, 2);
-      }
-    },
+  async "choices and their log-probabilities"() {
+    const answer = await chat({ n: 3, temperature: 1, seed: 7, max_tokens: 8, logprobs: true, top_logprobs: 2 });
+    assert.deepEqual(answer.choices.map(({ index }) => index), [0, 1, 2]);
+    for (const token of answer.choices.flatMap(({ logprobs }) => logprobs.content)) {
+      assert.ok(token.logprob <= 0, "logarithms of probabilities");
+      assert.equal(token.top_logprobs.length, 2);
+    }
+  },
 
-    async "choices of a stream are told apart by index"() {
-      const stream = client.chat.completions.stream({ model: MODEL, messages: asked(QUESTION), n: 2, logprobs: true });
-      const { choices } = await stream.finalChatCompletion();
-      assert.equal(choices.length, 2);
-      choices.forEach(({ message, logprobs }) => {
-        assert.match(message.content, ANSWER);
-        assert.ok(logprobs.content.length > 10, "every token is scored");
+  async "choices of a stream are told apart by index"() {
+    const stream = client.chat.completions.stream({ model: MODEL, messages: asked(QUESTION), n: 2, logprobs: true });
+    const { choices } = await stream.finalChatCompletion();
+    assert.equal(choices.length, 2);
+    choices.forEach(({ message, logprobs }) => {
+      assert.match(message.content, ANSWER);
+      assert.ok(logprobs.content.length > 10, "every token is scored");
+    });
+  },
+
+  async "a prompt is scored with and without a token after it"() {
+    for (const max_tokens of [1, 0]) {
+      const { choices: [{ text: said, logprobs }] } = await client.completions.create({
+        model: MODEL, prompt: "The quick brown fox", echo: true, logprobs: 2, max_tokens,
       });
-    },
+      assert.match(said, /^The quick brown fox/);
+      assert.equal(logprobs.tokens.join(""), `<|begin|>${said}`, "the model begins with a token of its own");
+      assert.equal(logprobs.token_logprobs[0], null);
+      assert.ok(logprobs.token_logprobs.slice(1).every((score) => score <= 0), "the others' scores");
+    }
+  },
 
-    async "a prompt is scored with and without a token after it"() {
-      for (const max_tokens of [1, 0]) {
-        const { choices: [{ text: said, logprobs }] } = await client.completions.create({
-          model: MODEL, prompt: "The quick brown fox", echo: true, logprobs: 2, max_tokens,
-        });
-        assert.match(said, /^The quick brown fox/);
-        assert.equal(logprobs.tokens.join(""), said);
-        assert.equal(logprobs.token_logprobs[0], null);
-        assert.ok(logprobs.token_logprobs.slice(1).every((score) => score <= 0), "the others' scores");
-      }
-    },
-
-    async "several prompts are answered in their order"() {
-      const prompt = ["The quick brown fox", "A block table"];
-      const create = (fields) => client.completions.create({ model: MODEL, max_tokens: 8, ...fields });
-      const together = await create({ prompt });
-      const alone = await Promise.all(prompt.map((each) => create({ prompt: each })));
-      assert.deepEqual(together.choices.map(({ text: said }) => said), alone.map(({ choices }) => choices[0].text));
-    },
-  }),
+  async "several prompts are answered in their order"() {
+    const prompt = ["The quick brown fox", "A block table"];
+    const create = (fields) => client.completions.create({ model: MODEL, max_tokens: 8, ...fields });
+    const together = await create({ prompt });
+    const alone = await Promise.all(prompt.map((each) => create({ prompt: each })));
+    assert.deepEqual(together.choices.map(({ text: said }) => said), alone.map(({ choices }) => choices[0].text));
+  },
 });

@@ -37,6 +37,8 @@ final class ClientsFleet implements AutoCloseable {
     static final String ONE_CITY = "What is the weather in Paris?";
     static final String TWO_CITIES = "What is the weather in Paris and in Rome?";
     static final String THOUGHT = "A tool knows that.";
+    /** How the answer to results begins where the client has sent the thought back. */
+    static final String AS_THOUGHT = "As I thought, the tools say: ";
     /** Of an answer that nobody waits for; whoever computes all of it has not noticed that its reader left. */
     static final int LONG = 1_900;
 

@@ -25,6 +25,7 @@ import dev.langchain4j.model.chat.response.PartialThinking;
 import dev.langchain4j.model.chat.response.PartialToolCall;
 import dev.langchain4j.model.chat.response.StreamingChatResponseHandler;
 import dev.langchain4j.model.openai.OpenAiChatModel;
+import dev.langchain4j.model.openai.OpenAiChatResponseMetadata;
 import dev.langchain4j.model.openai.OpenAiLanguageModel;
 import dev.langchain4j.model.openai.OpenAiStreamingChatModel;
 import dev.langchain4j.model.openai.OpenAiTokenUsage;
@@ -151,7 +152,8 @@ abstract class LangChain4jScenarios {
         OpenAiChatModel model = model(ScriptedWorker.MODEL).build();
         List<ChatMessage> messages = new ArrayList<>(List.of(UserMessage.from(ClientsFleet.TWO_CITIES)));
 
-        ChatResponse response = model.chat(ChatRequest.builder().messages(messages).toolSpecifications(WEATHER).build());
+        ChatResponse response =
+                model.chat(ChatRequest.builder().messages(messages).toolSpecifications(WEATHER).build());
 
         AiMessage message = response.aiMessage();
         assertThat(response.finishReason()).isEqualTo(FinishReason.TOOL_EXECUTION);
@@ -163,7 +165,7 @@ abstract class LangChain4jScenarios {
         message.toolExecutionRequests().forEach(call -> messages.add(ToolExecutionResultMessage.from(call,
                 call.arguments().contains("Rome") ? "9 degrees" : "21 degrees")));
         assertThat(model.chat(ChatRequest.builder().messages(messages).toolSpecifications(WEATHER).build()).aiMessage()
-                .text()).isEqualTo("The tools say: 21 degrees and 9 degrees.");
+                .text()).isEqualTo(ClientsFleet.AS_THOUGHT + "21 degrees and 9 degrees.");
     }
 
     /** What a service makes of it. */
@@ -189,7 +191,8 @@ abstract class LangChain4jScenarios {
         Assistant assistant = AiServices.builder(Assistant.class).chatModel(model(ScriptedWorker.MODEL).build())
                 .tools(station).build();
 
-        assertThat(assistant.ask(ClientsFleet.TWO_CITIES)).isEqualTo("The tools say: Paris has sun and Rome has sun.");
+        assertThat(assistant.ask(ClientsFleet.TWO_CITIES))
+                .isEqualTo(ClientsFleet.AS_THOUGHT + "Paris has sun and Rome has sun.");
         assertThat(station.asked).containsExactly("Paris", "Rome");
     }
 
@@ -240,6 +243,15 @@ abstract class LangChain4jScenarios {
         streaming("gpt-4").build().chat("Hi", told);
 
         assertThatThrownBy(told.end::join).hasCauseInstanceOf(ModelNotFoundException.class);
+    }
+
+    @Test
+    void an_answer_comes_with_log_probabilities_of_what_was_drawn() {
+        ChatResponse answer = model(LocalFleet.MODEL).maxTokens(4).logprobs(true).topLogprobs(2).build()
+                .chat(UserMessage.from(ClientsFleet.QUESTION));
+
+        assertThat(((OpenAiChatResponseMetadata) answer.metadata()).logProbs()).hasSize(4)
+                .allSatisfy(token -> assertThat(token.topLogprobs()).hasSize(2));
     }
 
     @Test

@@ -26,6 +26,7 @@ import com.openai.models.chat.completions.ChatCompletionMessageFunctionToolCall;
 import com.openai.models.chat.completions.ChatCompletionStreamOptions;
 import com.openai.models.chat.completions.ChatCompletionToolChoiceOption;
 import com.openai.models.chat.completions.ChatCompletionToolMessageParam;
+import com.openai.models.completions.CompletionChoice;
 import com.openai.models.completions.CompletionCreateParams;
 import com.openai.models.models.Model;
 import java.util.ArrayList;
@@ -86,7 +87,7 @@ abstract class OpenAiJavaScenarios {
 
     @Test
     void a_chat_that_comes_again_finds_its_prompt_cached() {
-        var params = chat(ClientsFleet.QUESTION + " ".repeat(40)).addSystemMessage("Answer in one sentence. ".repeat(8));
+        var params = chat(ClientsFleet.QUESTION).addSystemMessage("Answer in one sentence. ".repeat(8));
         choice(params);
         ChatCompletion answer = client.chat().completions().create(params.build()).validate();
 
@@ -152,7 +153,7 @@ abstract class OpenAiJavaScenarios {
                     .content(call.function().arguments().contains("Rome") ? "9 degrees" : "21 degrees").build());
         }
         ChatCompletion.Choice last = choice(conversation);
-        assertThat(last.message().content()).contains("The tools say: 21 degrees and 9 degrees.");
+        assertThat(last.message().content()).contains(ClientsFleet.AS_THOUGHT + "21 degrees and 9 degrees.");
         assertThat(last.finishReason()).isEqualTo(ChatCompletion.Choice.FinishReason.STOP);
     }
 
@@ -226,6 +227,48 @@ abstract class OpenAiJavaScenarios {
         var params = chat("Hi").model("gpt-4").build();
         assertThat(catchThrowableOfType(NotFoundException.class, () -> client.chat().completions()
                 .createStreaming(params).close()).code()).contains("model_not_found");
+    }
+
+    @Test
+    void choices_come_with_log_probabilities_of_what_was_drawn() {
+        ChatCompletion answer = client.chat().completions().create(chat(ClientsFleet.QUESTION).n(3).temperature(1)
+                .maxCompletionTokens(8).logprobs(true).topLogprobs(2)
+                .putAdditionalBodyProperty("ignore_eos", JsonValue.from(true)).build()).validate();
+
+        assertThat(answer.choices()).extracting(ChatCompletion.Choice::index).containsExactly(0L, 1L, 2L);
+        assertThat(answer.usage().orElseThrow().completionTokens()).isEqualTo(3 * 8);
+        assertThat(answer.choices()).allSatisfy(choice ->
+                assertThat(choice.logprobs().orElseThrow().content().orElseThrow()).hasSize(8).allSatisfy(token -> {
+                    assertThat(token.logprob()).isNotPositive();
+                    assertThat(token.topLogprobs()).hasSize(2);
+                }));
+    }
+
+    @Test
+    void choices_of_a_stream_add_up_each_by_its_index() {
+        var accumulator = ChatCompletionAccumulator.create();
+        try (StreamResponse<ChatCompletionChunk> stream = client.chat().completions()
+                .createStreaming(chat(ClientsFleet.QUESTION).n(2).logprobs(true).build())) {
+            stream.stream().forEach(accumulator::accumulate);
+        }
+        assertThat(accumulator.chatCompletion().choices()).hasSize(2).allSatisfy(choice -> {
+            assertThat(choice.message().content()).contains(ClientsFleet.ANSWER);
+            assertThat(choice.logprobs().orElseThrow().content().orElseThrow()).hasSizeGreaterThan(10);
+        });
+    }
+
+    @Test
+    void prompts_are_scored_and_several_are_answered_in_their_order() {
+        var params = CompletionCreateParams.builder().model(LocalFleet.MODEL).logprobs(2).maxTokens(0).echo(true);
+        CompletionChoice scored = client.completions().create(params.prompt("The quick brown fox").build()).choices()
+                .getFirst();
+        assertThat(scored.text()).isEqualTo("The quick brown fox");
+        assertThat(String.join("", scored.logprobs().orElseThrow().tokens().orElseThrow()))
+                .as("the model begins with a token of its own").isEqualTo("<|begin|>" + scored.text());
+
+        List<String> prompts = List.of("The quick brown fox", "A block table");
+        var both = client.completions().create(params.promptOfArrayOfStrings(prompts).build());
+        assertThat(both.choices()).extracting(CompletionChoice::text).containsExactlyElementsOf(prompts);
     }
 
     @Test

@@ -22,9 +22,10 @@ import reactor.netty.http.server.HttpServerResponse;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A worker that writes what a model would which thinks and calls tools, since the model that ships does neither. It reads
- * the prompt, as Qwen 3's template renders it, and says one of three things: a call of {@code get_weather} for each
- * "in Somewhere" of the last question; what the tools have answered, if they have; that it has none, if it has none.
+ * A worker that writes what a model would which thinks and calls tools, since the model that ships does neither. It
+ * reads the prompt, as Qwen 3's template renders it, and says one of three things: a call of {@code get_weather} for
+ * each "in Somewhere" of the last question; what the tools have answered, if they have, and whether its thought came
+ * back to it; that it has no tools.
  */
 final class ScriptedWorker implements AutoCloseable, StandInWorker.Engine {
 
@@ -33,7 +34,7 @@ final class ScriptedWorker implements AutoCloseable, StandInWorker.Engine {
             LocalFleet.ROOT.resolve("router-service/src/test/resources/chat-templates/qwen3.jinja");
     private static final Pattern CITY = Pattern.compile("\\bin ([A-Z]\\w+)");
     private static final Pattern TOOL_RESPONSE = Pattern.compile("<tool_response>\n(.*?)\n</tool_response>");
-    private static final String THOUGHT = "<think>\nA tool knows that.\n</think>\n\n";
+    private static final String THOUGHT = "<think>\n" + ClientsFleet.THOUGHT + "\n</think>\n\n";
     private static final String CALL = """
             <tool_call>
             {"name": "get_weather", "arguments": {"city": "%s"}}
@@ -67,7 +68,8 @@ final class ScriptedWorker implements AutoCloseable, StandInWorker.Engine {
     @Override
     public Publisher<Void> generate(GenerateRequest request, HttpServerResponse response) {
         int[] prompt = request.promptTokens();
-        int[] drawn = tokenizer.encode(answer(tokenizer.decode(prompt, /* skipSpecialTokens */ false)) + "<|end|>", false);
+        String answer = answer(tokenizer.decode(prompt, /* skipSpecialTokens */ false));
+        int[] drawn = tokenizer.encode(answer + "<|end|>", /* addSpecialTokens */ false);
         int count = Math.min(drawn.length, request.stop().maxTokens());
         List<GenerateEvent> events = new ArrayList<>();
         for (int i = 0; i < count; i++) {
@@ -82,7 +84,9 @@ final class ScriptedWorker implements AutoCloseable, StandInWorker.Engine {
         String turn = prompt.substring(prompt.lastIndexOf("<|im_start|>user"));
         List<String> told = TOOL_RESPONSE.matcher(turn).results().map(result -> result.group(1)).toList();
         if (!told.isEmpty()) {
-            return "The tools say: " + String.join(" and ", told) + ".";
+            // the template shows what was thought before a call, if it was sent back
+            return (prompt.contains(ClientsFleet.THOUGHT) ? ClientsFleet.AS_THOUGHT : "The tools say: ")
+                    + String.join(" and ", told) + ".";
         }
         if (!prompt.contains("<tools>")) {
             return "Nobody has given me tools.";

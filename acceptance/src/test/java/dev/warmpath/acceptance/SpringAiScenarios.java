@@ -118,7 +118,7 @@ abstract class SpringAiScenarios {
 
         assertThat(ChatClient.create(model(options(ScriptedWorker.MODEL))).prompt(ClientsFleet.TWO_CITIES)
                 .tools(station).call().content())
-                .isEqualTo("The tools say: \"Paris has sun\" and \"Rome has sun\".");
+                .isEqualTo(ClientsFleet.AS_THOUGHT + "\"Paris has sun\" and \"Rome has sun\".");
         assertThat(station.asked).containsExactly("Paris", "Rome");
     }
 
@@ -129,7 +129,8 @@ abstract class SpringAiScenarios {
         List<String> pieces = ChatClient.create(model(options(ScriptedWorker.MODEL))).prompt(ClientsFleet.TWO_CITIES)
                 .tools(station).stream().content().collectList().block();
 
-        assertThat(String.join("", pieces)).endsWith("The tools say: \"Paris has sun\" and \"Rome has sun\".");
+        assertThat(String.join("", pieces))
+                .endsWith(ClientsFleet.AS_THOUGHT + "\"Paris has sun\" and \"Rome has sun\".");
         assertThat(station.asked).containsExactly("Paris", "Rome");
     }
 
@@ -162,6 +163,16 @@ abstract class SpringAiScenarios {
         assertThatThrownBy(() -> model(options(LocalFleet.MODEL)).call("word ".repeat(3_000)))
                 .isInstanceOf(BadRequestException.class)
                 .hasMessageContaining("This model's maximum context length is 2048 tokens");
+    }
+
+    /** That it asks for log-probabilities, too, is of no use: it keeps none. */
+    @Test
+    void several_choices_are_several_results() {
+        var options = options(LocalFleet.MODEL);
+        options.n(2).logprobs(true).topLogprobs(2);
+
+        assertThat(model(options).call(new Prompt(ClientsFleet.QUESTION)).getResults()).hasSize(2)
+                .allSatisfy(result -> assertThat(result.getOutput().getText()).isEqualTo(ClientsFleet.ANSWER));
     }
 
     @Test
