@@ -38,7 +38,7 @@ public final class TraceCost {
     private static final int REQUESTS = 100_000;
     private static final String COLLECTOR = "--management.opentelemetry.tracing.export.otlp.endpoint=http://127.0.0.1:9";
     private static final RequestRecord.Asked ASKED =
-            new RequestRecord.Asked("r", null, "chat", true, 3, 64, 0.5f, null, 1f, 2, 0, false);
+            new RequestRecord.Asked("r", null, "chat", true, 3, 1, 64, 0.5f, null, 1f, 2, 0, false);
     private static final RequestRecord.Answer ANSWER = new RequestRecord.Answer("stop", 48, 5);
     private static final List<String> PORTS = List.of("--server.port=0", "--management.server.port=0",
             "--logging.level.root=off");

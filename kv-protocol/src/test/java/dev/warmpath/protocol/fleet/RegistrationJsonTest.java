@@ -23,7 +23,8 @@ class RegistrationJsonTest {
         assertThat(json.writeValueAsString(plain)).doesNotContain("packedPrompts", "abilities");
         assertThat(json.readValue(json.writeValueAsString(plain), Registration.class).abilities()).isEmpty();
         Registration able = plain.withPackedPrompts().withAbilities(EnumSet.allOf(Ability.class)).withEventStreams(4);
-        assertThat(json.writeValueAsString(able)).contains("\"packedPrompts\":true", "\"abilities\":[\"choices\",\"logit_rules\",\"logprobs\"]");
+        assertThat(json.writeValueAsString(able)).contains("\"packedPrompts\":true",
+                "\"abilities\":[\"choices\",\"logit_rules\",\"logprobs\"]");
         assertThat(json.readValue(json.writeValueAsString(able), Registration.class)).isEqualTo(able);
         assertThat(Ability.known(List.of("logprobs", "to_fly"))).containsExactly(Ability.LOGPROBS);
     }

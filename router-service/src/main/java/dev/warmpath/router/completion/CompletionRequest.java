@@ -100,8 +100,8 @@ public record CompletionRequest(
 
         /** Heap that what is told of a prompt takes until the answer is written: choices repeat it. */
         long promptBytes(int promptTokens) {
-            return (long) count * promptTokens * ((tokenIds ? BYTES_PER_ID : 0) + (echo != Echo.NONE ? BYTES_PER_ECHO : 0))
-                    + (promptLogprobs ? count * scoreBytes(promptTokens) : 0);
+            int bytesEach = (tokenIds ? BYTES_PER_ID : 0) + (echo == Echo.NONE ? 0 : BYTES_PER_ECHO);
+            return (long) count * promptTokens * bytesEach + (promptLogprobs ? count * scoreBytes(promptTokens) : 0);
         }
 
         /** Likewise what is told of so many tokens of a choice, those of its prompt among them if they are echoed. */

@@ -38,7 +38,8 @@ record RequestView(
     @JsonInclude(JsonInclude.Include.ALWAYS)
     @JsonNaming(SnakeCaseStrategy.class)
     record AskedView(boolean streamed, @Nullable Integer messages, int choices, int maxTokens,
-            @Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, int stopStrings, int stopTokens, boolean ignoreEos) {}
+            @Nullable Float temperature, @Nullable Integer topK, @Nullable Float topP, int stopStrings,
+            int stopTokens, boolean ignoreEos) {}
 
     /** As {@link RequestRecord.End} and {@link RequestRecord.Answer}; times since the arrival. */
     @JsonInclude(JsonInclude.Include.ALWAYS)

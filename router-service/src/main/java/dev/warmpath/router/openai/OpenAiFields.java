@@ -151,7 +151,8 @@ final class OpenAiFields {
     static final Whole TOP_LOGPROBS = alternatives("top_logprobs");
 
     static final FieldTable CHAT = FieldTable.of(MESSAGES).and(GENERATION).and(FieldTable.of(
-            MAX_TOKENS, MAX_COMPLETION_TOKENS, LOGPROBS, TOP_LOGPROBS, TOOLS, TOOL_CHOICE, PARALLEL_TOOL_CALLS, REASONING_EFFORT, ADD_GENERATION_PROMPT,
+            MAX_TOKENS, MAX_COMPLETION_TOKENS, LOGPROBS, TOP_LOGPROBS, TOOLS, TOOL_CHOICE,
+            PARALLEL_TOOL_CALLS, REASONING_EFFORT, ADD_GENERATION_PROMPT,
             CONTINUE_FINAL_MESSAGE, CHAT_TEMPLATE_KWARGS,
             Unserved.unlessEmpty("functions"),
             Unserved.unlessOneOf("function_call", "none", "auto"),
@@ -168,8 +169,8 @@ final class OpenAiFields {
             Unserved.unless("add_special_tokens", false)));
 
     /** The tokenizer takes one. */
-    static final Mixed<List<TextRequest.Given>> PROMPT = new Mixed<>("prompt", "a string or an array of token ids; or up to "
-            + TextRequest.MAX_PROMPTS + " of these", REQUIRED, TextRequest::readGiven);
+    static final Mixed<List<TextRequest.Given>> PROMPT = new Mixed<>("prompt",
+            "a string or an array of token ids; or up to " + TextRequest.MAX_PROMPTS + " of these", REQUIRED, TextRequest::readGiven);
     static final Whole LOGPROBS_OF_TEXT = alternatives("logprobs");
     static final Whole BEST_OF = new Whole("best_of", 1, GenerateRequest.MAX_CHOICES, "`n`");
     static final Flag ECHO = new Flag("echo", false);

@@ -66,7 +66,8 @@ record TextFormat(Shown shown) implements AnswerFormat {
     }
 
     private AnswerBody chunk(Head head, int choice, String text, @Nullable FinishReason reason, Told told) {
-        return body(head, new Choice(text, choice, told.scores().isEmpty() ? null : LogprobsBody.text(told.scores(), shown.logprobs()), reason,
+        return body(head, new Choice(text, choice,
+                told.scores().isEmpty() ? null : LogprobsBody.text(told.scores(), shown.logprobs()), reason,
                 shown.tokenIds() ? told.ids() : null, null, null));
     }
 

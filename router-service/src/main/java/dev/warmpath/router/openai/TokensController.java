@@ -62,7 +62,8 @@ final class TokensController {
     @PostMapping("/detokenize")
     Mono<Void> detokenize(ServerWebExchange exchange) {
         return bodies.read(exchange, TokensController::toDetokenize, (request, permit) -> {
-            ServedModel served = flow.servedModel(request.model(), new Prompt.Tokens(OpenAiFields.TOKENS.name(), request.ids()));
+            ServedModel served = flow.servedModel(request.model(),
+                    new Prompt.Tokens(OpenAiFields.TOKENS.name(), request.ids()));
             return tokenizer.detokenize(served, request.ids(), permit)
                     .flatMap(text -> responses.write(exchange, permit, new Detokenized(text)));
         });

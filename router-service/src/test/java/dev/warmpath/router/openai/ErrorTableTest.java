@@ -212,7 +212,8 @@ class ErrorTableTest extends RunningRouter {
         }
         String body = "{'model':'tiny','prompt':" + IntStream.of(prompt).boxed().toList() + "}";
 
-        assertError(post("/v1/completions", body), 502, object("the worker 'w3' was lost while it had this request", API_ERROR, null, "worker_lost"));
+        assertError(post("/v1/completions", body), 502, object(
+                "the worker 'w3' was lost while it had this request", API_ERROR, null, "worker_lost"));
         assertThat(workers).allMatch(worker -> worker.requests().size() == 1);
     }
 
