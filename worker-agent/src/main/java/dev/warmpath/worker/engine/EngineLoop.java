@@ -395,6 +395,8 @@ public final class EngineLoop {
 
     private void cancelBroken(Generation generation, RuntimeException broken) {
         log.warn("a listener failed, its generation is cancelled: {}", generation.sequence(), broken);
+        say(generation, listener ->
+                listener.onFailed(FailureReason.ENGINE_FAILURE, "what the answer is written to has failed"));
         generation.silence();
         commands.cancel(generation);
     }

@@ -5,8 +5,8 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 
 /**
- * Hears one generation's news on the engine's thread, so it must return at once and never block; if it throws, its
- * generation is cancelled and nobody else's. It hears of each token once: by {@link #onToken(int, TokenScores)}, which
+ * Hears one generation's news on the engine's thread, so it must return at once and never block; if it throws, it
+ * is told that its generation has failed, and nobody else's has. It hears of each token once: by {@link #onToken(int, TokenScores)}, which
  * tells the other one unless it is overridden. After any number of tokens exactly one of {@code onFinished} and
  * {@code onFailed} is called, and nothing after it; a cancelled generation hears nothing more, but for its times.
  */

@@ -156,17 +156,19 @@ class EngineTest {
     void a_listener_that_throws_loses_its_own_generation_and_nobody_elses() {
         try (var rig = new EngineRig(KvCacheSettings.of(128, 16), SchedulerSettings.of(256, 8, 8).withSteps(4))) {
             var calls = new AtomicInteger();
-            rig.engine.submit(request(20, 500), new End() {
+            var broken = new End() {
                 @Override
                 public void onToken(int token, float logprob) {
                     calls.incrementAndGet();
                     throw new IllegalStateException("a listener's bug");
                 }
-            });
+            };
+            rig.engine.submit(request(20, 500), broken);
             Recording other = rig.submit(request(30, 5));
             rig.runToEnd();
 
-            assertThat(calls).as("it is told nothing more").hasValue(1);
+            assertThat(calls).as("it is told of no more tokens").hasValue(1);
+            assertThat(broken.ended).isCompletedWithValue("ENGINE_FAILURE");
             assertThat(other.finished).isEqualTo(FinishReason.LENGTH);
             assertThat(rig.loop.snapshot().work().generatedTokens()).isLessThan(10);
             assertThat(rig.loop.snapshot().pool().usedBlocks()).isZero();
