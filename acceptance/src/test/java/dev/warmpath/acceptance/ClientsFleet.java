@@ -46,16 +46,28 @@ final class ClientsFleet implements AutoCloseable {
     private final ScriptedWorker scripted;
 
     ClientsFleet() {
+        fleet = LocalFleet.start(1, 1, LocalFleet.patient("--warmpath.api-keys.file=" + keys(),
+                "--warmpath.cors.allowed-origins=https://chat.example.org"), List.of());
         try {
-            Path keys = Files.createDirectories(Path.of("target", "clients")).resolve("keys").toAbsolutePath();
-            Files.writeString(keys, "client " + hash(KEY) + "\nscarce " + hash(SCARCE_KEY) + " tokens-per-minute=1\n");
-            fleet = LocalFleet.start(1, 1, LocalFleet.patient("--warmpath.api-keys.file=" + keys,
-                    "--warmpath.cors.allowed-origins=https://chat.example.org"), List.of());
             scripted = new ScriptedWorker(LocalFleet.freePort(), fleet.routerManagement(1));
+            Await.until("both models are served", () -> fleet.gateway().readyWorkers().size() == 2);
+        } catch (IOException e) {
+            fleet.close();
+            throw new UncheckedIOException(e);
+        } catch (RuntimeException | Error e) {
+            fleet.close();
+            throw e;
+        }
+    }
+
+    private static Path keys() {
+        try {
+            return Files.writeString(
+                    Files.createDirectories(Path.of("target", "clients")).resolve("keys").toAbsolutePath(),
+                    "client " + hash(KEY) + "\nscarce " + hash(SCARCE_KEY) + " tokens-per-minute=1\n");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Await.until("both models are served", () -> fleet.gateway().readyWorkers().size() == 2);
     }
 
     /** Beneath which the API's paths are, as clients want it. */

@@ -147,7 +147,9 @@ abstract class OpenAiJavaScenarios {
         assertThat(calls).extracting(call -> call.function().arguments())
                 .containsExactly("{\"city\": \"Paris\"}", "{\"city\": \"Rome\"}");
 
-        conversation.addMessage(choice.message());
+        // the message by itself would be sent without what was thought
+        conversation.addMessage(choice.message().toParam().toBuilder()
+                .putAdditionalProperty("reasoning_content", JsonValue.from(ClientsFleet.THOUGHT)).build());
         for (ChatCompletionMessageFunctionToolCall call : calls) {
             conversation.addMessage(ChatCompletionToolMessageParam.builder().toolCallId(call.id())
                     .content(call.function().arguments().contains("Rome") ? "9 degrees" : "21 degrees").build());
