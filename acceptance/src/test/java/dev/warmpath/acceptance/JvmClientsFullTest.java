@@ -3,9 +3,11 @@ package dev.warmpath.acceptance;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 
 /** The clients that many use on the JVM, each by its own types, before one fleet. */
-class JvmClientsTest {
+@Tag("full")
+class JvmClientsFullTest {
 
     private static ClientsFleet fleet;
 
