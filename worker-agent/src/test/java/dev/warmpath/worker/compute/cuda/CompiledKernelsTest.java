@@ -51,6 +51,8 @@ class CompiledKernelsTest {
         SAMPLE_SLICES("wp_sample_(scan|gather)", 2, 512),
         ADJUST("wp_adjust(_scan|_cut)?", 2, 512),
         ADJUST_SETTLE("wp_adjust_settle", 8, 128),
+        SCORE_SLICES("wp_score_scan", 2, 512),
+        SCORE("wp_score", 8, 128),
         ROTATE_STORE("wp_rotate_store_(bf16|fp8)", 8, 128),
         COPY_BLOCKS("wp_copy_blocks", 4, 256),
         DECODE_SMALL_HEADS("wp_decode_attention_fp8_d32", 4, 128),
