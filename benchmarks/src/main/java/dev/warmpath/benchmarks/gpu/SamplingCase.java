@@ -5,6 +5,8 @@ import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
+import dev.warmpath.worker.compute.ScoreInputs;
+import dev.warmpath.worker.compute.ScoredTokens;
 import dev.warmpath.worker.compute.Tensor;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
@@ -17,12 +19,14 @@ import java.util.stream.Collectors;
 
 /**
  * Drawing tokens from logits, against reading them once: greedily, cut by top-p, by top-k, from all tokens, where each
- * weighs in float64, and cut where too many tokens weigh alike to be candidates.
+ * weighs in float64, and cut where too many tokens weigh alike to be candidates. And telling how likely they are, with so
+ * many of the likeliest beside.
  */
 final class SamplingCase implements GpuCase {
 
     private static final List<Way> WAYS = List.of(new Way("greedy", 0, 0, 1), new Way("top-p 0.95", 0.8f, 0, 0.95f),
             new Way("top-k 50", 0.8f, 50, 1), new Way("all", 0.8f, 0, 1), new Way("flat, top-p 0.95", 4, 0, 0.95f));
+    private static final List<Integer> LIKELIEST = List.of(0, 5, 20);
     /** Tokens of a row that stand out. */
     private static final int PEAKS = 20;
 
@@ -65,10 +69,31 @@ final class SamplingCase implements GpuCase {
                     measured.append(" %.1f".formatted(took.medianMicros()));
                 }
             }
+            var scored = ScoredTokens.allocate(backend, mostRows);
+            for (int likeliest : LIKELIEST) {
+                ScoreInputs inputs = scoreInputs(backend, arena, likeliest);
+                measured.append(", score with ").append(likeliest);
+                for (int rowCount : rowCounts) {
+                    Times took = bench.time(backend, () -> backend.score(logits, inputs, scored, 0, rowCount));
+                    times.put("score with %d, %d rows".formatted(likeliest, rowCount), took);
+                    measured.append(" %.1f".formatted(took.medianMicros()));
+                }
+            }
             double floor = bench.card().readNanos((double) mostRows * vocabulary * Float.BYTES);
             rows.accept(goal.reached(measured + " µs", "%.1f µs to read %d rows".formatted(floor / 1e3, mostRows),
                     floor / times.get("top-p 0.95, %d rows".formatted(mostRows)).median(), times));
         }
+    }
+
+    private ScoreInputs scoreInputs(ComputeBackend backend, Arena arena, int likeliest) {
+        var counts = arena.allocate(ValueLayout.JAVA_INT, mostRows);
+        for (int row = 0; row < mostRows; row++) {
+            counts.setAtIndex(ValueLayout.JAVA_INT, row, likeliest);
+        }
+        var inputs = new ScoreInputs(backend.allocate(DataType.I32, mostRows, 1),
+                backend.allocate(DataType.I32, mostRows, 1));
+        backend.write(inputs.counts(), counts);
+        return inputs;
     }
 
     /** As spread as a model's: a few tokens stand out from a crowd whose weights are small together. */
