@@ -235,7 +235,7 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         GenerateRequest generate = request.toGenerate(prompt);
         if (tried.size() == 1) {                                   // once, however many revisions are tried
-            journey.permit().holdMore(request.answers().promptBytes(prompt.length()));
+            journey.permit().holdMore(request.promptBytes(prompt.length()));
         }
         journey.spending().takePrompt(prompt.length());
         var answer = new AnswerEvents(prompt, request, dialects.of(prompt.model(), request));

@@ -98,8 +98,7 @@ public record CompletionRequest(
             return logprobs || tokenIds;
         }
 
-        /** Heap that what is told of a prompt takes until the answer is written: choices repeat it. */
-        long promptBytes(int promptTokens) {
+        private long promptBytes(int promptTokens) {
             int bytesEach = (tokenIds ? BYTES_PER_ID : 0) + (echo == Echo.NONE ? 0 : BYTES_PER_ECHO);
             return (long) count * promptTokens * bytesEach + (promptLogprobs ? count * scoreBytes(promptTokens) : 0);
         }
@@ -183,6 +182,15 @@ public record CompletionRequest(
                 cacheSalt, null, null, priority, /* timeoutMillis */ 0)
                 .withLogprobs(answers.logprobs(), answers.needsPromptLogprobs(), answers.alternatives())
                 .withChoices(answers.count());
+    }
+
+    /**
+     * Heap that what is told of a prompt takes until the answer is written: choices repeat it. What a whole answer tells
+     * of an echoed prompt counts with the choices.
+     */
+    long promptBytes(int promptTokens) {
+        return answers.promptBytes(promptTokens)
+                + (streamed && answers.echo() == Echo.SCORED ? answers.scoreBytes(promptTokens) : 0);
     }
 
     /** Where each token of it is to be told, nothing cached is of use. */

@@ -399,6 +399,12 @@ class LogprobsTest extends RunningRouter {
             eventually(() -> heldBytes() > 4 * 21 * 200);
         }
         eventually(() -> heldBytes() == 0);
+
+        try (var _ = rawClient("{'model':'tiny','prompt':" + JSON.writeValueAsString(new int[500])
+                + ",'logprobs':20,'max_tokens':9,'echo':true,'stream':true}")) {
+            eventually(() -> heldBytes() > 500 * 21 * 200);
+        }
+        eventually(() -> heldBytes() == 0);
     }
 
     @Test
