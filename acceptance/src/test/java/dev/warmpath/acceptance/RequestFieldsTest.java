@@ -14,10 +14,10 @@ import org.junit.jupiter.api.Test;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Each field that shapes logits or tells of them, and those that ask for several answers, from HTTP to what the model that
- * ships answers, greedily unless said otherwise.
+ * Fields that shape logits or tell of them, ask for several answers, or keep caches apart, from HTTP to what the model that
+ * ships answers on real workers, greedily unless said otherwise.
  */
-class LogitFieldsTest {
+class RequestFieldsTest {
 
     private static LocalFleet fleet;
     private static Gateway gateway;
@@ -26,7 +26,7 @@ class LogitFieldsTest {
 
     @BeforeAll
     static void start() {
-        fleet = LocalFleet.start(1, 1, LocalFleet.patient(), List.of());
+        fleet = LocalFleet.start(1, 2, LocalFleet.patient(), List.of());
         gateway = fleet.gateway();
         a = lastToken("a");
         b = lastToken("b");
@@ -205,5 +205,34 @@ class LogitFieldsTest {
         Answer refused = answer(4, Map.of("allowed_token_ids", List.of(a), "bad_words", List.of("a")));
         assertThat(refused.status()).isEqualTo(400);
         assertThat(refused.body().path("error").path("message").asString()).contains("allowedTokens has 1 tokens");
+    }
+
+    private static Answer saltedAnswer(Map<String, ?> fields) {
+        Map<String, Object> more = new HashMap<>(fields);
+        more.put("prompt", "The quick brown fox jumps over the lazy dog. ".repeat(12));
+        return answer(4, more);
+    }
+
+    private static int cachedTokens(Map<String, ?> fields) {
+        Answer answer = saltedAnswer(fields);
+        assertThat(answer.status()).as(String.valueOf(answer.body())).isEqualTo(200);
+        return answer.body().path("usage").path("prompt_tokens_details").path("cached_tokens").asInt();
+    }
+
+    @Test
+    void what_one_has_left_nobody_else_finds_and_he_does_at_the_worker_that_has_it() {
+        Map<String, String> hers = Map.of("cache_salt", "hers");
+        Map<String, String> his = Map.of("cache_salt", "his");
+
+        assertThat(cachedTokens(Map.of())).as("the first of all").isZero();
+        assertThat(cachedTokens(hers)).as("her first").isZero();
+        assertThat(cachedTokens(his)).as("his first").isZero();
+        int all = cachedTokens(Map.of());
+        assertThat(all).isPositive();
+        for (int i = 0; i < 4; i++) {
+            assertThat(cachedTokens(hers)).as("hers, again").isEqualTo(all);
+            assertThat(cachedTokens(his)).as("his, again").isEqualTo(all);
+        }
+        assertThat(saltedAnswer(hers).text()).as("the same text").isEqualTo(saltedAnswer(Map.of()).text());
     }
 }
