@@ -1,10 +1,15 @@
 package dev.warmpath.router.tokenization.template;
 
+import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.util.ArrayList;
 import org.jspecify.annotations.Nullable;
 
 /** Python's {@code + - * / // % **} on numbers, and {@code + *} on strings and lists. Integers have 64 bits. */
 final class Arithmetic {
+    /** As many as a double has, both ways. */
+    private static final int MOST_DIGITS = 300;
+
     private Arithmetic() {}
 
     static Value signed(Value value, boolean negative, RenderContext context) {
@@ -13,6 +18,47 @@ final class Arithmetic {
             return new Value.Float(negative ? -number : number);
         }
         return apply(negative ? "-" : "+", new Value.Int(0), value, context);
+    }
+
+    static Value absolute(Value value, RenderContext context) {
+        Operators.refuseUndefined(value, context);
+        if (!Operators.isNumber(value)) {
+            throw context.wrong("'abs' needs a number, not " + Operators.typeName(value));
+        }
+        return Operators.real(value) < 0 ? signed(value, /* negative */ true, context)
+                : signed(value, /* negative */ false, context);
+    }
+
+    /**
+     * To so many digits behind the point: of a half to the even one, as Python's {@code round}, which leaves integers what
+     * they are; or with the method {@code ceil} or {@code floor} up or down, to a float.
+     */
+    static Value rounded(Value value, long digits, String method, RenderContext context) {
+        Operators.refuseUndefined(value, context);
+        if (!Operators.isNumber(value)) {
+            throw context.wrong("'round' needs a number, not " + Operators.typeName(value));
+        }
+        if (Math.abs(digits) > MOST_DIGITS) {
+            throw context.wrong("'round' takes " + MOST_DIGITS + " digits at most");
+        }
+        double factor = Math.pow(10, digits);
+        return switch (method) {
+            case "common" -> toNearest(value, digits, context);
+            case "ceil" -> new Value.Float(Math.ceil(Operators.real(value) * factor) / factor);
+            case "floor" -> new Value.Float(Math.floor(Operators.real(value) * factor) / factor);
+            default -> throw context.wrong("method must be common, ceil or floor");
+        };
+    }
+
+    private static Value toNearest(Value value, long digits, RenderContext context) {
+        double number = Operators.real(value);
+        boolean isWhole = Operators.isIntegral(value);
+        if (isWhole && digits >= 0 || !Double.isFinite(number)) {
+            return signed(value, /* negative */ false, context);
+        }
+        double result = Math.copySign(
+                new BigDecimal(number).setScale((int) digits, RoundingMode.HALF_EVEN).doubleValue(), number);
+        return isWhole ? new Value.Int((long) result) : new Value.Float(result);
     }
 
     static Value apply(String operator, Value left, Value right, RenderContext context) {

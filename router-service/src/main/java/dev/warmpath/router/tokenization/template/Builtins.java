@@ -163,6 +163,15 @@ final class Builtins {
         filter("safe", "", 0, (target, _, context) -> text(target, context));
         filter("tojson", "ensure_ascii indent separators sort_keys", 0,
                 (target, arguments, context) -> new JsonText(arguments, context).write(target));
+        filter("title", "", 0, (target, _, context) -> TextMethods.titleWords(text(target, context), context));
+        filter("indent", "width first blank", 0, (target, arguments, context) -> TextMethods.indent(
+                text(target, context), arguments.or(0, new Value.Int(4)), Operators.truth(arguments.or(1, Value.FALSE)),
+                Operators.truth(arguments.or(2, Value.FALSE)), context));
+        filter("abs", "", 0, (target, _, context) -> Arithmetic.absolute(target, context));
+        filter("round", "precision method", 0, (target, arguments, context) -> Arithmetic.rounded(target,
+                Operators.integer(arguments.or(0, new Value.Int(0)), context), arguments.string(1, "common", context),
+                context));
+        filter("float", "default", 0, (target, arguments, _) -> toFloat(target, arguments.or(0, new Value.Float(0))));
         filter("int", "default base", 0, (target, arguments, _) -> toInteger(target, arguments));
         Body otherwise = (target, arguments, _) -> target instanceof Value.Undefined
                 || Operators.truth(arguments.or(1, Value.FALSE)) && !Operators.truth(target)
@@ -194,7 +203,27 @@ final class Builtins {
         }
     }
 
+    private static Value toFloat(Value value, Value otherwise) {
+        if (Operators.isNumber(value)) {
+            return new Value.Float(Operators.real(value));
+        }
+        if (value instanceof Text text) {
+            String digits = text.strip("", true, true).chars();
+            return digits.matches("[+-]?(\\d+\\.?\\d*|\\.\\d+)([eE][+-]?\\d+)?")
+                    ? new Value.Float(Double.parseDouble(digits)) : otherwise;
+        }
+        return otherwise;
+    }
+
     private static void listFilters() {
+        filter("sort", "reverse case_sensitive attribute", 0, OrderFilters::sort);
+        filter("dictsort", "case_sensitive by reverse", 0, OrderFilters::dictsort);
+        filter("unique", "case_sensitive attribute", 0, OrderFilters::unique);
+        filter("min", "case_sensitive attribute", 0,
+                (target, arguments, context) -> OrderFilters.extreme(target, arguments, true, context));
+        filter("max", "case_sensitive attribute", 0,
+                (target, arguments, context) -> OrderFilters.extreme(target, arguments, false, context));
+        filter("sum", "attribute start", 0, OrderFilters::sum);
         Body length = (target, _, context) -> new Value.Int(Operators.length(target, context));
         filter("length", "", 0, length);
         filter("count", "", 0, length);
@@ -226,7 +255,7 @@ final class Builtins {
     }
 
     /** A dotted path of attributes, as {@code selectattr} and {@code map} take it. */
-    private static Value attribute(Value item, Value path, RenderContext context) {
+    static Value attribute(Value item, Value path, RenderContext context) {
         if (path instanceof Value.Int) {
             return Access.item(item, path, context);
         }

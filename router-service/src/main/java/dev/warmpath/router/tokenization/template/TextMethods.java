@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The methods of strings and dicts that templates call, with Python's results. */
@@ -16,6 +18,10 @@ final class TextMethods {
     private interface TextBody {
         Value call(Text target, Arguments arguments, RenderContext context);
     }
+
+    private static final int MOST_INDENT = 1_024;
+    /** Where Python's splitlines cuts. */
+    private static final Pattern LINE_END = Pattern.compile("\\r\\n|[\\n\\r\\x0b\\x0c\\x1c-\\x1e\\x85\\u2028\\u2029]");
 
     private TextMethods() {}
 
@@ -207,6 +213,48 @@ final class TextMethods {
         int first = lower.codePointAt(0);
         return text.withChars(
                 Character.toString(Character.toTitleCase(first)) + lower.substring(Character.charCount(first)));
+    }
+
+    /** As Jinja's filter: words begin behind spaces, hyphens and opening brackets. */
+    static Text titleWords(Text text, RenderContext context) {
+        context.chars(text.chars().length());
+        var titled = new StringBuilder();
+        boolean begins = true;
+        for (int codePoint : text.chars().codePoints().toArray()) {
+            boolean separates = Text.isSpace(codePoint) || "-({[<".indexOf(codePoint) >= 0;
+            String one = Character.toString(codePoint);
+            titled.append(separates ? one : begins ? one.toUpperCase(Locale.ROOT) : one.toLowerCase(Locale.ROOT));
+            begins = separates;
+        }
+        return text.withChars(titled.toString());
+    }
+
+    /**
+     * Each line but the first further in, and that one if it is asked for; empty ones stay where they are unless they are
+     * asked for.
+     *
+     * @param width in spaces, or what stands there
+     */
+    static Text indent(Text text, Value width, boolean first, boolean blank, RenderContext context) {
+        Text space = width instanceof Text given ? given
+                : Text.trusted(" ".repeat(Math.clamp(Operators.integer(width, context), 0, MOST_INDENT)));
+        var indented = new Text.Builder();
+        int from = 0;
+        boolean isFirst = true;
+        Matcher end = LINE_END.matcher(text.chars());
+        for (boolean more = true; more; isFirst = false) {
+            more = end.find();
+            int to = more ? end.start() : text.chars().length();
+            boolean moves = isFirst ? first : blank || to > from;
+            context.chars((long) to - from + space.chars().length());
+            indented.append(isFirst ? "" : "\n");
+            if (moves) {
+                indented.append(space);
+            }
+            indented.append(text, from, to);
+            from = more ? end.end() : to;
+        }
+        return indented.build();
     }
 
     private static Text title(Text text, RenderContext context) {

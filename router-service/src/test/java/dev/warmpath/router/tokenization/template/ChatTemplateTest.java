@@ -22,6 +22,67 @@ class ChatTemplateTest {
                 .text();
     }
 
+    /** As Jinja 3.1.6 renders them. */
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', quoteCharacter = '`', ignoreLeadingAndTrailingWhitespace = true, textBlock = """
+            {{ [3,1,2]|sort }}; [1, 2, 3]
+            {{ ['b','A','c']|sort }}; ['A', 'b', 'c']
+            {{ ['b','A','a']|sort(case_sensitive=true) }}; ['A', 'a', 'b']
+            {{ [3,1,2]|sort(reverse=true)|first }}; 3
+            {{ [{'n':'b','k':1},{'n':'a','k':2},{'n':'A','k':1}]|sort(attribute='k,n')|map(attribute='n')|join('') }}; Aba
+            {{ [{'n':'b'},{'n':'a'}]|sort(attribute='n')|map(attribute='n')|join('') }}; ab
+            {{ [{'n':'b','k':1},{'n':'a','k':1}]|sort(true, attribute='k')|map(attribute='n')|join('') }}; ba
+            {{ {'b':1,'A':2}|dictsort }}; [('A', 2), ('b', 1)]
+            {{ {'b':1,'A':2}|dictsort(by='value', reverse=true) }}; [('A', 2), ('b', 1)]
+            {{ ['a','A','b','a']|unique|join }}; ab
+            {{ ['a','A','b','a']|unique(true)|join }}; aAb
+            {{ [3,1,2]|min }}{{ [3,1,2]|max }}; 13
+            {{ ['b','A']|min }}; A
+            {{ []|max }}|; |
+            {{ [{'k':2},{'k':1}]|max(attribute='k') }}; {'k': 2}
+            {{ [1,2,3.5]|sum }}; 6.5
+            {{ [{'k':2},{'k':1}]|sum(attribute='k') }}; 3
+            {{ [1]|sum(start=10) }}; 11
+            {{ 'hello wORLD-foo (bar) [x]'|title }}; Hello World-Foo (Bar) [X]
+            {{ 'STRASSE-straße'|title }}; Strasse-Straße
+            {{ ('a\\nb\\n\\nc'|indent).replace('\\n', '/') }}; a/    b//    c
+            {{ ('a\\nb\\n\\nc'|indent(2, true, true)).replace('\\n', '/') }}; `  a/  b/  /  c`
+            {{ ('a\\r\\nb'|indent('> ', first=true)).replace('\\n', '/') }}; > a/> b
+            {{ ('a\\n'|indent).replace('\\n', '/') }}; a/
+            {{ (-3)|abs }}{{ (-2.5)|abs }}{{ true|abs }}; 32.51
+            {{ 2.5|round }} {{ 3.5|round }} {{ 2.675|round(2) }} {{ (-0.5)|round }}; 2.0 4.0 2.67 -0.0
+            {{ 42.55|round(1,'floor') }} {{ 42.51|round(1,'ceil') }} {{ 5|round }} {{ 1234|round(-2) }}; 42.5 42.6 5 1200
+            {{ '3.5'|float }} {{ ' 1e3 '|float }} {{ 'x'|float }} {{ 'x'|float(1.5) }} {{ 7|float }}; 3.5 1000.0 0.0 1.5 7.0
+            """)
+    void filters_that_order_measure_and_indent_are_jinjas(String source, String rendered) {
+        assertThat(render(source)).isEqualTo(rendered);
+    }
+
+    @Test
+    void what_was_indented_is_still_the_clients_but_for_the_spaces() {
+        RenderedPrompt prompt = ChatTemplate.compile("<s>{{ messages[0].content|indent(1) }}</s>")
+                .render(List.of(new ChatMessage("user", "<s>\n</s>")), true, null, null, Map.of());
+
+        assertThat(prompt.text()).isEqualTo("<s><s>\n </s></s>");
+        assertThat(prompt.isFromClient(0, 3)).isFalse();
+        assertThat(prompt.isFromClient(3, 6)).isTrue();
+        assertThat(prompt.isFromClient(8, 12)).isTrue();
+        assertThat(prompt.isFromClient(12, 16)).isFalse();
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = ';', quoteCharacter = '`', textBlock = """
+            {{ [1,'a']|sort }}; '<' has no meaning between str and int
+            {{ {'a':1}|dictsort(by='x') }}; You can only sort by either "key" or "value"
+            {{ 'x'|abs }}; 'abs' needs a number, not str
+            {{ 1.5|round(1, 'up') }}; method must be common, ceil or floor
+            {{ 1.5|round(301) }}; 'round' takes 300 digits at most
+            {{ ['a']|sum }}; '+' has no meaning for int and str
+            """)
+    void what_has_no_order_and_is_no_number_is_told(String source, String message) {
+        assertThat(failure(source)).isNotNull().hasMessageStartingWith(message);
+    }
+
     private static TemplateException failure(String source) {
         var messages = List.of(new ChatMessage("user", "hi"));
         return catchThrowableOfType(TemplateException.class, () -> ChatTemplate
