@@ -23,7 +23,8 @@ class SpanQueueTest {
     /** Eight are in the collector's hands, and sixteen wait for it. */
     @Test
     void a_collector_that_never_answers_holds_nobody_up_and_what_is_too_much_is_dropped_and_counted() {
-        SpanQueue queue = queue(new CompletableResultCode());
+        // a batch goes when it is full, and never before: whatever is slow here
+        SpanQueue queue = queue(new CompletableResultCode(), Duration.ofHours(1));
         Tracer tracer = tracer(queue, Sampler.alwaysOn());
         for (int i = 0; i < 8; i++) {
             tracer.spanBuilder("first").startSpan().end();
@@ -61,10 +62,15 @@ class SpanQueueTest {
     }
 
     private SpanQueue queue(CompletableResultCode answer) {
+        return queue(answer, Duration.ofMillis(1));
+    }
+
+    /** @param delay after which a batch goes that is not full */
+    private SpanQueue queue(CompletableResultCode answer, Duration delay) {
         var properties = new OpenTelemetryTracingProperties().getExport();
         properties.setMaxQueueSize(16);
         properties.setMaxBatchSize(8);
-        properties.setScheduleDelay(Duration.ofMillis(1));
+        properties.setScheduleDelay(delay);
         properties.setTimeout(Duration.ofHours(1));
         var queue = new SpanQueue(new SpanExporter() {
             @Override
