@@ -116,7 +116,7 @@ final class ClientsFleet implements AutoCloseable {
 
     private static double sum(URI management, String meter, String label) {
         return Gateway.meters(management).filter(line -> line.startsWith(meter) && line.contains(label))
-                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1))).sum();
+                .mapToDouble(Gateway::value).sum();
     }
 
     private static String hash(String key) {

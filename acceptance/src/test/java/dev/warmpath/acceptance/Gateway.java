@@ -189,11 +189,16 @@ final class Gateway {
         return meter(management, sample);
     }
 
+    /** Of a line of such a page. */
+    static double value(String line) {
+        return Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1));
+    }
+
     /** The value of a meter's only sample on some process's Prometheus page. */
     static double meter(URI processManagement, String name) {
         return meters(processManagement)
                 .filter(line -> line.startsWith(name + " ") || line.startsWith(name + "{"))
-                .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+                .mapToDouble(Gateway::value)
                 .findFirst()
                 .orElseThrow(() -> new AssertionError("no meter " + name + " at " + processManagement));
     }

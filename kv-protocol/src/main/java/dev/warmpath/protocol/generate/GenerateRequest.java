@@ -114,12 +114,6 @@ public record GenerateRequest(
         return needs;
     }
 
-    /** The same request with its cache kept apart. @param other null: kept together with that of all without one */
-    public GenerateRequest withSalt(@Nullable String other) {
-        return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, other, adapter,
-                tenantHash, priority, timeoutMillis, handle, router, alternatives, promptLogprobs, choices);
-    }
-
     /** The same request for so many answers. */
     public GenerateRequest withChoices(int count) {
         return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter,
@@ -130,12 +124,6 @@ public record GenerateRequest(
     public GenerateRequest withLogprobs(boolean drawn, boolean prompt, int likeliest) {
         return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, drawn, salt, adapter,
                 tenantHash, priority, timeoutMillis, handle, router, likeliest, prompt, choices);
-    }
-
-    /** The same request, served before those of higher priority where a worker goes by it. */
-    public GenerateRequest withPriority(int other) {
-        return new GenerateRequest(requestId, workerEpoch, promptTokens, sampling, stop, logprobs, salt, adapter,
-                tenantHash, other, timeoutMillis, handle, router, alternatives, promptLogprobs, choices);
     }
 
     private static boolean isHandle(String text) {

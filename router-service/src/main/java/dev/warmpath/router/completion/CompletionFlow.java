@@ -191,14 +191,18 @@ public final class CompletionFlow {
         CompletionRequest request = journey.request();
         dialects.check(model, request);
         Set<String> tried = plus(failed, model.revision());
-        return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), request.mayBeCut(),
-                        journey.permit(), journey.trace())
-                .map(ids -> request.truncated(ids, model.description().contextLength()))
+        return tokens(model, request, journey.permit(), journey.trace())
                 .map(tokens -> journey.trace().stage(Stage.HASH, () -> chains.prompt(model, tokens,
                         request.prompt().beginning(), request.extraKeys())))
                 .map(request::asAnswered)
                 .doOnNext(prompt -> journey.meter().tokenized(prompt.length()))
                 .flatMapMany(prompt -> dispatch(journey, prompt, tried));
+    }
+
+    /** Of the prompt, as far as they are to be answered. */
+    private Mono<int[]> tokens(ServedModel model, CompletionRequest request, Permit permit, RequestTrace trace) {
+        return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), request.mayBeCut(), permit, trace)
+                .map(ids -> request.truncated(ids, model.description().contextLength()));
     }
 
     /**
@@ -267,9 +271,7 @@ public final class CompletionFlow {
         return Mono.defer(() -> {
             ServedModel model = servedModel(request.model(), request.prompt());
             dialects.check(model, request);
-            return tokenizer.tokenize(model, request.prompt(), request.logits().hasText(), request.mayBeCut(), permit,
-                            traces.notTraced())
-                    .map(ids -> request.truncated(ids, model.description().contextLength()))
+            return tokens(model, request, permit, traces.notTraced())
                     .map(tokens -> explain(request, request.asAnswered(TokenizedPrompt.of(model, tokens,
                             request.prompt().beginning(), request.extraKeys()))));
         });
