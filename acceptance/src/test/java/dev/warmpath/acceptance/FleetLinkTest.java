@@ -28,12 +28,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.core.io.FileSystemResource;
 import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
 import org.springframework.web.reactive.function.server.HandlerStrategies;
 import org.springframework.web.reactive.function.server.RouterFunctions;
@@ -61,7 +63,9 @@ class FleetLinkTest {
     void what_a_worker_announces_is_what_its_router_matches() throws Exception {
         Files.writeString(directory.resolve("model.safetensors"), "weights");
         Files.writeString(directory.resolve("tokenizer.json"), TOKENIZER);
-        ModelFiles files = ModelFiles.read(directory, null, "tiny", HashSettings.ofBlockSize(16), 2_048, 3);
+        ModelFiles files = ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+                Map.of("tokenizer.json", new FileSystemResource(directory.resolve("tokenizer.json"))), null, "tiny",
+                HashSettings.ofBlockSize(16), 2_048, 3);
         var events = new KvEventPublisher("w", 7);
         var stream = new KvEventStream(events);
         DisposableServer server = worker(stream, files);

@@ -24,6 +24,8 @@ import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.StepSettings;
+import dev.warmpath.worker.model.source.ModelFile;
+import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.routerlink.FleetGate;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.KvEventStream;
@@ -36,9 +38,12 @@ import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
@@ -49,6 +54,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
 import org.springframework.core.env.Environment;
+import org.springframework.core.io.ByteArrayResource;
+import org.springframework.core.io.FileSystemResource;
+import org.springframework.core.io.Resource;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import tools.jackson.databind.json.JsonMapper;
@@ -86,8 +94,13 @@ class WorkerConfiguration {
     }
 
     @Bean
-    ModelConfig modelConfig(ModelProperties model) throws IOException {
-        ModelConfig config = ModelConfig.read(model.directory().resolve("config.json"));
+    ModelSource modelSource(ModelProperties model) throws IOException {
+        return ModelSource.of(model.directory());
+    }
+
+    @Bean
+    ModelConfig modelConfig(ModelProperties model, ModelSource source) throws IOException {
+        ModelConfig config = ModelConfig.read(source);
         Integer cap = model.contextLength();
         if (cap == null) {
             return config;
@@ -123,12 +136,12 @@ class WorkerConfiguration {
      */
     @Bean
     @DependsOn("fleetToken")
-    LoadedModel loadedModel(ModelProperties model, ModelConfig config, KvProperties kv, SchedulerSettings scheduler,
+    LoadedModel loadedModel(ModelSource source, ModelConfig config, KvProperties kv, SchedulerSettings scheduler,
             ComputeProperties compute, ComputeBackend backend) throws IOException {
         int kernelBlockSize = compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
         plan(config, backend, kv, scheduler);
         try {
-            return LoadedModel.load(model.directory(), config, backend, new StepSettings(kv.blockSize(),
+            return LoadedModel.load(source, config, backend, new StepSettings(kv.blockSize(),
                     kernelBlockSize, scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
         } catch (ComputeException refused) {
             throw new SettingsException("the device does not take the model's weights and what steps need: "
@@ -171,14 +184,23 @@ class WorkerConfiguration {
     }
 
     @Bean
-    ModelFiles modelFiles(ModelProperties model, KvProperties kv, ModelRunner runner) throws IOException {
+    ModelFiles modelFiles(ModelProperties model, ModelSource source, KvProperties kv, ModelRunner runner)
+            throws IOException {
+        Map<String, Resource> files = new HashMap<>();
+        for (String name : ModelFiles.LISTED) {
+            switch (source.file(name)) {
+                case null -> { }
+                case ModelFile.Stored(Path path) -> files.put(name, new FileSystemResource(path));
+                case ModelFile.Made(byte[] bytes) -> files.put(name, new ByteArrayResource(bytes, name));
+            }
+        }
         ModelConfig config = runner.config();
-        return ModelFiles.read(model.directory(), model.digestCache(), model.servedName(), kv.hashSettings(),
-                config.contextLength(), config.vocabularySize());
+        return ModelFiles.read(source.weightFiles(), files, model.digestCache(), model.servedName(),
+                kv.hashSettings(), config.contextLength(), config.vocabularySize());
     }
 
     @Bean
-    Engine engine(ModelProperties model, KvProperties kv, CachePlan plan, SchedulerSettings settings,
+    Engine engine(ModelSource source, KvProperties kv, CachePlan plan, SchedulerSettings settings,
             ComputeProperties compute, ModelRunner runner, KvEventPublisher publisher, Outbox outbox)
             throws IOException {
         ModelConfig config = runner.config();
@@ -188,7 +210,7 @@ class WorkerConfiguration {
         var scheduler = new Scheduler(settings, limits, cache);
         var loop = new EngineLoop(scheduler, cache, runner, publisher::publish, outbox::send, System::nanoTime);
         var intake = new RequestIntake(
-                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(model.directory()), settings.policy());
+                publisher.epoch(), kv.hashSettings(), limits, EosTokens.read(source), settings.policy());
         return new Engine(loop, intake, System::nanoTime, compute.longestStep(), WorkerConfiguration::engineBroke)
                 .start();
     }

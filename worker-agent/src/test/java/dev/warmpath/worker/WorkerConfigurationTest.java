@@ -8,6 +8,7 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.routerlink.RouterLinkProperties;
 import jakarta.validation.Validation;
 import jakarta.validation.Validator;
@@ -110,9 +111,9 @@ class WorkerConfigurationTest {
 
     @Test
     void the_context_is_capped_by_a_setting_and_never_stretched() throws IOException {
-        assertThat(configuration.modelConfig(capped(100)).contextLength()).isEqualTo(100);
-        assertThat(configuration.modelConfig(capped(2_048))).isEqualTo(configuration.modelConfig(MODEL));
-        assertThatThrownBy(() -> configuration.modelConfig(capped(2_049))).isInstanceOf(SettingsException.class)
+        assertThat(modelConfig(capped(100)).contextLength()).isEqualTo(100);
+        assertThat(modelConfig(capped(2_048))).isEqualTo(modelConfig(MODEL));
+        assertThatThrownBy(() -> modelConfig(capped(2_049))).isInstanceOf(SettingsException.class)
                 .hasMessage("warmpath.model.context-length is 2049, but the model was made for 2048 tokens. "
                         + "Lower it, or leave it out to serve all of them");
     }
@@ -121,10 +122,14 @@ class WorkerConfigurationTest {
         return new ModelProperties(MODEL.directory(), null, contextLength, null);
     }
 
+    private ModelConfig modelConfig(ModelProperties model) throws IOException {
+        return configuration.modelConfig(model, configuration.modelSource(model));
+    }
+
     private LoadedModel load(ComputeBackend backend) throws IOException {
-        ModelConfig config = configuration.modelConfig(MODEL);
-        return configuration.loadedModel(MODEL, config, KV, SCHEDULER.toSettings(false),
-                bind("compute", ComputeProperties.class), backend);
+        ModelSource source = configuration.modelSource(MODEL);
+        return configuration.loadedModel(source, configuration.modelConfig(MODEL, source), KV,
+                SCHEDULER.toSettings(false), bind("compute", ComputeProperties.class), backend);
     }
 
     private static ComputeBackend withoutMemoryFor(String call) {

@@ -72,7 +72,7 @@ public interface ComputeBackend extends AutoCloseable {
     /**
      * Fills rows of a weight matrix, or of a tensor of the activations' type such as a norm's; consecutive rows may come
      * from different sources, as in fused projections.
-     * @param format of the values
+     * @param format of the values; rows are whole blocks
      * @param values [rowCount, columns], row-major, any alignment
      */
     void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values);

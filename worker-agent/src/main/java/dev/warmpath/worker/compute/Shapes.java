@@ -35,6 +35,7 @@ public final class Shapes {
     public static void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
         require(firstRow >= 0 && rowCount >= 0 && firstRow + rowCount <= weight.rows(),
                 "upload of rows past the weight's end");
+        require(format.isWhole(weight.columns()), "upload of rows that end within a block");
         require(values.byteSize() == format.bytes((long) rowCount * weight.columns()), "upload of another size");
     }
 

@@ -38,8 +38,16 @@ final class ConfigFile {
      * @throws IOException if it cannot be read
      */
     static ConfigFile read(Path file) throws IOException {
+        return of(file, Files.readAllBytes(file));
+    }
+
+    /**
+     * @param file for messages
+     * @throws UnsupportedModelException if the content is not a JSON object
+     */
+    static ConfigFile of(Path file, byte[] content) {
         try {
-            JsonNode config = JSON.readTree(Files.readAllBytes(file));
+            JsonNode config = JSON.readTree(content);
             if (config.isObject()) {
                 return new ConfigFile(file, config);
             }

@@ -1,7 +1,8 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.model.source.ModelFile;
+import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -19,13 +20,13 @@ public final class EosTokens {
      * @return at least one id, unless the model names none
      * @throws UnsupportedModelException if the value is neither an id nor a list of ids
      */
-    public static int[] read(Path modelDirectory) throws IOException {
-        for (String file : new String[] {"generation_config.json", "config.json"}) {
-            Path path = modelDirectory.resolve(file);
-            if (Files.exists(path)) {
-                JsonNode ids = JsonMapper.shared().readTree(Files.readAllBytes(path)).path(KEY);
+    public static int[] read(ModelSource source) throws IOException {
+        for (String name : new String[] {ModelSource.GENERATION_CONFIG, ModelSource.CONFIG}) {
+            ModelFile file = source.file(name);
+            if (file != null) {
+                JsonNode ids = JsonMapper.shared().readTree(file.content()).path(KEY);
                 if (!ids.isMissingNode() && !ids.isNull()) {
-                    return ids(path, ids);
+                    return ids(source.path().resolve(name), ids);
                 }
             }
         }

@@ -5,6 +5,7 @@ import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.ScoredTokens;
+import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -50,22 +51,28 @@ public final class LoadedModel {
     }
 
     /**
-     * Reads {@code *.safetensors} and puts weights and activations on the device. The backend is closed if that fails.
-     * @param config of this directory; its context may be a shorter one
+     * Reads the weights and puts them and what steps need on the device. The backend is closed if that fails.
+     * @param config of this model; its context may be a shorter one
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
      */
-    public static LoadedModel load(Path modelDirectory, ModelConfig config, ComputeBackend backend,
+    public static LoadedModel load(ModelSource source, ModelConfig config, ComputeBackend backend,
             StepSettings settings) throws IOException {
         long start = System.nanoTime();
         try {
-            DecoderSpec weights = WeightLoader.load(modelDirectory, config, backend);
+            DecoderSpec weights = WeightLoader.load(source, config, backend);
             return new LoadedModel(config, weights, backend, settings, start);
         } catch (IOException | RuntimeException e) {
             backend.close();
             throw e;
         }
+    }
+
+    /** The same of a folder or GGUF file. */
+    public static LoadedModel load(Path model, ModelConfig config, ComputeBackend backend, StepSettings settings)
+            throws IOException {
+        return load(ModelSource.of(model), config, backend, settings);
     }
 
     /** How long it took to come from its files to the device. */

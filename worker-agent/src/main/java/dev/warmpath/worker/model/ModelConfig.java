@@ -2,6 +2,8 @@ package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.model.source.ModelFile;
+import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
@@ -42,7 +44,19 @@ public record ModelConfig(ModelFamily family, int hiddenSize, List<AttentionSpec
      * @throws IOException if the file cannot be read
      */
     public static ModelConfig read(Path configFile) throws IOException {
-        var file = ConfigFile.read(configFile);
+        return of(ConfigFile.read(configFile));
+    }
+
+    /** Likewise, of a model whose config.json may be made of a GGUF file. */
+    public static ModelConfig read(ModelSource source) throws IOException {
+        ModelFile file = source.file(ModelSource.CONFIG);
+        if (file == null) {
+            throw new UnsupportedModelException(source.path() + " has no " + ModelSource.CONFIG);
+        }
+        return of(ConfigFile.of(source.path().resolve(ModelSource.CONFIG), file.content()));
+    }
+
+    private static ModelConfig of(ConfigFile file) {
         return ModelFamily.of(file).config(file);
     }
 

@@ -10,6 +10,7 @@ import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.ScoredTokens;
 import dev.warmpath.worker.compute.StepOutput;
+import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -51,10 +52,9 @@ public final class ModelRunner implements AutoCloseable {
     }
 
     /** Loads a model and gives it a cache whose size is known before; throws what the two stages throw. */
-    public static ModelRunner load(Path modelDirectory, ComputeBackend backend, RunnerSettings settings)
-            throws IOException {
-        return LoadedModel.load(
-                modelDirectory, ModelConfig.read(modelDirectory.resolve("config.json")), backend, settings.steps())
+    public static ModelRunner load(Path model, ComputeBackend backend, RunnerSettings settings) throws IOException {
+        ModelSource source = ModelSource.of(model);
+        return LoadedModel.load(source, ModelConfig.read(source), backend, settings.steps())
                 .withCache(settings.blockCount(), settings.hostBlockCount());
     }
 

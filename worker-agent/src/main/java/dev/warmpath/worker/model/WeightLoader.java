@@ -2,9 +2,8 @@ package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.Tensor;
-import dev.warmpath.worker.model.weights.WeightTensor;
+import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -15,10 +14,12 @@ final class WeightLoader implements AutoCloseable {
 
     private final WeightFiles files;
     private final ComputeBackend backend;
+    private final WeightUpload upload;
 
     private WeightLoader(WeightFiles files, ComputeBackend backend) {
         this.files = files;
         this.backend = backend;
+        this.upload = new WeightUpload(backend);
     }
 
     /**
@@ -26,8 +27,8 @@ final class WeightLoader implements AutoCloseable {
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      */
-    static DecoderSpec load(Path directory, ModelConfig config, ComputeBackend backend) throws IOException {
-        try (var loader = new WeightLoader(WeightFiles.open(directory), backend)) {
+    static DecoderSpec load(ModelSource source, ModelConfig config, ComputeBackend backend) throws IOException {
+        try (var loader = new WeightLoader(WeightFiles.open(source), backend)) {
             var decoder = config.family().decoder(config, loader);
             loader.files.requireAllTaken(config.tiedEmbeddings());
             return decoder;
@@ -47,8 +48,7 @@ final class WeightLoader implements AutoCloseable {
         Tensor weight = backend.allocateWeight(rows, columns);
         int firstRow = 0;
         for (Part part : parts) {
-            WeightTensor source = files.take(part.name(), List.of(part.rows(), columns));
-            backend.upload(weight, firstRow, part.rows(), source.format(), source.values());
+            upload.matrix(weight, firstRow, files.take(part.name(), List.of(part.rows(), columns)));
             firstRow += part.rows();
         }
         return weight;
@@ -56,9 +56,8 @@ final class WeightLoader implements AutoCloseable {
 
     /** Of a norm: a plain tensor [1, size] of the activations' type. */
     Tensor vector(String name, int size) {
-        WeightTensor source = files.take(name, List.of(size));
         Tensor vector = backend.allocate(backend.activationType(), 1, size);
-        backend.upload(vector, 0, 1, source.format(), source.values());
+        upload.vector(vector, files.take(name, List.of(size)));
         return vector;
     }
 

@@ -1,7 +1,7 @@
 /**
  * A model over the compute seam. In the order of the data's way:
  * <ul>
- *   <li>{@code ConfigFile} and {@code WeightFiles}: what the model's directory says and holds, read strictly;
+ *   <li>{@code ConfigFile} and {@code WeightFiles}: what the model's folder or file says and holds, read strictly;
  *   <li>{@link dev.warmpath.worker.model.ModelFamily}: which family that is; a family is one file, such as
  *       {@code Llama}, that reads a {@link dev.warmpath.worker.model.ModelConfig} and composes a {@code DecoderSpec} of
  *       {@code LayerSpec}s, with weights that {@code WeightLoader} has put on the device;
@@ -12,7 +12,7 @@
  *       and after the cache is allocated.
  * </ul>
  * <p>More than fifteen files, for each family is one and its parts, from file to operations, know no one else.
- * <p>Uses {@code compute} (never one of its bodies) and {@code model.weights}. Used by {@code engine}.
+ * <p>Uses {@code compute} (never one of its bodies), {@code model.source} and {@code model.weights}. Used by {@code engine}.
  */
 @NullMarked
 package dev.warmpath.worker.model;

@@ -67,9 +67,14 @@ final class KeptDigests {
     }
 
     static String digest(Path path) throws IOException {
+        return digest(Files.newInputStream(path));
+    }
+
+    /** Closes what it reads. */
+    static String digest(InputStream content) throws IOException {
         MessageDigest sha256 = sha256();
         byte[] buffer = new byte[BUFFER_BYTES];
-        try (InputStream in = Files.newInputStream(path)) {
+        try (InputStream in = content) {
             for (int length = in.read(buffer); length >= 0; length = in.read(buffer)) {
                 sha256.update(buffer, 0, length);
             }

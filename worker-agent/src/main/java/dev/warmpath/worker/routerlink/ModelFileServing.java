@@ -1,8 +1,7 @@
 package dev.warmpath.worker.routerlink;
 
 import dev.warmpath.protocol.fleet.Protocol;
-import java.nio.file.Path;
-import org.springframework.core.io.FileSystemResource;
+import org.springframework.core.io.Resource;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.RouterFunction;
@@ -28,12 +27,12 @@ public final class ModelFileServing {
     }
 
     private Mono<ServerResponse> file(ServerRequest request) {
-        Path path = files.path(request.pathVariable(DIGEST));
-        if (path == null) {
+        Resource file = files.file(request.pathVariable(DIGEST));
+        if (file == null) {
             return Problems.answer(HttpStatus.NOT_FOUND, "no file of this worker's model has that digest");
         }
         return ServerResponse.ok()
                 .contentType(MediaType.APPLICATION_OCTET_STREAM)
-                .bodyValue(new FileSystemResource(path));
+                .bodyValue(file);
     }
 }

@@ -13,12 +13,13 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.Resource;
 
 /**
- * A model directory in the Hugging Face layout as the fleet knows it: the digests that make its revision, and the few
- * files that routers may fetch by digest. Reads every byte once when it is made, of weights only where no digest is kept.
+ * A model as the fleet knows it: the digests that make its revision, and the few files, of a folder in Hugging Face's
+ * layout, that routers may fetch by digest. Reads every byte once when it is made, of weights only where no digest is
+ * kept.
  */
 public final class ModelFiles {
 
@@ -26,34 +27,35 @@ public final class ModelFiles {
     private static final String TOKENIZER = "tokenizer.json";
     private static final String TOKENIZER_CONFIG = "tokenizer_config.json";
     private static final String GENERATION_CONFIG = "generation_config.json";
-    private static final String WEIGHTS_SUFFIX = ".safetensors";
+    /** Files that routers may fetch, if the model has them. */
+    public static final List<String> LISTED = List.of(CONFIG, TOKENIZER, TOKENIZER_CONFIG, GENERATION_CONFIG);
 
     private final ModelDescription description;
-    private final Map<String, Path> pathByDigest = new TreeMap<>();
+    private final Map<String, Resource> fileByDigest = new TreeMap<>();
 
-    private ModelFiles(Path directory, KeptDigests kept, String name, HashSettings hash, int contextLength,
-            int vocabularySize) throws IOException {
-        List<Path> weights = weightFiles(directory);
-        var parts = new RevisionParts(digestOfAll(weights, kept), listed(directory.resolve(CONFIG)),
-                listed(directory.resolve(TOKENIZER)), listed(directory.resolve(TOKENIZER_CONFIG)),
-                listed(directory.resolve(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize(),
-                contextLength);
+    private ModelFiles(List<Path> weights, Map<String, Resource> files, KeptDigests kept, String name,
+            HashSettings hash, int contextLength, int vocabularySize) throws IOException {
+        var parts = new RevisionParts(digestOfAll(weights, kept), listed(files.get(CONFIG)),
+                listed(files.get(TOKENIZER)), listed(files.get(TOKENIZER_CONFIG)),
+                listed(files.get(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize(), contextLength);
         description =
                 new ModelDescription(name, parts.revision(), parts, lastModifiedSeconds(weights), vocabularySize);
     }
 
     /**
-     * Reads a model directory.
+     * Reads a model.
      *
+     * @param weights        its files of weights, at least one, in an order that does not change
+     * @param files          by name, those of {@link #LISTED} that it has
      * @param digests        where digests of weights are kept from start to start; null: nowhere
      * @param name           what clients write as {@code model}
      * @param contextLength  most tokens of prompt and answer together
      * @param vocabularySize token ids run from 0 to this less one
-     * @throws IOException if a file cannot be read, or there is no {@code *.safetensors} among them
+     * @throws IOException if a file cannot be read, or a listed one is too large for routers
      */
-    public static ModelFiles read(Path directory, @Nullable Path digests, String name, HashSettings hash,
-            int contextLength, int vocabularySize) throws IOException {
-        return new ModelFiles(directory, new KeptDigests(digests), name, hash, contextLength, vocabularySize);
+    public static ModelFiles read(List<Path> weights, Map<String, Resource> files, @Nullable Path digests, String name,
+            HashSettings hash, int contextLength, int vocabularySize) throws IOException {
+        return new ModelFiles(weights, files, new KeptDigests(digests), name, hash, contextLength, vocabularySize);
     }
 
     /**
@@ -65,32 +67,22 @@ public final class ModelFiles {
     }
 
     /** The listed file with this digest, or null. Weights are never listed. */
-    @Nullable Path path(String sha256) {
-        return pathByDigest.get(sha256);
+    @Nullable Resource file(String sha256) {
+        return fileByDigest.get(sha256);
     }
 
     /** Digest of a file that routers may fetch; the empty string if the model lacks it. */
-    private String listed(Path file) throws IOException {
-        if (!Files.exists(file)) {
+    private String listed(@Nullable Resource file) throws IOException {
+        if (file == null) {
             return "";
         }
-        String digest = KeptDigests.digest(file);
-        if (Files.size(file) > Protocol.MAX_FILE_BYTES) {
-            throw new IOException(file + " has " + Files.size(file) + " bytes, routers take "
+        if (file.contentLength() > Protocol.MAX_FILE_BYTES) {
+            throw new IOException(file.getDescription() + " has " + file.contentLength() + " bytes, routers take "
                     + Protocol.MAX_FILE_BYTES);
         }
-        pathByDigest.put(digest, file);
+        String digest = KeptDigests.digest(file.getInputStream());
+        fileByDigest.put(digest, file);
         return digest;
-    }
-
-    private static List<Path> weightFiles(Path directory) throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            List<Path> weights = files.filter(file -> file.toString().endsWith(WEIGHTS_SUFFIX)).sorted().toList();
-            if (weights.isEmpty()) {
-                throw new IOException(directory + " has no *" + WEIGHTS_SUFFIX + " file");
-            }
-            return weights;
-        }
     }
 
     /** One file: its digest. Several: the digest of their digests, in order of their names. */

@@ -15,6 +15,7 @@ import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.RunnerSettings;
+import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.scheduler.RequestLimits;
 import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
@@ -105,7 +106,7 @@ final class EngineRig implements AutoCloseable {
             loop = new EngineLoop(
                     scheduler, cache, runner, changes -> changes.forEach(this::apply), () -> { }, () -> nowNanos);
             intake = new RequestIntake(EPOCH, HashSettings.ofBlockSize(cacheSettings.blockSize()), limits,
-                    EosTokens.read(modelDirectory), settings.policy());
+                    EosTokens.read(ModelSource.of(modelDirectory)), settings.policy());
             engine = new Engine(loop, intake, () -> nowNanos, Duration.ofHours(1), death -> { });
         } catch (IOException e) {
             throw new UncheckedIOException(e);

@@ -14,6 +14,7 @@ import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.Golden;
+import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.io.IOException;
 import java.lang.foreign.ValueLayout;
@@ -172,7 +173,7 @@ class LogitRulesTest {
     @ParameterizedTest(name = "async {0}, {1} steps")
     @CsvSource({"false, 1", "true, 1", "true, 4"})
     void before_min_tokens_no_end_token_is_drawn(boolean async, int steps) throws IOException {
-        int eos = EosTokens.read(Golden.MODEL)[0];
+        int eos = EosTokens.read(ModelSource.of(Golden.MODEL))[0];
         try (var rig = new EngineRig(ROOMY, SEVERAL.withAsyncScheduling(async).withSteps(steps))) {
             // both are the likeliest by far
             LogitRules rules = LogitRules.NONE.withBiases(new int[] {eos, 11}, 100f, 99f);
@@ -217,7 +218,7 @@ class LogitRulesTest {
 
     @Test
     void what_can_never_be_drawn_or_is_outside_the_vocabulary_is_refused_by_name() throws IOException {
-        int eos = EosTokens.read(Golden.MODEL)[0];
+        int eos = EosTokens.read(ModelSource.of(Golden.MODEL))[0];
         try (var rig = new EngineRig(ROOMY, SEVERAL)) {
             int outside = rig.model.vocabularySize();
             assertRefused(rig, LogitRules.NONE.withBiases(new int[] {outside}, 1f), 0, "token id " + outside

@@ -83,7 +83,7 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
         write(directory, WeightFormat.BF16);
     }
 
-    /** @param format of the stored weights, BF16 or F32; both hold the values exactly */
+    /** @param format of the stored weights: F32 and BF16 hold the values exactly, F16 those of norms */
     void write(Path directory, WeightFormat format) throws IOException {
         Files.writeString(directory.resolve("config.json"), """
                 {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 36,
@@ -104,10 +104,11 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
         file.putLong(json.length).put(json);
         for (float[] values : weights.values()) {
             for (float value : values) {
-                if (format == WeightFormat.F32) {
-                    file.putFloat(value);
-                } else {
-                    file.putShort((short) (Float.floatToIntBits(value) >>> 16));
+                switch (format) {
+                    case F32 -> file.putFloat(value);
+                    case F16 -> file.putShort(Float.floatToFloat16(value));
+                    case BF16 -> file.putShort((short) (Float.floatToIntBits(value) >>> 16));
+                    default -> throw new IllegalArgumentException("safetensors has no " + format);
                 }
             }
         }

@@ -6,6 +6,7 @@ import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
+import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
@@ -20,12 +21,12 @@ class WeightLoaderTest {
     private Path directory;
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"F32", "F16", "BF16"})
     void norms_reach_the_device_whatever_their_format(WeightFormat stored) throws IOException {
         var model = RandomLlama.create(7);
         model.write(directory, stored);
         try (var backend = new ScalarBackend()) {
-            var decoder = WeightLoader.load(directory, model.config(), backend);
+            var decoder = WeightLoader.load(ModelSource.of(directory), model.config(), backend);
             assertThat(read(backend, decoder.finalNorm())).containsExactly(model.weights().get("model.norm.weight"));
             assertThat(read(backend, decoder.layers().get(1).inputNorm()))
                     .containsExactly(model.weights().get("model.layers.1.input_layernorm.weight"));

@@ -23,10 +23,12 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.core.io.FileSystemResource;
 import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
 import org.springframework.web.reactive.function.server.HandlerStrategies;
 import org.springframework.web.reactive.function.server.RouterFunctions;
@@ -47,7 +49,9 @@ class KvEventStreamTest {
     void open() throws IOException {
         Files.writeString(directory.resolve("model.safetensors"), "weights");
         Files.writeString(directory.resolve("tokenizer.json"), "{\"a\":1}");
-        files = ModelFiles.read(directory, null, "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
+        files = ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+                Map.of("tokenizer.json", new FileSystemResource(directory.resolve("tokenizer.json"))), null,
+                "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
         var routes = stream.routes().and(new ModelFileServing(files).routes());
         server = HttpServer.create().host("127.0.0.1").port(0)
                 .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes,

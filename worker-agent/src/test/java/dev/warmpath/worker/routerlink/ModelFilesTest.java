@@ -6,15 +6,20 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.springframework.core.io.ByteArrayResource;
+import org.springframework.core.io.FileSystemResource;
 
 class ModelFilesTest {
 
@@ -65,11 +70,27 @@ class ModelFilesTest {
     }
 
     @Test
-    void a_directory_without_weights_is_no_model() throws IOException {
-        Files.delete(directory.resolve("model.safetensors"));
+    void a_file_that_is_made_counts_and_is_served_as_one_that_is_stored() throws IOException {
+        var made = new ByteArrayResource("abc".getBytes(StandardCharsets.US_ASCII), "tokenizer.json");
+        ModelFiles files = ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+                Map.of("tokenizer.json", made), digests, "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
 
-        assertThatThrownBy(() -> describe(16)).isInstanceOf(IOException.class)
-                .hasMessage(directory + " has no *.safetensors file");
+        assertThat(files.description().parts().tokenizer()).isEqualTo(SHA256_OF_ABC);
+        assertThat(files.description().parts().config()).isEmpty();
+        assertThat(files.file(SHA256_OF_ABC)).isSameAs(made);
+    }
+
+    @Test
+    void a_file_that_routers_would_refuse_is_none_to_start_with() {
+        var large = new ByteArrayResource(new byte[0], "tokenizer.json") {
+            @Override
+            public long contentLength() {
+                return (64 << 20) + 1;
+            }
+        };
+        assertThatThrownBy(() -> ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+                Map.of("tokenizer.json", large), null, "tiny", HashSettings.ofBlockSize(16), 2_048, 512))
+                .isInstanceOf(IOException.class).hasMessageContaining("has 67108865 bytes, routers take 67108864");
     }
 
     /** A second reading would tell the difference; that size and time are the same is all there is to go by. */
@@ -131,6 +152,12 @@ class ModelFilesTest {
     }
 
     private ModelDescription describe(int blockSize) throws IOException {
-        return ModelFiles.read(directory, digests, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512).description();
+        List<Path> weights;
+        try (var all = Files.list(directory)) {
+            weights = all.filter(file -> file.toString().endsWith(".safetensors")).sorted().toList();
+        }
+        return ModelFiles.read(weights, Map.of("config.json", new FileSystemResource(directory.resolve("config.json")),
+                "tokenizer.json", new FileSystemResource(directory.resolve("tokenizer.json"))), digests, "tiny",
+                HashSettings.ofBlockSize(blockSize), 2_048, 512).description();
     }
 }

@@ -49,13 +49,12 @@ class SafetensorsFileTest {
     @Test
     void tensors_are_found_with_type_shape_and_bytes() throws IOException {
         try (var file = SafetensorsFile.open(write(TWO_TENSORS, 12))) {
-            assertThat(file.names()).containsExactly("a", "b");
-            var b = Objects.requireNonNull(file.find("b"));
+            assertThat(file.tensors()).extracting(WeightTensor::name).containsExactly("a", "b");
+            var b = file.tensors().get(1);
             assertThat(b.format()).isEqualTo(WeightFormat.BF16);
             assertThat(b.shape()).isEqualTo(List.of(2));
             assertThat(b.values().toArray(ValueLayout.JAVA_BYTE)).containsExactly(8, 9, 10, 11);
-            assertThat(Objects.requireNonNull(file.find("a")).shape()).isEqualTo(List.of(2, 1));
-            assertThat(file.find("c")).isNull();
+            assertThat(file.tensors().getFirst().shape()).isEqualTo(List.of(2, 1));
         }
     }
 
@@ -75,29 +74,29 @@ class SafetensorsFileTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
-        "{\"a\":                                                       | (header) | header is not JSON",
-        "[]                                                            | (header) | header is not a JSON object",
-        "{} {}                                                         | (header) | header is not JSON",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{}} | (header) | Duplicate",
+        "{\"a\":                                                       | header | is not JSON",
+        "[]                                                            | header | is not a JSON object",
+        "{} {}                                                         | header | goes on after the JSON object",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{}} | header | Duplicate",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}                     | a | are not two whole numbers",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4.5]}} | a | are not two whole numbers",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4.5]}} | a | data_offsets holds 4.5",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}} | a | [4, 0] leave the data of 4 bytes",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}} | a | [0, 8] leave the data of 4 bytes",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[-4,0]}} | a | are not two whole numbers",
-        "{\"a\":{\"dtype\":\"F16\",\"shape\":[2],\"data_offsets\":[0,4]}} | a | dtype F16, takes F32 and BF16",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[-4,0]}} | a | data_offsets holds -4",
+        "{\"a\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[0,4]}} | a | dtype F64, takes F32, F16 and BF16",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}} | a | shape [2] of F32 takes 8 bytes, has 4",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}} | a | shape holds -1",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[1.0],\"data_offsets\":[0,4]}} | a | shape holds 1.0",
-        "{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}} | a | shape is not a list: 1",
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}} | a | shape is not a list",
         "{\"a\":{\"dtype\":\"F32\",\"shape\":[2147483647,2147483647],\"data_offsets\":[0,4]}} | a | takes 922337203685",
-        "{}                                                            | (header) | 4 bytes belong to no tensor",
+        "{}                                                            | header | 4 bytes belong to no tensor",
         "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[2,4]}} | a | leaves a hole before it",
-        "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]}} | (header) | 2 bytes belong to no tensor"})
-    void a_header_that_breaks_a_rule_is_refused_with_the_tensor(String header, String tensor, String problem)
+        "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]}} | header | 2 bytes belong to no tensor"})
+    void a_header_that_breaks_a_rule_is_refused_with_the_tensor(String header, String part, String problem)
             throws IOException {
         Path file = write(header, 4);
         var refusal = refusal(file);
-        assertThat(refusal.tensor()).isEqualTo(tensor);
+        assertThat(refusal.part()).isEqualTo(part.length() == 1 ? "tensor " + part : part);
         assertThat(refusal.file()).isEqualTo(file);
         assertThat(refusal).hasMessageContaining(problem).hasMessageContaining(file.toString());
     }
@@ -108,7 +107,7 @@ class SafetensorsFileTest {
                 {"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},\
                 "b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}""";
         var refusal = refusal(write(header, 12));
-        assertThat(refusal.tensor()).isEqualTo("b");
+        assertThat(refusal.part()).isEqualTo("tensor b");
         assertThat(refusal.offset()).isEqualTo(8 + header.length() + 4);
         assertThat(refusal).hasMessageContaining("overlaps the tensor before it");
     }

@@ -1,0 +1,177 @@
+package dev.warmpath.worker.model.source;
+
+import dev.warmpath.worker.model.weights.GgufFile;
+import dev.warmpath.worker.model.weights.GgufMetadata;
+import dev.warmpath.worker.model.weights.WeightFile;
+import dev.warmpath.worker.model.weights.WeightTensor;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A GGUF file, or several into which one was split, read as the folder that it was made from. The small files of such a
+ * folder are made at once and kept; the tensors are opened when they are asked for.
+ */
+final class GgufModel implements ModelSource {
+
+    private static final String SUFFIX = ".gguf";
+    private static final String SHARD_COUNT = "split.count";
+    private static final String SHARD_INDEX = "split.no";
+    private static final String TENSOR_COUNT = "split.tensors.count";
+    private static final int MAX_SHARDS = 1_000;
+    /** As llama.cpp's gguf-split names them. */
+    private static final Pattern SHARD = Pattern.compile("(.+)-(\\d{5})-of-(\\d{5})\\.gguf");
+
+    private final Path given;
+    private final List<Path> weightFiles;
+    private final TensorNames names;
+    private final Map<String, ModelFile> files = new HashMap<>();
+
+    private GgufModel(Path given) throws IOException {
+        this.given = given;
+        List<GgufFile> opened = openAll(given);
+        try {
+            GgufMetadata metadata = opened.getFirst().metadata();
+            weightFiles = opened.stream().map(GgufFile::path).toList();
+            var tensors = new ArrayList<WeightTensor>();
+            opened.forEach(file -> tensors.addAll(file.tensors()));
+            var config = new GgufConfig(metadata, tensors);
+            names = config.tensorNames();
+            var tokenizer = new GgufTokenizer(metadata);
+            make(CONFIG, config.bytes());
+            make(TOKENIZER, tokenizer.tokenizer());
+            make(TOKENIZER_CONFIG, tokenizer.tokenizerConfig(config.contextLength()));
+            make(GENERATION_CONFIG, tokenizer.generationConfig());
+        } finally {
+            opened.forEach(GgufFile::close);
+        }
+    }
+
+    private void make(String name, byte[] content) {
+        files.put(name, new ModelFile.Made(content));
+    }
+
+    static GgufModel open(Path file) throws IOException {
+        return new GgufModel(file);
+    }
+
+    static boolean isNamedSo(Path path) {
+        return path.getFileName() != null && isNamedSo(path.getFileName().toString());
+    }
+
+    private static boolean isNamedSo(String name) {
+        return name.toLowerCase(Locale.ROOT).endsWith(SUFFIX);
+    }
+
+    /**
+     * The one GGUF model of a folder.
+     * @throws IOException if there is none, or several
+     */
+    static Path within(Path folder) throws IOException {
+        List<String> models = ModelFolder.matching(folder, "*").stream().filter(GgufModel::isNamedSo)
+                .filter(name -> !isLaterShard(name)).toList();
+        if (models.size() != 1) {
+            throw new FileSystemException(folder.toString(), null, models.isEmpty()
+                    ? "has no *.safetensors file and no *.gguf file"
+                    : "has %d GGUF models and no *.safetensors file; name one of %s".formatted(models.size(), models));
+        }
+        real(folder, models.getFirst());                         // no link leads out of here
+        return folder.resolve(models.getFirst());
+    }
+
+    private static boolean isLaterShard(String name) {
+        Matcher shard = SHARD.matcher(name);
+        return shard.matches() && !shard.group(2).equals("00001");
+    }
+
+    private static Path real(Path folder, String name) throws IOException {
+        Path file = ModelFolder.real(folder, folder.toRealPath(), name);
+        if (file == null) {
+            throw new NoSuchFileException(folder.resolve(name).toString());
+        }
+        return file;
+    }
+
+    /** In their order; whoever gets them closes them. */
+    private static List<GgufFile> openAll(Path given) throws IOException {
+        List<GgufFile> opened = new ArrayList<>();
+        try {
+            opened.add(GgufFile.open(given.toRealPath()));
+            GgufMetadata first = opened.getFirst().metadata();
+            int count = first.count(SHARD_COUNT, 1);
+            if (count > 1) {
+                openOthers(given.toAbsolutePath(), count, opened);
+            }
+            return opened;
+        } catch (IOException | RuntimeException e) {
+            opened.forEach(GgufFile::close);
+            throw e;
+        }
+    }
+
+    private static void openOthers(Path given, int count, List<GgufFile> opened) throws IOException {
+        GgufMetadata first = opened.getFirst().metadata();
+        Matcher shard = SHARD.matcher(given.getFileName().toString());
+        if (count > MAX_SHARDS || !shard.matches() || !shard.group(2).equals("00001")
+                || Integer.parseInt(shard.group(3)) != count) {
+            throw first.refused(SHARD_COUNT, "is %d: the first of so many, up to %d, is named …-00001-of-%05d.gguf"
+                    .formatted(count, MAX_SHARDS, count));
+        }
+        int tensors = opened.getFirst().tensors().size();
+        for (int i = 1; i < count; i++) {
+            var file = GgufFile.open(real(given.getParent(), "%s-%05d-of-%05d.gguf".formatted(shard.group(1), i + 1,
+                    count)));
+            opened.add(file);
+            if (file.metadata().count(SHARD_INDEX) != i || file.metadata().count(SHARD_COUNT) != count) {
+                throw file.metadata().refused(SHARD_INDEX, "is not %d of %d".formatted(i, count));
+            }
+            tensors += file.tensors().size();
+        }
+        if (tensors != first.count(TENSOR_COUNT)) {
+            throw first.refused(TENSOR_COUNT, "is %d, but there are %d in all".formatted(first.count(TENSOR_COUNT),
+                    tensors));
+        }
+    }
+
+    @Override
+    public Path path() {
+        return given;
+    }
+
+    @Override
+    public List<Path> weightFiles() {
+        return weightFiles;
+    }
+
+    @Override
+    public List<WeightFile> openWeights() throws IOException {
+        return openAll(given).stream().<WeightFile>map(file -> new Renamed(file, names.of(file.tensors()))).toList();
+    }
+
+    @Override
+    public @Nullable ModelFile file(String name) {
+        return files.get(name);
+    }
+
+    /** A GGUF file whose tensors have Hugging Face's names and order of rows. */
+    private record Renamed(GgufFile file, List<WeightTensor> tensors) implements WeightFile {
+        @Override
+        public Path path() {
+            return file.path();
+        }
+
+        @Override
+        public void close() {
+            file.close();
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package dev.warmpath.worker.model.source;
+
+import dev.warmpath.worker.model.weights.WeightFile;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A model where it lies. Whatever it is, it has the files of a folder in Hugging Face's layout. */
+public sealed interface ModelSource permits ModelFolder, GgufModel {
+
+    String CONFIG = "config.json";
+    String TOKENIZER = "tokenizer.json";
+    String TOKENIZER_CONFIG = "tokenizer_config.json";
+    String GENERATION_CONFIG = "generation_config.json";
+
+    /** Of a file that is no weights: tokenizers have some ten million. */
+    int MAX_FILE_BYTES = 64 << 20;
+
+    /**
+     * @param path a folder, or a GGUF file, of several the first. A folder without {@code *.safetensors} and with one
+     *             GGUF model stands for that
+     * @throws IOException if it is neither, or a link leads out of the folder
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if a GGUF file is broken, or says something that
+     *         has no counterpart in Hugging Face's files
+     */
+    static ModelSource of(Path path) throws IOException {
+        if (Files.isDirectory(path)) {
+            return ModelFolder.hasSafetensors(path) ? ModelFolder.open(path) : GgufModel.open(GgufModel.within(path));
+        }
+        if (!GgufModel.isNamedSo(path)) {
+            throw new FileSystemException(path.toString(), null,
+                    Files.exists(path) ? "is neither a folder nor a .gguf file" : "there is no such model");
+        }
+        return GgufModel.open(path);
+    }
+
+    /** As it was given. */
+    Path path();
+
+    /** Real paths, in order of their names. */
+    List<Path> weightFiles();
+
+    /**
+     * Maps the files of weights; tensors have Hugging Face's names.
+     * @throws IOException if a file cannot be read
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if one is broken
+     */
+    List<WeightFile> openWeights() throws IOException;
+
+    /**
+     * One of the small files.
+     * @param name one of the constants here
+     * @return null if the model lacks it
+     * @throws IOException if it is a link that leads out of the folder, no regular file, or too large
+     */
+    @Nullable ModelFile file(String name) throws IOException;
+}
