@@ -22,7 +22,7 @@ enum PreTokenizer {
     QWEN2(Words.PATTERNS, List.of(Patterns.cl100k(1)), Then.COMPOSED_BEFORE, "qwen2"),
     CL100K_SINGLE_DIGITS(Words.PATTERNS, List.of(Patterns.cl100k(1)), Then.NOTHING, "deepseek-r1-qwen", "kormo",
             "f2llmv2", "stablelm2", "megrez", "hunyuan", "grok-2", "solar-open"),
-    QWEN35(Words.PATTERNS, List.of(Patterns.QWEN35), Then.COMPOSED_BEFORE, "qwen35"),
+    QWEN35(Words.PATTERNS, List.of(Patterns.QWEN35), Then.NOTHING, "qwen35"),
     TEKKEN(Words.PATTERNS, List.of(Patterns.o200k("", 1)), Then.WHOLE_WORDS_AND_BEGIN, "tekken"),
     O200K(Words.PATTERNS, List.of(Patterns.o200k(Patterns.ENDINGS + "?", 3)), Then.NOTHING, "gpt-4o", "llama4",
             "kanana2", "minimax-m2"),
