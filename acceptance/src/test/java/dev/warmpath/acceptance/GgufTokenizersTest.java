@@ -71,7 +71,7 @@ class GgufTokenizersTest {
         "gpt-2;            true;  12345/'/S/!!/  / ab", "exaone4;          true;  12345/'/S/!!/  / ab",
         "smollm;           true;  1/2/3/4/5/'/S/!!/  / ab", "starcoder;        true;  1/2/3/4/5/'/S/!!/  / ab",
         "refact;           true;  1/2/3/4/5/'/S/!!/  / ab", "command-r;        true;  1/2/3/4/5/'/S/!!/  / ab",
-        "llama-bpe;        true;  <|begin|>/123/45/'S/!!/  / ab", "falcon3;          true;  <|begin|>/123/45/'S/!!/  / ab",
+        "llama-bpe;        true;  <|begin|>/123/45/'S/!!/  / ab", "falcon3;       true;  <|begin|>/123/45/'S/!!/  / ab",
         "dbrx;             true;  123/45/'S/!!/  / ab", "smaug-bpe;        true;  123/45/'S/!!/  / ab",
         "glm4;             true;  123/45/'S/!!/  / ab", "qwen2;            true;  1/2/3/4/5/'S/!!/  / ab",
         "deepseek-r1-qwen; true;  1/2/3/4/5/'S/!!/  / ab", "tekken;           true;  <|begin|>/1/2/3/4/5/'S/!!/  / ab",
@@ -91,7 +91,8 @@ class GgufTokenizersTest {
 
     @Test
     void flags_of_the_file_decide_what_is_put_around_a_text() throws IOException {
-        assertThat(words(read(byteLevel("llama-bpe").put("tokenizer.ggml.add_bos_token", false)), "ab")).isEqualTo("ab");
+        assertThat(words(read(byteLevel("llama-bpe").put("tokenizer.ggml.add_bos_token", false)), "ab"))
+                .isEqualTo("ab");
         assertThat(words(read(byteLevel("gpt-2").put("tokenizer.ggml.add_bos_token", true)
                 .put("tokenizer.ggml.add_eos_token", true)), "ab")).isEqualTo("<|begin|>/ab/<|end|>");
     }

@@ -12,7 +12,8 @@
  *       and after the cache is allocated.
  * </ul>
  * <p>More than fifteen files, for each family is one and its parts, from file to operations, know no one else.
- * <p>Uses {@code compute} (never one of its bodies), {@code model.source} and {@code model.weights}. Used by {@code engine}.
+ * <p>Uses {@code compute} (never one of its bodies), {@code model.source} and {@code model.weights}. Used by
+ * {@code engine}.
  */
 @NullMarked
 package dev.warmpath.worker.model;
