@@ -3,7 +3,9 @@ package dev.warmpath.worker.model;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.model.source.ModelSource;
+import dev.warmpath.worker.model.weights.WeightTensor;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -41,23 +43,23 @@ final class WeightLoader implements AutoCloseable {
 
     /** A weight [rows of all parts, columns]: projections that read the same input are one matrix. */
     Tensor matrix(int columns, Part... parts) {
-        int rows = 0;
-        for (Part part : parts) {
-            rows += part.rows();
-        }
-        Tensor weight = backend.allocateWeight(rows, columns);
+        // before anything is allocated: the configuration may claim any size, files hold what they hold
+        List<WeightTensor> sources = Arrays.stream(parts)
+                .map(part -> files.take(part.name(), List.of(part.rows(), columns))).toList();
+        Tensor weight = backend.allocateWeight(Arrays.stream(parts).mapToInt(Part::rows).sum(), columns);
         int firstRow = 0;
-        for (Part part : parts) {
-            upload.matrix(weight, firstRow, files.take(part.name(), List.of(part.rows(), columns)));
-            firstRow += part.rows();
+        for (WeightTensor source : sources) {
+            upload.matrix(weight, firstRow, source);
+            firstRow += source.shape().getFirst();
         }
         return weight;
     }
 
     /** Of a norm: a plain tensor [1, size] of the activations' type. */
     Tensor vector(String name, int size) {
+        WeightTensor source = files.take(name, List.of(size));
         Tensor vector = backend.allocate(backend.activationType(), 1, size);
-        upload.vector(vector, files.take(name, List.of(size)));
+        upload.vector(vector, source);
         return vector;
     }
 

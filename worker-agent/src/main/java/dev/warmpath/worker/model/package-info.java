@@ -8,8 +8,8 @@
  *   <li>{@link dev.warmpath.worker.model.InputBatch}: the tokens of one step on the host's side, with block tables for
  *       each group of the cache; {@code StepInputs} is the device's side of it;
  *   <li>{@code Decoder}: turns a batch into operations, whatever the layers;
- *   <li>{@link dev.warmpath.worker.model.LoadedModel} and {@link dev.warmpath.worker.model.ModelRunner}: the front, before
- *       and after the cache is allocated.
+ *   <li>{@link dev.warmpath.worker.model.LoadedModel} and {@link dev.warmpath.worker.model.ModelRunner}: the front,
+ *       before and after the cache is allocated.
  * </ul>
  * <p>More than fifteen files, for each family is one and its parts, from file to operations, know no one else.
  * <p>Uses {@code compute} (never one of its bodies), {@code model.source} and {@code model.weights}. Used by

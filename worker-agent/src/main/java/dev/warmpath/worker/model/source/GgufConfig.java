@@ -59,7 +59,7 @@ final class GgufConfig {
         config.put("model_type", architecture.modelType)
                 .put("hidden_act", "silu")
                 .put("hidden_size", count("embedding_length"))
-                .put("num_hidden_layers", count("block_count"))
+                .put("num_hidden_layers", layerCount())
                 .put("num_attention_heads", count("attention.head_count"))
                 .put("num_key_value_heads", count("attention.head_count_kv", count("attention.head_count")))
                 .put("head_dim", headSize)
@@ -70,6 +70,15 @@ final class GgufConfig {
                 .put("tie_word_embeddings", !tensors.containsKey("output.weight"))
                 .put("attention_bias", tensors.containsKey("blk.0.attn_q.bias"))
                 .put("mlp_bias", tensors.containsKey("blk.0.ffn_up.bias"));
+    }
+
+    /** At most as many as there are tensors, so that nobody makes room for layers that do not exist. */
+    private int layerCount() {
+        int layers = count("block_count");
+        if (layers > tensors.size()) {
+            throw refused("block_count", "is %d, of a file of %d tensors".formatted(layers, tensors.size()));
+        }
+        return layers;
     }
 
     private int vocabularySize() {

@@ -105,7 +105,7 @@ final class GgufModel implements ModelSource {
     private static List<GgufFile> openAll(Path given) throws IOException {
         List<GgufFile> opened = new ArrayList<>();
         try {
-            opened.add(GgufFile.open(given.toRealPath()));
+            opened.add(GgufFile.open(ModelFolder.regular(given, given.toRealPath())));
             GgufMetadata first = opened.getFirst().metadata();
             int count = first.count(SHARD_COUNT, 1);
             if (count > 1) {

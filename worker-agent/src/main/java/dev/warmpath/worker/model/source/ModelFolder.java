@@ -99,6 +99,11 @@ final class ModelFolder implements ModelSource {
             throw new FileSystemException(path.toString(), real.toString(),
                     "a link out of the model's folder is not followed");
         }
+        return regular(path, real);
+    }
+
+    /** @param path as people know it @param real the same without links. @return the real path */
+    static Path regular(Path path, Path real) throws IOException {
         if (!Files.isRegularFile(real, LinkOption.NOFOLLOW_LINKS)) {
             throw new FileSystemException(path.toString(), null, "is no regular file");
         }
