@@ -117,26 +117,32 @@ __device__ __forceinline__ Vector16 sum_of(Vector16 a, Vector16 b) {
     return sum;
 }
 
-__device__ __forceinline__ Vector16 scaled(Vector16 values, float scale, Vector16 weights) {
+struct alignas(16) Weights8 {
+    float values[8];
+};
+
+__device__ __forceinline__ Vector16 scaled(Vector16 values, float scale, const Weights8& weights) {
     Vector16 result;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        result.words[i] = pack_bf16(low_float(values.words[i]) * scale * low_float(weights.words[i]),
-                                    high_float(values.words[i]) * scale * high_float(weights.words[i]));
+        result.words[i] = pack_bf16(low_float(values.words[i]) * scale * weights.values[2 * i],
+                                    high_float(values.words[i]) * scale * weights.values[2 * i + 1]);
     }
     return result;
 }
 
 // A row of an RMS norm: of `input`, or of bf16(input + addend), which then replaces the input. A thread keeps what it
-// has read of rows of up to 8192 columns, and reads longer ones again.
+// has read of rows of up to 8192 columns, and reads longer ones again; of the weights, which are twice as large, half as
+// many are on their way with the row.
 template <bool adds>
 struct NormRow {
     static constexpr int KEPT = 4;
+    static constexpr int KEPT_WEIGHTS = 2;
     static constexpr int STRIDE = 8 * NORM_THREADS;
 
     bf16* input;
     const bf16* addend;
-    const bf16* weight;
+    const float* weight;
     int columns;
 
     __device__ __forceinline__ Vector16 values(int column) const {
@@ -144,24 +150,34 @@ struct NormRow {
         return adds ? sum_of(own, cached_16(addend + column)) : own;
     }
 
-    __device__ __forceinline__ void store(bf16* output, int column, Vector16 values, float scale, Vector16 weights) {
+    __device__ __forceinline__ void store(bf16* output, int column, Vector16 values, float scale,
+                                          const Weights8& weights) {
         if (adds) {
             store_16(input + column, values);
         }
         store_16(output + column, scaled(values, scale, weights));
     }
 
+    __device__ __forceinline__ Weights8 weights_at(int column) const {
+        return *reinterpret_cast<const Weights8*>(weight + column);
+    }
+
     // warpSums: 8 floats of shared memory.
     __device__ __forceinline__ void norm(float epsilon, bf16* output, bool live, float* warpSums) {
         const int first = 8 * thread_index();
         Vector16 kept[KEPT];
-        Vector16 weights[KEPT];
+        Weights8 weights[KEPT_WEIGHTS];
         float squares = 0;
 #pragma unroll
         for (int i = 0; i < KEPT; i++) {
             if (first + i * STRIDE < columns) {
                 kept[i] = values(first + i * STRIDE);
-                weights[i] = cached_16(weight + first + i * STRIDE);
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < KEPT_WEIGHTS; i++) {
+            if (first + i * STRIDE < columns) {
+                weights[i] = weights_at(first + i * STRIDE);
             }
         }
 #pragma unroll
@@ -190,18 +206,19 @@ struct NormRow {
 #pragma unroll
         for (int i = 0; i < KEPT; i++) {
             if (first + i * STRIDE < columns) {
-                store(output, first + i * STRIDE, kept[i], scale, weights[i]);
+                store(output, first + i * STRIDE, kept[i], scale,
+                      i < KEPT_WEIGHTS ? weights[i] : weights_at(first + i * STRIDE));
             }
         }
         for (int column = first + KEPT * STRIDE; column < columns; column += STRIDE) {
-            store(output, column, values(column), scale, cached_16(weight + column));
+            store(output, column, values(column), scale, weights_at(column));
         }
     }
 };
 
-// output = input / sqrt(mean(input²) + epsilon) * weight. Grid rows.
+// output = input / sqrt(mean(input²) + epsilon) * weight; the output may be the input. Grid rows.
 extern "C" __global__ void __launch_bounds__(NORM_THREADS)
-wp_rms_norm(const bf16* input, const bf16* weight, float epsilon, bf16* output, int columns, const int* live) {
+wp_rms_norm(const bf16* input, const float* weight, float epsilon, bf16* output, int columns, const int* live) {
     REQUIRE_THREADS(NORM_THREADS);
     SHARED(float, warpSums, 8);
     const long long start = static_cast<long long>(block_index_x()) * columns;
@@ -211,7 +228,7 @@ wp_rms_norm(const bf16* input, const bf16* weight, float epsilon, bf16* output, 
 
 // residual = bf16(residual + addend); output = the norm of that. Grid rows.
 extern "C" __global__ void __launch_bounds__(NORM_THREADS) wp_add_rms_norm(bf16* residual, const bf16* addend,
-                                                                  const bf16* weight, float epsilon, bf16* output,
+                                                                  const float* weight, float epsilon, bf16* output,
                                                                   int columns, const int* live) {
     REQUIRE_THREADS(NORM_THREADS);
     SHARED(float, warpSums, 8);
@@ -222,14 +239,28 @@ extern "C" __global__ void __launch_bounds__(NORM_THREADS) wp_add_rms_norm(bf16*
 
 // ---- Activation.
 
-__device__ __forceinline__ float silu(float x) { return x / (1.0f + exp2_fast(-1.4426950408889634f * x)); }
+__device__ __forceinline__ float logistic_of(float x, float exponent) {
+    return x / (1.0f + exp2_fast(-1.4426950408889634f * exponent));
+}
 
-// output = silu(gate) * up of gateUp rows [gate of n, up of n], n = columns. Grid (rows,
-// ceil(n / 8 / SILU_THREADS)).
-extern "C" __global__ void __launch_bounds__(SILU_THREADS)
-wp_silu_mul(const bf16* gateUp, bf16* output, int columns, const int* live) {
-    REQUIRE_THREADS(SILU_THREADS);
-    const int column = 8 * (block_index_y() * SILU_THREADS + thread_index());
+struct Silu {
+    __device__ __forceinline__ float operator()(float x) const { return logistic_of(x, x); }
+};
+
+// The tanh form, as GateActivation says.
+struct GeluTanh {
+    __device__ __forceinline__ float operator()(float x) const {
+        return logistic_of(x, 1.5957691216057308f * x + 0.07135481627260025f * x * x * x);
+    }
+};
+
+// output = activation(gate) * up of gateUp rows [gate of n, up of n], n = columns. Grid (rows,
+// ceil(n / 8 / GATE_THREADS)).
+template <typename Activation>
+__device__ __forceinline__ void gate_row(const bf16* gateUp, bf16* output, int columns, const int* live) {
+    REQUIRE_THREADS(GATE_THREADS);
+    const Activation activation;
+    const int column = 8 * (block_index_y() * GATE_THREADS + thread_index());
     if (column >= columns) {
         return;
     }
@@ -239,10 +270,60 @@ wp_silu_mul(const bf16* gateUp, bf16* output, int columns, const int* live) {
     Vector16 result;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        result.words[i] = pack_bf16(silu(low_float(gate.words[i])) * low_float(up.words[i]),
-                                    silu(high_float(gate.words[i])) * high_float(up.words[i]));
+        result.words[i] = pack_bf16(activation(low_float(gate.words[i])) * low_float(up.words[i]),
+                                    activation(high_float(gate.words[i])) * high_float(up.words[i]));
     }
     if (is_live(block_index_x(), live)) {
         store_16(output + row * columns + column, result);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(GATE_THREADS)
+wp_gate_silu(const bf16* gateUp, bf16* output, int columns, const int* live) {
+    gate_row<Silu>(gateUp, output, columns, live);
+}
+
+extern "C" __global__ void __launch_bounds__(GATE_THREADS)
+wp_gate_gelu_tanh(const bf16* gateUp, bf16* output, int columns, const int* live) {
+    gate_row<GeluTanh>(gateUp, output, columns, live);
+}
+
+// ---- In place.
+
+// rows *= factor. Grid (rows, ceil(columns / 8 / GATE_THREADS)).
+extern "C" __global__ void __launch_bounds__(GATE_THREADS)
+wp_scale(bf16* rows, float factor, int columns, const int* live) {
+    REQUIRE_THREADS(GATE_THREADS);
+    const int column = 8 * (block_index_y() * GATE_THREADS + thread_index());
+    if (column >= columns || !is_live(block_index_x(), live)) {
+        return;
+    }
+    bf16* const at = rows + static_cast<long long>(block_index_x()) * columns + column;
+    const Vector16 values = cached_16(at);
+    Vector16 result;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        result.words[i] = pack_bf16(low_float(values.words[i]) * factor, high_float(values.words[i]) * factor);
+    }
+    store_16(at, result);
+}
+
+// logits = cap * tanh(logits / cap), with tanh z = 1 - 2 / (exp(2z) + 1): off by few ulp of the cap. Rows begin
+// anywhere: a thread takes every GATE_THREADS-th of 8 * GATE_THREADS. Grid (rows, ceil(columns / 8 / GATE_THREADS)).
+extern "C" __global__ void __launch_bounds__(GATE_THREADS)
+wp_soft_cap(float* logits, float cap, int columns, const int* live) {
+    REQUIRE_THREADS(GATE_THREADS);
+    if (!is_live(block_index_x(), live)) {
+        return;
+    }
+    float* const row = logits + static_cast<long long>(block_index_x()) * columns;
+    const int first = 8 * GATE_THREADS * block_index_y() + thread_index();
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const int column = first + i * GATE_THREADS;
+        if (column < columns) {
+            const float power = exp2_fast(2.0f * 1.4426950408889634f / cap * row[column]);
+            row[column] = cap - 2.0f * cap / (power + 1.0f);
+        }
     }
 }

@@ -46,7 +46,7 @@ __device__ __forceinline__ void store_8(e4m3* target, const float (&values)[8]) 
     *reinterpret_cast<unsigned long long*>(target) = packed;
 }
 
-// Turns 8 pairs that lie half a head apart (the convention of GPT-NeoX and of Llama's published weights).
+// Turns 8 pairs that lie half of what is turned apart (the convention of GPT-NeoX and of Llama's published weights).
 __device__ __forceinline__ void rotate_8(float (&first)[8], float (&second)[8], const float* cosines,
                                          const float* sines) {
     float cosine[8];
@@ -62,72 +62,145 @@ __device__ __forceinline__ void rotate_8(float (&first)[8], float (&second)[8], 
     }
 }
 
-// One token a block. A thread takes 8 pairs of a query or key head, or 8 elements of a value head, and rounds once:
-// from the fp32 rotation to what is stored. Keys in qkv stay unturned, since attention reads the cache only.
+__device__ __forceinline__ void load_8(const bf16* row, const float* bias, int element, float (&values)[8]) {
+    unpack_8(row + element, values);
+    if (bias != nullptr) {
+        float addends[8];
+        read_8(bias + element, addends);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            values[i] += addends[i];
+        }
+    }
+}
+
+__device__ __forceinline__ float sum_of_squares(const float (&first)[8], const float (&second)[8]) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        sum += first[i] * first[i] + second[i] * second[i];
+    }
+    return sum;
+}
+
+__device__ __forceinline__ void scale_8(float (&values)[8], float scale, const float* weights) {
+    float weight[8];
+    read_8(weights, weight);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        values[i] *= scale * weight[i];
+    }
+}
+
+// What becomes of the heads of a row, in this order; null: not that.
+struct HeadWork {
+    const float* bias;       // [(queryHeads + 2 * kvHeads) * headSize]
+    const float* queryNorm;  // [headSize], as keyNorm; both or none
+    const float* keyNorm;
+    float epsilon;
+    const float* rotary;  // [positions][turned]: cosines, then sines
+    int turned;           // leading elements of a head, a multiple of 16; 0: none
+};
+
+// One token a block. A thread takes 16 elements of a query or key head, 8 pairs of it where it is turned, or 8 elements
+// of a value head, and rounds once: from what fp32 has made of them to what is stored. Keys in qkv stay as they were,
+// since attention reads the cache only.
 //
-// Cost: a token's qkv row is read once; its queries and, in the cache, its keys and values are written once.
+// Cost: a token's qkv row is read once; its queries and, in the cache, its keys and values are written once. Norms cost
+// two barriers for each 128 / (headSize / 16) heads.
 template <typename KV>
-__device__ __forceinline__ void rotate_store(bf16* qkv, const float* rotary, const int* positions, const int* slots,
-                                             KV* keys, KV* values, int queryHeads, int kvHeads, int headSize,
-                                             const int* live) {
+__device__ __forceinline__ void rotate_store(bf16* qkv, HeadWork work, const int* positions, const int* slots, KV* keys,
+                                             KV* values, int queryHeads, int kvHeads, int headSize, const int* live) {
     REQUIRE_THREADS(ROW_THREADS);
+    SHARED(float, squares, ROW_THREADS);
     const int token = block_index_x();
     if (live != nullptr && token >= *live) {
         return;
     }
-    const int half = headSize / 2;
     const int slot = slots[token];
-    const float* cosines = rotary + static_cast<long long>(positions[token]) * headSize;
+    const float* const cosines = work.rotary + static_cast<long long>(positions[token]) * work.turned;
     bf16* const row = qkv + static_cast<long long>(token) * (queryHeads + 2 * kvHeads) * headSize;
-    bf16* const valueRow = row + (queryHeads + kvHeads) * headSize;
 
-    const int chunksOfHalf = half / 8;
-    const int turnedHeads = slot >= 0 ? queryHeads + kvHeads : queryHeads;
-    for (int item = thread_index(); item < turnedHeads * chunksOfHalf; item += ROW_THREADS) {
-        const int head = item / chunksOfHalf;
-        const int element = item % chunksOfHalf * 8;
-        bf16* const vector = row + head * headSize + element;
+    const int shares = headSize / 16;  // threads of a head
+    const int together = ROW_THREADS / shares;
+    const int place = thread_index() / shares;
+    const int share = thread_index() % shares;
+    const int half = work.turned / 2;
+    const bool turns = share * 8 < half;
+    const int element = turns ? share * 8 : work.turned + (share * 8 - half) * 2;
+    const int next = turns ? element + half : element + 8;
+    const int heads = slot >= 0 ? queryHeads + kvHeads : queryHeads;
+    for (int firstHead = 0; firstHead < heads; firstHead += together) {
+        const int head = firstHead + place;
+        const bool takes = place < together && head < heads;
+        bf16* const vector = row + head * headSize;
         float first[8];
         float second[8];
-        unpack_8(vector, first);
-        unpack_8(vector + half, second);
-        rotate_8(first, second, cosines + element, cosines + half + element);
+        if (takes) {
+            const float* const bias = work.bias == nullptr ? nullptr : work.bias + head * headSize;
+            load_8(vector, bias, element, first);
+            load_8(vector, bias, next, second);
+        }
+        if (work.queryNorm != nullptr) {
+            squares[thread_index()] = takes ? sum_of_squares(first, second) : 0;
+            sync_block();
+            if (takes) {
+                float total = 0;
+                for (int i = 0; i < shares; i++) {
+                    total += squares[place * shares + i];
+                }
+                const float scale = 1.0f / sqrtf(total / static_cast<float>(headSize) + work.epsilon);
+                const float* const weights = head < queryHeads ? work.queryNorm : work.keyNorm;
+                scale_8(first, scale, weights + element);
+                scale_8(second, scale, weights + next);
+            }
+            sync_block();
+        }
+        if (!takes) {
+            continue;
+        }
+        if (turns) {
+            rotate_8(first, second, cosines + element, cosines + half + element);
+        }
         if (head < queryHeads) {
-            store_8(vector, first);
-            store_8(vector + half, second);
+            store_8(vector + element, first);
+            store_8(vector + next, second);
         } else {
             KV* const target = keys + block_start(slot / BLOCK_TOKENS, kvHeads, head - queryHeads, headSize)
-                    + slot % BLOCK_TOKENS * headSize + element;
-            store_8(target, first);
-            store_8(target + half, second);
+                    + slot % BLOCK_TOKENS * headSize;
+            store_8(target + element, first);
+            store_8(target + next, second);
         }
     }
     if (slot < 0) {
         return;
     }
+    const int valueStart = (queryHeads + kvHeads) * headSize;
     const int chunks = headSize / 8;
     for (int item = thread_index(); item < kvHeads * chunks; item += ROW_THREADS) {
         const int head = item / chunks;
-        const int element = item % chunks * 8;
+        const int chunk = item % chunks * 8;
         float vector[8];
-        unpack_8(valueRow + head * headSize + element, vector);
+        load_8(row + valueStart, work.bias == nullptr ? nullptr : work.bias + valueStart, head * headSize + chunk,
+               vector);
         store_8(values + block_start(slot / BLOCK_TOKENS, kvHeads, head, headSize) + slot % BLOCK_TOKENS * headSize
-                        + element,
+                        + chunk,
                 vector);
     }
 }
 
-extern "C" __global__ void __launch_bounds__(ROW_THREADS)
-wp_rotate_store_bf16(bf16* qkv, const float* rotary, const int* positions, const int* slots, bf16* keys, bf16* values,
-                     int queryHeads, int kvHeads, int headSize, const int* live) {
-    rotate_store(qkv, rotary, positions, slots, keys, values, queryHeads, kvHeads, headSize, live);
-}
+// The names that the host looks up.
+#define ROTATE_STORE_KERNEL(name, KV)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(ROW_THREADS)                                                          \
+    name(bf16* qkv, const float* bias, const float* queryNorm, const float* keyNorm, float epsilon,                    \
+         const float* rotary, int turned, const int* positions, const int* slots, KV* keys, KV* values,                \
+         int queryHeads, int kvHeads, int headSize, const int* live) {                                                 \
+        rotate_store(qkv, {bias, queryNorm, keyNorm, epsilon, rotary, turned}, positions, slots, keys, values,         \
+                     queryHeads, kvHeads, headSize, live);                                                             \
+    }
 
-extern "C" __global__ void __launch_bounds__(ROW_THREADS)
-wp_rotate_store_fp8(bf16* qkv, const float* rotary, const int* positions, const int* slots, e4m3* keys, e4m3* values,
-                    int queryHeads, int kvHeads, int headSize, const int* live) {
-    rotate_store(qkv, rotary, positions, slots, keys, values, queryHeads, kvHeads, headSize, live);
-}
+ROTATE_STORE_KERNEL(wp_rotate_store_bf16, bf16)
+ROTATE_STORE_KERNEL(wp_rotate_store_fp8, e4m3)
 
 constexpr int COPY_DEPTH = 4;  // loads of a thread under way before its first store
 

@@ -1,7 +1,6 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.worker.KvProperties.CacheDtype;
-import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
@@ -9,6 +8,7 @@ import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.compute.cuda.CudaBackend;
 import dev.warmpath.worker.compute.cuda.CudaSettings;
 import dev.warmpath.worker.compute.cuda.CudaUnavailableException;
+import dev.warmpath.worker.model.LayerShape;
 import dev.warmpath.worker.model.ModelConfig;
 import java.util.Set;
 import org.slf4j.Logger;
@@ -71,9 +71,9 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
 
     private void requireKernels(ComputeBackend backend) {
         compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
-        for (AttentionSpec attention : Set.copyOf(model.layers())) {
-            String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(), attention,
-                    model.hiddenSize(), model.intermediateSize());
+        for (LayerShape layer : Set.copyOf(model.layers())) {
+            String lack = backend.lack(model.cacheShape(kv.blockSize()), model.headCount(), layer.rotation().size(),
+                    layer.attention(), model.hiddenSize(), model.intermediateSize());
             if (lack != null) {
                 throw new SettingsException("the model's " + lack, "Compute it on processors by "
                         + "warmpath.compute.backend=vector");

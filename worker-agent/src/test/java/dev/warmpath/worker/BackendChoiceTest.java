@@ -11,8 +11,11 @@ import dev.warmpath.worker.compute.cuda.CudaBackends;
 import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.compute.cuda.WithCompiledKernels;
 import dev.warmpath.worker.kvcache.FreeOrder;
+import dev.warmpath.worker.model.LayerShape;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelFamily;
+import dev.warmpath.worker.model.Rotation;
+import dev.warmpath.worker.model.StreamSpec;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -38,15 +41,15 @@ class BackendChoiceTest {
 
     private static BackendChoice choice(Backend backend, Path driver, CacheDtype cacheDtype, int blockSize,
             int headSize, AttentionSpec lastLayer) {
-        List<AttentionSpec> layers = new ArrayList<>(Collections.nCopies(5, AttentionSpec.plain(headSize)));
-        layers.add(lastLayer);
+        List<LayerShape> layers = new ArrayList<>(Collections.nCopies(5, LayerShape.plain(headSize, 10_000)));
+        layers.add(new LayerShape(lastLayer, Rotation.plain(headSize, 10_000)));
         return new BackendChoice(
                 new ComputeProperties(backend, new Cuda("0", driver, driver), 1, 0, Duration.ZERO,
                         Duration.ofSeconds(30)),
                 new KvProperties(null, null, null, blockSize, cacheDtype, DataSize.ofBytes(0), "0", true, true,
                         FreeOrder.UNKEYED_FIRST, 0),
                 new ModelConfig(ModelFamily.LLAMA, 6 * headSize, layers, 6, 2, headSize, 512, 2048, 2048, 1e-5f,
-                        10_000, true));
+                        StreamSpec.PLAIN, true));
     }
 
     private static List<String> choices(CapturedOutput log) {

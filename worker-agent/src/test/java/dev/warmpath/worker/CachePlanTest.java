@@ -4,14 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.kvcache.FreeOrder;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
+import dev.warmpath.worker.model.LayerShape;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelFamily;
+import dev.warmpath.worker.model.StreamSpec;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.Collections;
@@ -31,8 +32,8 @@ import org.springframework.core.io.support.SpringFactoriesLoader;
 class CachePlanTest {
 
     private static final ModelConfig MODEL =
-            new ModelConfig(ModelFamily.LLAMA, 192, Collections.nCopies(6, AttentionSpec.plain(32)), 6, 2, 32, 512, 2048,
-                    2048, 1e-5f, 10_000, true);
+            new ModelConfig(ModelFamily.LLAMA, 192, Collections.nCopies(6, LayerShape.plain(32, 10_000)), 6, 2, 32, 512,
+                    2048, 2048, 1e-5f, StreamSpec.PLAIN, true);
     private static final long GIBIBYTE = 1 << 30;
     private static final long BESIDE = 16 << 20;
 

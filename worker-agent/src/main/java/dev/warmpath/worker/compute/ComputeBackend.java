@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * drew without waiting for them ({@link #feedTokens}).
  * <pre>
  *   write inputs → feedTokens → embed
- *                → per layer: norm, matmul, rotateAndStoreKv, pagedAttention, matmul, norm, matmul, siluMul, matmul
+ *                → per layer: norm, matmul, rotateAndStoreKv, pagedAttention, matmul, norm, matmul, gate, matmul
  *                → gatherRows → norm → matmul (head) → [score] → sample
  *                → where a prompt is scored, in portions: gatherRows → norm → matmul (head) → score
  *                → submit ⇢ await
@@ -52,11 +52,13 @@ public interface ComputeBackend extends AutoCloseable {
     /**
      * Tells a model that this backend has no kernels for, before its weights are read.
      * @param queryHeadCount a multiple of the shape's KV heads
+     * @param turnedElements of a head, leading, in its layers of this kind; 0 is none
      * @param attention      of one kind of its layers; asked once for each kind
      * @param widths         elements of the model's other rows: hidden state, feed-forward layer
      * @return what is missing, a clause with the value and what kernels take; null if nothing is
      */
-    @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention, int... widths);
+    @Nullable String lack(CacheShape shape, int queryHeadCount, int turnedElements, AttentionSpec attention,
+            int... widths);
 
     // ---- memory
 
@@ -70,8 +72,7 @@ public interface ComputeBackend extends AutoCloseable {
     Tensor allocateWeight(int rows, int columns);
 
     /**
-     * Fills rows of a weight matrix, or of a tensor of the activations' type such as a norm's; consecutive rows may come
-     * from different sources, as in fused projections.
+     * Fills rows of a weight matrix; consecutive rows may come from different sources, as in fused projections.
      * @param format of the values; rows are whole blocks
      * @param values [rowCount, columns], row-major, any alignment
      */
@@ -138,7 +139,8 @@ public interface ComputeBackend extends AutoCloseable {
 
     /**
      * Root-mean-square norm: {@code output = input / sqrt(mean(input²) + epsilon) * weight}, row by row.
-     * @param weight [1, columns], activation type
+     * @param weight F32 [1, columns]
+     * @param output may be the input
      */
     void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount);
 
@@ -157,14 +159,18 @@ public interface ComputeBackend extends AutoCloseable {
     void matmul(Tensor input, Tensor weight, Tensor output, int rowCount);
 
     /**
-     * Turns queries and keys by their position and puts keys and values into the paged cache. The rotation pairs
-     * element i with i + headSize / 2 (Hugging Face's {@code rotate_half}): (a, b) → (a cos − b sin, b cos + a sin).
-     * @param qkv    [≥ tokenCount, (queryHeads + 2 · kvHeads) · headSize]: queries, keys, values; queries are turned in
-     *               place, the keys' and values' columns are undefined afterwards
-     * @param rotary F32 [positions, headSize]: cosines of the headSize / 2 angles, then their sines
+     * Finishes queries and keys as the spec says and puts keys and values into the paged cache. A rotation pairs element
+     * i with i + turned / 2 (Hugging Face's {@code rotate_half}): (a, b) → (a cos − b sin, b cos + a sin).
+     * @param qkv    [≥ tokenCount, (queryHeads + 2 · kvHeads) · headSize]: queries, keys, values; queries are finished
+     *               in place, the keys' and values' columns are undefined afterwards
      * @throws ComputeException if the device rejects the launch; the cache content of these slots is then undefined
      */
-    void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer);
+    void rotateAndStoreKv(Tensor qkv, QkvSpec spec, PagedBatch batch, KvCache cache, int layer);
+
+    /** Likewise, where heads are turned and nothing else. @param rotary see {@link QkvSpec#rotary} */
+    default void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer) {
+        rotateAndStoreKv(qkv, QkvSpec.turned(rotary), batch, cache, layer);
+    }
 
     /**
      * Causal attention of each token over the cached positions that the spec lets it see, up to and including its own,
@@ -179,11 +185,21 @@ public interface ComputeBackend extends AutoCloseable {
                         int layer, Tensor output);
 
     /**
-     * {@code output = silu(gate) * up} with silu(x) = x / (1 + exp(−x)).
+     * {@code output = activation(gate) * up}.
      * @param gateUp [≥ rowCount, 2 · n]: gate, then up
      * @param output [≥ rowCount, n]
      */
-    void siluMul(Tensor gateUp, Tensor output, int rowCount);
+    void gate(Tensor gateUp, GateActivation activation, Tensor output, int rowCount);
+
+    /** Multiplies rows of the activations' type in place. */
+    void scale(Tensor rows, float factor, int rowCount);
+
+    /**
+     * Bounds logits in place: {@code x = cap · tanh(x / cap)}.
+     * @param logits F32
+     * @param cap    above 0
+     */
+    void softCap(Tensor logits, float cap, int rowCount);
 
     /** Indexes are read from places that are multiples of this: devices want 16 bytes together. */
     int INDEX_STEP = 4;

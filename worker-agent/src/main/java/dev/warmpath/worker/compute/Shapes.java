@@ -58,6 +58,26 @@ public final class Shapes {
         return queryHeads;
     }
 
+    /** @return as {@link #queryHeads} */
+    public static int qkv(Tensor qkv, QkvSpec spec, CacheShape shape) {
+        if (spec.bias() != null) {
+            typed(spec.bias(), DataType.F32, 1);
+            require(spec.bias().columns() == qkv.columns(), "bias and projection differ in width");
+        }
+        if (spec.norms() != null) {
+            headNorm(spec.norms().query(), shape);
+            headNorm(spec.norms().key(), shape);
+        }
+        int turned = spec.turnedElements();
+        require(turned % 2 == 0 && turned <= shape.headSize(), "as many elements are turned as no head has");
+        return queryHeads(qkv, shape);
+    }
+
+    private static void headNorm(Tensor weight, CacheShape shape) {
+        typed(weight, DataType.F32, 1);
+        require(weight.columns() == shape.headSize(), "a head's norm differs from it in width");
+    }
+
     public static void attention(int queryHeads, CacheShape shape, AttentionSpec spec, @Nullable Tensor sinks,
                                  Tensor output) {
         require(output.columns() == queryHeads * shape.headSize(), "attention output differs in width");
@@ -77,8 +97,13 @@ public final class Shapes {
                 "norm over different widths");
     }
 
-    public static void siluMul(Tensor gateUp, Tensor output) {
+    public static void gate(Tensor gateUp, Tensor output) {
         require(gateUp.columns() == 2 * output.columns(), "gate and up are not twice the output's width");
+    }
+
+    public static void softCap(Tensor logits, float cap, int rowCount) {
+        typed(logits, DataType.F32, rowCount);
+        require(cap > 0, "a soft cap is above 0");
     }
 
     public static void gather(Tensor input, int firstIndex, Tensor output) {

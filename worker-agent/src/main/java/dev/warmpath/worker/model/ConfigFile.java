@@ -3,34 +3,64 @@ package dev.warmpath.worker.model;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.StreamReadFeature;
+import tools.jackson.core.json.JsonReadFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A Hugging Face {@code config.json}, read strictly: every key is understood by the model's family, known to be
- * harmless, or refuses the start. A key that is skipped in silence is how a model serves wrong text.
+ * A Hugging Face {@code config.json}, or an object in one, read strictly: every key is asked for by the model's
+ * family, is off, is known to change nothing, or refuses the model. A key that is skipped in silence is how a model
+ * serves wrong text. What is wrong is collected while the family reads on, and told all at once by
+ * {@link #requireSound}: until then a value that is refused reads as one that does no harm.
  */
 final class ConfigFile {
 
-    private static final JsonMapper JSON = JsonMapper.builder()
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
+    /** Infinity stands in published files, as Python writes it. */
+    static final JsonMapper JSON = JsonMapper.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS).build();
+    private static final int LONGEST_VALUE = 80;
 
-    /**
-     * Say how the model was trained or stored, or which tokens the caller cares for; change nothing in the arithmetic.
-     */
-    private static final Set<String> HARMLESS = Set.of("bos_token_id", "eos_token_id", "pad_token_id", "torch_dtype",
-            "dtype", "transformers_version", "use_cache", "initializer_range", "attention_dropout", "_name_or_path",
-            "pretraining_tp", "architectures");
+    /** Say how the model was trained, stored or run, or what a text ends with; change nothing in the arithmetic. */
+    private static final Set<String> HARMLESS = Set.of(
+            "torch_dtype", "dtype", "_name_or_path", "_commit_hash", "_from_model_config", "initializer_range",
+            "attention_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "pretraining_tp", "is_llama_config",
+            "use_cache", "cache_implementation", "_attn_implementation", "_attn_implementation_internal",
+            "_attn_implementation_autoset", "attn_implementation", "use_flash_attn", "gradient_checkpointing",
+            "transformers.js_config", "unsloth_fixed", "tf_legacy_loss", "torchscript", "id2label", "label2id",
+            "num_labels", "problem_type", "finetuning_task", "task_specific_params", "tokenizer_class",
+            "chunk_size_feed_forward", "is_decoder", "return_dict", "model_max_length", "max_sequence_length",
+            // tokens, and what older files say of drawing them
+            "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "unk_token_id", "decoder_start_token_id",
+            "max_length", "min_length", "max_new_tokens", "do_sample", "temperature", "top_k", "top_p", "typical_p",
+            "num_beams", "num_beam_groups", "diversity_penalty", "length_penalty", "repetition_penalty",
+            "encoder_no_repeat_ngram_size", "no_repeat_ngram_size", "num_return_sequences", "early_stopping");
 
-    private final Path file;
+    /** A model without such a head at its end does not tell which token comes next. */
+    private static final List<String> HEADS = List.of("ForCausalLM", "LMHeadModel", "ForConditionalGeneration");
+
+    private final String source;
+    private final String name;
     private final JsonNode config;
+    private final Set<String> asked = new HashSet<>();
+    private final Map<String, ConfigFile> parts = new LinkedHashMap<>();
+    private final List<String> problems;
 
-    private ConfigFile(Path file, JsonNode config) {
-        this.file = file;
+    /** @param name of the object inside the file, with a dot behind it; empty for the whole */
+    private ConfigFile(String source, String name, JsonNode config, List<String> problems) {
+        this.source = source;
+        this.name = name;
         this.config = config;
+        this.problems = problems;
     }
 
     /**
@@ -47,111 +77,199 @@ final class ConfigFile {
      */
     static ConfigFile of(Path file, byte[] content) {
         try {
-            JsonNode config = JSON.readTree(content);
-            if (config.isObject()) {
-                return new ConfigFile(file, config);
-            }
-            throw new UnsupportedModelException(file + " is not a JSON object");
+            return of(file.toString(), JSON.readTree(content));
         } catch (JacksonException e) {
             throw new UnsupportedModelException(file + " is not JSON: " + e.getOriginalMessage());
         }
     }
 
     /**
-     * @param understood keys whose values the family uses
-     * @param mustBeOff  keys that are false or null in every model of the family that is served
-     * @throws UnsupportedModelException naming the first key that is neither, or on
+     * @param source where it was found, for messages
+     * @throws UnsupportedModelException if it is not an object
      */
-    void requireKnown(Set<String> understood, Set<String> mustBeOff) {
+    static ConfigFile of(String source, JsonNode config) {
+        if (!config.isObject()) {
+            throw new UnsupportedModelException(source + " is not a JSON object");
+        }
+        return new ConfigFile(source, "", config, new ArrayList<>());
+    }
+
+    /**
+     * What has been read is all that there is to know of the model.
+     * @throws UnsupportedModelException naming every key that is neither asked for nor harmless, and every value that
+     *                                   was refused
+     */
+    void requireSound() {
+        requireKnown();
+        if (!problems.isEmpty()) {
+            throw problem();
+        }
+    }
+
+    /** Tells all that was refused so far. */
+    UnsupportedModelException problem() {
+        return new UnsupportedModelException(source + ": " + String.join("; ", problems));
+    }
+
+    private void requireKnown() {
         config.properties().forEach(property -> {
             String key = property.getKey();
-            if (mustBeOff.contains(key)) {
-                if (!isOff(property.getValue())) {
-                    throw refused(key, "takes none");
-                }
-            } else if (!understood.contains(key) && !HARMLESS.contains(key)) {
-                throw refused(key, "which this worker does not understand");
+            if (key.equals("architectures")) {
+                requireHead(property.getValue());
+            } else if (!asked.contains(key) && !isHarmless(key) && !isOff(property.getValue())) {
+                refuse(key, "which is not implemented");
             }
         });
+        parts.values().forEach(ConfigFile::requireKnown);
+    }
+
+    private static boolean isHarmless(String key) {
+        return HARMLESS.contains(key) || key.endsWith("_version");
     }
 
     private static boolean isOff(JsonNode value) {
-        return value.isNull() || value.isBoolean() && !value.booleanValue();
+        return value.isNull() || value.isBoolean() && !value.booleanValue() || value.isContainer() && value.isEmpty();
     }
 
+    private void requireHead(JsonNode classes) {
+        boolean writes = classes.isEmpty() || classes.valueStream()
+                .anyMatch(each -> each.isString() && HEADS.stream().anyMatch(each.stringValue()::endsWith));
+        if (!writes) {
+            refuse("architectures", "takes a model that writes text");
+        }
+    }
+
+    /** @param why a clause that follows key and value */
+    void refuse(String key, String why) {
+        JsonNode value = config.path(key);
+        String text = value.isMissingNode() ? "missing" : value.toString();
+        problems.add("%s%s is %s, %s".formatted(name, key,
+                text.length() <= LONGEST_VALUE ? text : text.substring(0, LONGEST_VALUE) + "…", why));
+    }
+
+    // ---- what a family asks for
+
+    /** True if the key is there and not null. */
     boolean has(String key) {
+        return !isAbsent(key);
+    }
+
+    private boolean isAbsent(String key) {
+        return config.path(key).isMissingNode() || config.path(key).isNull();
+    }
+
+    /** True if the key is there, though it may be null. */
+    boolean names(String key) {
         return config.has(key);
     }
 
-    /** True if the key is there with this text. */
-    boolean says(String key, String text) {
-        JsonNode value = config.path(key);
-        return value.isString() && value.stringValue().equals(text);
+    /** Whatever these keys say changes nothing in this model. */
+    void pass(String... keys) {
+        asked.addAll(List.of(keys));
     }
 
-    /** Older files hold {@code rope_theta}; newer ones an object, of which only the plain rotation is taken. */
-    double ropeTheta() {
-        JsonNode rope = config.path("rope_parameters");
-        if (rope.isMissingNode() || rope.isNull()) {
-            return number("rope_theta", 10_000);
+    /** An object in this one, the same at each call; empty if it is absent or no object, which is refused. */
+    ConfigFile part(String key) {
+        return parts.computeIfAbsent(key, _ -> {
+            boolean isObject = value(key, JsonNode::isObject, "takes an object");
+            JsonNode object = isObject ? config.get(key) : JSON.createObjectNode();
+            return new ConfigFile(source, name + key + ".", object, problems);
+        });
+    }
+
+    /** Marks the key as asked for. @return whether its value is there, not null and passes; what does not is refused */
+    private boolean value(String key, Predicate<JsonNode> takes, String why) {
+        asked.add(key);
+        if (isAbsent(key)) {
+            return false;
         }
-        for (var property : rope.properties()) {
-            String key = property.getKey();
-            boolean plain = key.equals("rope_theta")
-                    || key.equals("rope_type") && "default".equals(property.getValue().asString());
-            if (!plain) {
-                throw refused("rope_parameters." + key, property.getValue(), "takes the plain rotation");
+        boolean taken = takes.test(config.get(key));
+        if (!taken) {
+            refuse(key, why);
+        }
+        return taken;
+    }
+
+    /** @return 1 and above; 1 if it is missing, which is refused */
+    int integer(String key) {
+        if (isAbsent(key)) {
+            refuse(key, "takes a whole number from 1 on");
+        }
+        return integer(key, 1);
+    }
+
+    /** @return 1 and above */
+    int integer(String key, int absent) {
+        return integerFrom(1, key, absent);
+    }
+
+    int integerFrom(int least, String key, int absent) {
+        return value(key, value -> value.isIntegralNumber() && value.canConvertToInt() && value.intValue() >= least,
+                "takes a whole number from " + least + " on") ? config.get(key).intValue() : absent;
+    }
+
+    /** @return above 0 */
+    double number(String key, double absent) {
+        return value(key, ConfigFile::isPositive, "takes a number above 0") ? config.get(key).doubleValue() : absent;
+    }
+
+    private static boolean isPositive(JsonNode value) {
+        return value.isNumber() && value.doubleValue() > 0 && Double.isFinite(value.doubleValue());
+    }
+
+    boolean bool(String key, boolean absent) {
+        return value(key, JsonNode::isBoolean, "takes true or false") ? config.get(key).booleanValue() : absent;
+    }
+
+    String text(String key, String absent) {
+        return value(key, JsonNode::isString, "takes a text") ? config.get(key).stringValue() : absent;
+    }
+
+    /** Each above 0; empty if there are none. */
+    List<Double> numbers(String key) {
+        return list(key, ConfigFile::isPositive, JsonNode::doubleValue, "takes numbers above 0");
+    }
+
+    /** Each 0 or above; empty if there are none. */
+    List<Integer> integers(String key) {
+        return list(key, value -> value.isIntegralNumber() && value.canConvertToInt() && value.intValue() >= 0,
+                JsonNode::intValue, "takes whole numbers");
+    }
+
+    /** Empty if there are none. */
+    List<String> texts(String key) {
+        return list(key, JsonNode::isString, JsonNode::stringValue, "takes texts");
+    }
+
+    private <T> List<T> list(String key, Predicate<JsonNode> takes, Function<JsonNode, T> element, String why) {
+        boolean taken = value(key, list -> list.isArray() && list.valueStream().allMatch(takes), why);
+        return taken ? config.get(key).valueStream().map(element).toList() : List.of();
+    }
+
+    /** Refuses another text; absent is all right. */
+    void require(String key, String... texts) {
+        if (!List.of(texts).contains(text(key, texts[0]))) {
+            refuse(key, "takes " + String.join(" or ", texts));
+        }
+    }
+
+    private static String classOf(JsonNode module) {
+        String name = module.isString() ? module.stringValue() : "";
+        return name.substring(name.lastIndexOf('.') + 1);
+    }
+
+    /**
+     * A file may bring code of its own, which is not run: it is taken if that is the family's own, as files say that
+     * are older than the family's place in transformers.
+     * @param classes prefix of the names of the family's classes, such as {@code Phi3}
+     */
+    void requireOwnCode(String classes) {
+        if (value("auto_map", JsonNode::isObject, "takes an object")) {
+            boolean own = config.get("auto_map").propertyStream().allMatch(entry ->
+                    entry.getKey().equals("AutoTokenizer") || classOf(entry.getValue()).startsWith(classes));
+            if (!own) {
+                refuse("auto_map", "which is code that this worker does not run");
             }
         }
-        double theta = number(rope, "rope_theta", number("rope_theta", 10_000));
-        if (config.has("rope_theta") && number("rope_theta", theta) != theta) {
-            throw refused("rope_theta", "but rope_parameters.rope_theta is " + theta);
-        }
-        return theta;
-    }
-
-    int integer(String key) {
-        JsonNode value = config.path(key);
-        if (!value.isIntegralNumber() || !value.canConvertToInt()) {
-            throw refused(key, "takes a whole number");
-        }
-        return value.intValue();
-    }
-
-    int integer(String key, int absent) {
-        return config.path(key).isMissingNode() || config.path(key).isNull() ? absent : integer(key);
-    }
-
-    double number(String key, double absent) {
-        return number(config, key, absent);
-    }
-
-    private double number(JsonNode object, String key, double absent) {
-        JsonNode value = object.path(key);
-        if (value.isMissingNode()) {
-            return absent;
-        }
-        if (!value.isNumber()) {
-            throw refused(key, value, "takes a number");
-        }
-        return value.doubleValue();
-    }
-
-    boolean bool(String key) {
-        JsonNode value = config.path(key);
-        if (!value.isMissingNode() && !value.isBoolean()) {
-            throw refused(key, "takes true or false");
-        }
-        return value.isBoolean() && value.booleanValue();
-    }
-
-    /** @param why a clause that follows the value */
-    UnsupportedModelException refused(String key, String why) {
-        return refused(key, config.path(key), why);
-    }
-
-    private UnsupportedModelException refused(String key, JsonNode value, String why) {
-        return new UnsupportedModelException("%s: %s is %s, %s".formatted(file, key,
-                value.isMissingNode() ? "missing" : value, why));
     }
 }

@@ -10,6 +10,7 @@ import dev.warmpath.worker.compute.Tensor;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A decoder as a list of operations over its {@link LayerSpec}s. Only the rows that are sampled see the final norm and
@@ -43,11 +44,11 @@ final class Decoder {
         int hidden = spec.embedding().columns();
         this.residual = activations(maxTokens, hidden);
         this.normed = activations(maxTokens, hidden);
-        this.qkv = activations(maxTokens, layer.qkv().rows());
-        this.attended = activations(maxTokens, layer.output().columns());
+        this.qkv = activations(maxTokens, layer.attention().qkv().rows());
+        this.attended = activations(maxTokens, layer.attention().output().columns());
         this.delta = activations(maxTokens, hidden);
-        this.gateUp = activations(maxTokens, layer.gateUp().rows());
-        this.activated = activations(maxTokens, layer.down().columns());
+        this.gateUp = activations(maxTokens, layer.feedForward().gateUp().rows());
+        this.activated = activations(maxTokens, layer.feedForward().down().columns());
         this.sampledResidual = activations(maxSequences, hidden);
         this.sampledDelta = activations(maxSequences, hidden);
         this.sampledNormed = activations(maxSequences, hidden);
@@ -74,16 +75,17 @@ final class Decoder {
 
     private void enqueueAll(StepInputs inputs, List<PagedBatch> batches, KvCache cache, int sampledCount) {
         int rows = batches.getFirst().tokenCount();
-        float epsilon = spec.normEpsilon();
         backend.embed(inputs.tokens, spec.embedding(), residual, rows);
+        scale(residual, spec.stream().embeddingScale(), rows);
         for (int i = 0; i < spec.layers().size(); i++) {
-            LayerSpec layer = spec.layers().get(i);
+            LayerSpec.Attention attention = spec.layers().get(i).attention();
             if (i == 0) {
-                backend.rmsNorm(residual, layer.inputNorm(), epsilon, normed, rows);
+                backend.rmsNorm(residual, attention.inputNorm(), spec.normEpsilon(), normed, rows);
             } else {
-                backend.addRmsNorm(residual, delta, layer.inputNorm(), epsilon, normed, rows);
+                addDelta(attention.inputNorm(), rows);
             }
-            enqueue(layer, batches.get(layer.place().group()), cache);
+            enqueue(attention, batches.get(attention.place().group()), cache);
+            enqueue(spec.layers().get(i).feedForward(), rows);
         }
         enqueueHead(inputs.sampledRows, 0, sampledCount);
     }
@@ -93,6 +95,9 @@ final class Decoder {
         backend.gatherRows(delta, rows, first, sampledDelta, count);
         backend.addRmsNorm(sampledResidual, sampledDelta, spec.finalNorm(), spec.normEpsilon(), sampledNormed, count);
         backend.matmul(sampledNormed, spec.head(), logits, count);
+        if (spec.stream().logitCap() != StreamSpec.NO_CAP) {
+            backend.softCap(logits, (float) spec.stream().logitCap(), count);
+        }
     }
 
     /**
@@ -108,18 +113,41 @@ final class Decoder {
         }
     }
 
-    /** From the normed input to what the feed-forward block adds. */
-    private void enqueue(LayerSpec layer, PagedBatch batch, KvCache cache) {
+    /** From the normed input to what attention adds. */
+    private void enqueue(LayerSpec.Attention block, PagedBatch batch, KvCache cache) {
         int rows = batch.tokenCount();
-        int planes = layer.place().layer();
-        backend.matmul(normed, layer.qkv(), qkv, rows);
-        backend.rotateAndStoreKv(qkv, layer.rotary(), batch, cache, planes);
-        backend.pagedAttention(qkv, layer.attention(), /* sinks */ null, batch, cache, planes, attended);
-        backend.matmul(attended, layer.output(), delta, rows);
-        backend.addRmsNorm(residual, delta, layer.postAttentionNorm(), spec.normEpsilon(), normed, rows);
-        backend.matmul(normed, layer.gateUp(), gateUp, rows);
-        backend.siluMul(gateUp, activated, rows);
-        backend.matmul(activated, layer.down(), delta, rows);
+        int planes = block.place().layer();
+        backend.matmul(normed, block.qkv(), qkv, rows);
+        backend.rotateAndStoreKv(qkv, block.heads(), batch, cache, planes);
+        backend.pagedAttention(qkv, block.spec(), /* sinks */ null, batch, cache, planes, attended);
+        backend.matmul(attended, block.output(), delta, rows);
+        finishDelta(block.outputNorm(), rows);
+    }
+
+    /** Adds what attention has made, and goes on to what the feed-forward block adds. */
+    private void enqueue(LayerSpec.FeedForward block, int rows) {
+        addDelta(block.inputNorm(), rows);
+        backend.matmul(normed, block.gateUp(), gateUp, rows);
+        backend.gate(gateUp, block.activation(), activated, rows);
+        backend.matmul(activated, block.down(), delta, rows);
+        finishDelta(block.outputNorm(), rows);
+    }
+
+    private void addDelta(Tensor norm, int rows) {
+        backend.addRmsNorm(residual, delta, norm, spec.normEpsilon(), normed, rows);
+    }
+
+    private void finishDelta(@Nullable Tensor norm, int rows) {
+        if (norm != null) {
+            backend.rmsNorm(delta, norm, spec.normEpsilon(), delta, rows);
+        }
+        scale(delta, spec.stream().residualScale(), rows);
+    }
+
+    private void scale(Tensor tensor, double factor, int rows) {
+        if (factor != 1) {
+            backend.scale(tensor, (float) factor, rows);
+        }
     }
 
     /** F32 [maxSequences, vocabulary]. */

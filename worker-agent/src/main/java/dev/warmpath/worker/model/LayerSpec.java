@@ -1,29 +1,44 @@
 package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.GateActivation;
+import dev.warmpath.worker.compute.QkvSpec;
 import dev.warmpath.worker.compute.Tensor;
+import org.jspecify.annotations.Nullable;
 
 /**
- * One layer of a {@link Decoder}: pre-norm attention, then a pre-norm gated feed-forward block, each added to the
- * residual stream. Matrices are weights [outputs, inputs], norms [1, hidden] of the activations' type.
- *
- * @param inputNorm         before attention
- * @param qkv               queries over keys over values
- * @param rotary            F32 [positions, headSize], see {@link RotaryTable}
- * @param attention         its arithmetic; without sinks
- * @param place             where its keys and values lie
- * @param output            of attention
- * @param postAttentionNorm before the feed-forward block
- * @param gateUp            gate over up
- * @param down              of the feed-forward block
+ * One layer of a {@link Decoder}: attention, then a gated feed-forward block, each over the normed residual stream and
+ * added to it. Matrices are weights [outputs, inputs], norms F32 [1, hidden].
  */
-record LayerSpec(Tensor inputNorm, Tensor qkv, Tensor rotary, AttentionSpec attention, CachePlace place, Tensor output,
-                 Tensor postAttentionNorm, Tensor gateUp, Tensor down) {
+record LayerSpec(Attention attention, FeedForward feedForward) {
 
-    LayerSpec {
-        if (attention.sinks()) {
-            throw new IllegalArgumentException("a layer has no sinks to attend to");
+    /**
+     * @param inputNorm  before the projection
+     * @param qkv        queries over keys over values
+     * @param heads      what becomes of them
+     * @param spec       the arithmetic; without sinks
+     * @param place      where keys and values lie
+     * @param output     of attention
+     * @param outputNorm of what is added; null: none
+     */
+    record Attention(Tensor inputNorm, Tensor qkv, QkvSpec heads, AttentionSpec spec, CachePlace place, Tensor output,
+                     @Nullable Tensor outputNorm) {
+
+        Attention {
+            if (spec.sinks()) {
+                throw new IllegalArgumentException("a layer has no sinks to attend to");
+            }
         }
+    }
+
+    /**
+     * @param inputNorm  before gate and up
+     * @param gateUp     gate over up
+     * @param activation of the gate
+     * @param outputNorm of what is added; null: none
+     */
+    record FeedForward(Tensor inputNorm, Tensor gateUp, GateActivation activation, Tensor down,
+                       @Nullable Tensor outputNorm) {
     }
 
     /**

@@ -12,7 +12,7 @@ import java.util.List;
  * The shape of a model, as its {@code config.json} gives it.
  * @param family           says what its layers are made of
  * @param hiddenSize       width of the hidden state
- * @param layers           attention of each decoder layer, in order
+ * @param layers           each decoder layer, in order; a window that hides nothing in this context is none
  * @param headCount        query heads, a multiple of {@code kvHeadCount}
  * @param kvHeadCount      key/value heads
  * @param headSize         elements of one head, even
@@ -20,31 +20,31 @@ import java.util.List;
  * @param vocabularySize   rows of the embedding
  * @param contextLength    positions the model was made for
  * @param normEpsilon      of the RMS norms
- * @param ropeTheta        base of the rotary angles
+ * @param stream           what happens between the layers' blocks
  * @param tiedEmbeddings   whether the head reuses the embedding
  */
-public record ModelConfig(ModelFamily family, int hiddenSize, List<AttentionSpec> layers, int headCount,
+public record ModelConfig(ModelFamily family, int hiddenSize, List<LayerShape> layers, int headCount,
                           int kvHeadCount, int headSize, int intermediateSize, int vocabularySize, int contextLength,
-                          float normEpsilon, double ropeTheta, boolean tiedEmbeddings) {
+                          float normEpsilon, StreamSpec stream, boolean tiedEmbeddings) {
 
     public ModelConfig {
-        layers = List.copyOf(layers);
+        layers = layers.stream().map(layer -> layer.in(contextLength)).toList();
         if (hiddenSize < 1 || layers.isEmpty() || kvHeadCount < 1 || headCount % kvHeadCount != 0 || headCount < 1
                 || headSize < 2 || headSize % 2 != 0 || intermediateSize < 1 || vocabularySize < 1 || contextLength < 1
-                || !(normEpsilon >= 0) || !(ropeTheta > 0)) {
+                || !(normEpsilon >= 0)) {
             throw new UnsupportedModelException(("no model has hidden size %d, %d layers, %d heads over %d of size %d, "
-                    + "intermediate size %d, %d tokens, context %d, epsilon %s, theta %s").formatted(hiddenSize,
+                    + "intermediate size %d, %d tokens, context %d, epsilon %s").formatted(hiddenSize,
                     layers.size(), headCount, kvHeadCount, headSize, intermediateSize, vocabularySize, contextLength,
-                    normEpsilon, ropeTheta));
+                    normEpsilon));
         }
     }
 
     /**
-     * @throws UnsupportedModelException naming key and value, if the file says anything that is not understood
+     * @throws UnsupportedModelException telling all keys and values that are not understood
      * @throws IOException if the file cannot be read
      */
     public static ModelConfig read(Path configFile) throws IOException {
-        return of(ConfigFile.read(configFile));
+        return ModelFamily.config(ConfigFile.read(configFile));
     }
 
     /** Likewise, of a model whose config.json may be made of a GGUF file. */
@@ -53,17 +53,13 @@ public record ModelConfig(ModelFamily family, int hiddenSize, List<AttentionSpec
         if (file == null) {
             throw new UnsupportedModelException(source.path() + " has no " + ModelSource.CONFIG);
         }
-        return of(ConfigFile.of(source.path().resolve(ModelSource.CONFIG), file.content()));
-    }
-
-    private static ModelConfig of(ConfigFile file) {
-        return ModelFamily.of(file).config(file);
+        return ModelFamily.config(ConfigFile.of(source.path().resolve(ModelSource.CONFIG), file.content()));
     }
 
     /** The same model, of which no sequence is taken further than this. */
     public ModelConfig withContextLength(int shorter) {
         return new ModelConfig(family, hiddenSize, layers, headCount, kvHeadCount, headSize, intermediateSize,
-                vocabularySize, shorter, normEpsilon, ropeTheta, tiedEmbeddings);
+                vocabularySize, shorter, normEpsilon, stream, tiedEmbeddings);
     }
 
     public int layerCount() {
@@ -77,12 +73,12 @@ public record ModelConfig(ModelFamily family, int hiddenSize, List<AttentionSpec
      *         none, comes first
      */
     public List<Integer> groupWindows() {
-        return layers.stream().map(AttentionSpec::window).distinct().sorted().toList();
+        return layers.stream().map(layer -> layer.attention().window()).distinct().sorted().toList();
     }
 
     LayerSpec.CachePlace placeOf(int layer) {
-        int window = layers.get(layer).window();
-        long before = layers.subList(0, layer).stream().filter(other -> other.window() == window).count();
+        int window = layers.get(layer).attention().window();
+        long before = layers.subList(0, layer).stream().filter(other -> other.attention().window() == window).count();
         return new LayerSpec.CachePlace(groupWindows().indexOf(window), (int) before);
     }
 
@@ -90,7 +86,7 @@ public record ModelConfig(ModelFamily family, int hiddenSize, List<AttentionSpec
     public CacheShape cacheShape(int blockSize) {
         long most = 0;
         for (int window : groupWindows()) {
-            most = Math.max(most, layers.stream().filter(layer -> layer.window() == window).count());
+            most = Math.max(most, layers.stream().filter(layer -> layer.attention().window() == window).count());
         }
         return new CacheShape((int) most, kvHeadCount, headSize, blockSize);
     }

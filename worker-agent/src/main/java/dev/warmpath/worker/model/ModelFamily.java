@@ -1,45 +1,58 @@
 package dev.warmpath.worker.model;
 
+import dev.warmpath.worker.compute.GateActivation;
 import java.util.Arrays;
+import java.util.function.Function;
 
 /**
- * The families that this worker knows, by the {@code model_type} of their {@code config.json}. A family is one file: it
- * says which keys of the configuration it understands, and composes a decoder from layers.
+ * The families that this worker knows, by the {@code model_type} of their {@code config.json}. A family is a line here,
+ * which says what its layers are made of, and a file that says which keys of the configuration it understands.
  */
 public enum ModelFamily {
 
-    LLAMA("llama") {
-        @Override
-        ModelConfig config(ConfigFile file) {
-            return Llama.config(file);
-        }
-
-        @Override
-        DecoderSpec decoder(ModelConfig config, WeightLoader weights) {
-            return Llama.decoder(config, weights);
-        }
-    };
+    LLAMA("llama", "Llama", Anatomy.LLAMA, Llama::config),
+    MISTRAL("mistral", "Mistral", Anatomy.LLAMA, Mistral::config),
+    QWEN2("qwen2", "Qwen2", Anatomy.LLAMA.withBiases(), Qwen::config),
+    QWEN3("qwen3", "Qwen3", Anatomy.LLAMA.withHeadNorms(), Qwen::config3),
+    PHI3("phi3", "Phi3", Anatomy.LLAMA.fused(), Phi3::config),
+    SMOLLM3("smollm3", "SmolLM3", Anatomy.LLAMA, SmolLm3::config),
+    GRANITE("granite", "Granite", Anatomy.LLAMA, Granite::config),
+    GEMMA("gemma", "Gemma", Anatomy.LLAMA.withShiftedNorms().with(GateActivation.GELU_TANH), Gemma::config),
+    GEMMA2("gemma2", "Gemma2", GEMMA.anatomy.withOutputNorms(), Gemma::config2),
+    GEMMA3("gemma3_text", "Gemma3", GEMMA2.anatomy.withHeadNorms(), Gemma::config3);
 
     private final String modelType;
+    private final String classes;
+    private final Anatomy anatomy;
+    private final Function<ConfigFile, ModelConfig> reader;
 
-    ModelFamily(String modelType) {
+    /**
+     * @param classes prefix of the names that its classes have in transformers
+     * @param reader  of the configuration; throws what {@link #config} throws
+     */
+    ModelFamily(String modelType, String classes, Anatomy anatomy, Function<ConfigFile, ModelConfig> reader) {
         this.modelType = modelType;
+        this.classes = classes;
+        this.anatomy = anatomy;
+        this.reader = reader;
     }
 
-    /** @throws UnsupportedModelException naming the model type, if no family has it */
-    static ModelFamily of(ConfigFile file) {
+    /** @throws UnsupportedModelException naming the model type, if no family has it, or else all that is wrong */
+    static ModelConfig config(ConfigFile file) {
+        String modelType = file.text("model_type", "");
         for (ModelFamily family : values()) {
-            if (file.says("model_type", family.modelType)) {
-                return family;
+            if (family.modelType.equals(modelType)) {
+                file.requireOwnCode(family.classes);
+                return family.reader.apply(file);
             }
         }
-        throw file.refused("model_type",
+        file.refuse("model_type",
                 "takes " + String.join(", ", Arrays.stream(values()).map(family -> family.modelType).toList()));
+        throw file.problem();
     }
 
-    /** @throws UnsupportedModelException naming key and value, if the file says anything that is not understood */
-    abstract ModelConfig config(ConfigFile file);
-
-    /** Puts the weights on the device. @throws UnsupportedModelException if one is missing or has another shape */
-    abstract DecoderSpec decoder(ModelConfig config, WeightLoader weights);
+    /** What its layers are made of. */
+    Anatomy anatomy() {
+        return anatomy;
+    }
 }

@@ -1,15 +1,19 @@
 package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.model.weights.WeightTensor;
 import java.io.IOException;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 
 /**
- * Brings the tensors of a model's weight files onto the device, for the family that knows their names. Whatever is
+ * Brings the tensors of a model's weight files onto the device, for whoever knows their names. Whatever is
  * missing, has another shape or is left over refuses the model.
  */
 final class WeightLoader implements AutoCloseable {
@@ -31,13 +35,13 @@ final class WeightLoader implements AutoCloseable {
      */
     static DecoderSpec load(ModelSource source, ModelConfig config, ComputeBackend backend) throws IOException {
         try (var loader = new WeightLoader(WeightFiles.open(source), backend)) {
-            var decoder = config.family().decoder(config, loader);
+            var decoder = new DecoderComposer(config, loader).compose();
             loader.files.requireAllTaken(config.tiedEmbeddings());
             return decoder;
         }
     }
 
-    /** Rows of a matrix that are a tensor of their own in the file. */
+    /** Rows of a matrix, or elements of a vector, that are a tensor of their own in the file. */
     record Part(String name, int rows) {
     }
 
@@ -55,17 +59,34 @@ final class WeightLoader implements AutoCloseable {
         return weight;
     }
 
-    /** Of a norm: a plain tensor [1, size] of the activations' type. */
-    Tensor vector(String name, int size) {
-        WeightTensor source = files.take(name, List.of(size));
-        Tensor vector = backend.allocate(backend.activationType(), 1, size);
-        upload.vector(vector, source);
+    /**
+     * A plain tensor F32 [1, elements of all parts], such as a norm or a bias.
+     * @param shift added to what the files hold
+     * @param scale of what comes of that
+     */
+    Tensor vector(double shift, double scale, Part... parts) {
+        List<WeightTensor> sources = Arrays.stream(parts)
+                .map(part -> files.take(part.name(), List.of(part.rows()))).toList();
+        int size = Arrays.stream(parts).mapToInt(Part::rows).sum();
+        Tensor vector = backend.allocate(DataType.F32, 1, size);
+        try (var arena = Arena.ofConfined()) {
+            MemorySegment all = arena.allocate(ValueLayout.JAVA_FLOAT, size);
+            int first = 0;
+            for (WeightTensor source : sources) {
+                float[] values = new float[source.shape().getFirst()];
+                source.format().widen(source.rows(0, values.length, arena), 0, values.length, values);
+                for (float value : values) {
+                    all.setAtIndex(ValueLayout.JAVA_FLOAT, first++, (float) ((value + shift) * scale));
+                }
+            }
+            backend.write(vector, all);
+        }
         return vector;
     }
 
     /** @return see {@link RotaryTable} */
-    Tensor rotary(int positions, int headSize, double theta) {
-        return RotaryTable.create(positions, headSize, theta, backend);
+    Tensor rotary(Rotation rotation, int positions) {
+        return RotaryTable.create(rotation, positions, backend);
     }
 
     @Override

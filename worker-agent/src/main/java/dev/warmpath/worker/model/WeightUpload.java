@@ -32,11 +32,4 @@ final class WeightUpload {
             }
         }
     }
-
-    /** @param target [1, size] @param source [size] */
-    void vector(Tensor target, WeightTensor source) {
-        try (var arena = Arena.ofConfined()) {
-            backend.upload(target, 0, 1, source.format(), source.rows(0, source.shape().getFirst(), arena));
-        }
-    }
 }

@@ -172,7 +172,7 @@ public abstract class AttentionContract {
         var plain = World.create(create(1), 75, 6, 32, 2);
         var spec = new AttentionSpec(0.37, window, softCap, sinks);
         var shape = new CacheShape(1, KV_HEADS, plain.headSize(), plain.data().blockSize(16));
-        if (plain.data().backend().lack(shape, 6, spec) != null) {
+        if (plain.data().backend().lack(shape, 6, plain.headSize(), spec) != null) {
             assertThatIllegalArgumentException().isThrownBy(() -> plain.with(spec).attend(16, 75));
             return;
         }
@@ -196,7 +196,7 @@ public abstract class AttentionContract {
             int block = data.blockSize(4);
             var spec = new AttentionSpec(1, /* window */ block, AttentionSpec.NO_CAP, false);
             var shape = new CacheShape(1, 1, size, block);
-            assumeThat(data.backend().lack(shape, 1, spec)).isNull();
+            assumeThat(data.backend().lack(shape, 1, size, spec)).isNull();
             var cache = data.backend().allocateKvCache(shape, 4, 0);
             Tensor rotary = data.floats(1, size, joined(filled(size / 2, 1), new float[size / 2]));
             int length = 3 * block;

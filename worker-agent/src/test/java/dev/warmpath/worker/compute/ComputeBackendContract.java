@@ -129,12 +129,7 @@ public abstract class ComputeBackendContract {
     }
 
     @Test
-    void uploads_into_activations_take_their_type_row_by_row() {
-        int columns = data.width(2);
-        Tensor rows = data.activations(3, columns);
-        backend.upload(rows, 1, 1, WeightFormat.BF16, data.bf16(DeviceData.padded(1, columns, 3, 4.5f)));
-        backend.upload(rows, 2, 1, WeightFormat.F32, data.segment(DeviceData.padded(1, columns, 5, 6.5f)));
-        assertThat(data.readLeading(rows, 2)).containsExactly(0, 0, 3, 4.5f, 5, 6.5f);
+    void only_weights_take_uploads() {
         assertThatIllegalArgumentException().isThrownBy(() -> backend.upload(data.ints(1, 2), 0, 1, WeightFormat.F32,
                 data.segment(new float[1])));
     }
@@ -145,9 +140,9 @@ public abstract class ComputeBackendContract {
         int columns = data.width(least);
         float[] x = data.rounded(DeviceData.uniform(2 * columns, 3, 4));
         float[] addend = data.rounded(DeviceData.uniform(2 * columns, 4, 4));
-        float[] w = data.rounded(DeviceData.uniform(columns, 5, 2));
+        float[] w = DeviceData.uniform(columns, 5, 2);
         Tensor residual = data.activations(2, columns, x);
-        Tensor weight = data.activations(1, columns, w);
+        Tensor weight = data.floats(1, columns, w);
         Tensor plain = data.activations(2, columns);
         Tensor added = data.activations(2, columns);
         backend.rmsNorm(residual, weight, 1e-5f, plain, 2);
@@ -160,6 +155,16 @@ public abstract class ComputeBackendContract {
         float[] kept = data.rounded(sum);
         assertThat(data.read(residual)).containsExactly(kept);
         checkNorm(kept, w, data.read(added));
+    }
+
+    @Test
+    void rms_norm_may_leave_its_result_where_its_input_was() {
+        int columns = data.width(9_001);
+        float[] x = data.rounded(DeviceData.uniform(2 * columns, 3, 4));
+        float[] w = DeviceData.uniform(columns, 5, 2);
+        Tensor rows = data.activations(2, columns, x);
+        backend.rmsNorm(rows, data.floats(1, columns, w), 1e-5f, rows, 2);
+        checkNorm(x, w, data.read(rows));
     }
 
     private void checkNorm(float[] x, float[] w, float[] actual) {
@@ -186,7 +191,7 @@ public abstract class ComputeBackendContract {
             ones[column] = 1;
         }
         Tensor output = data.activations(2, columns);
-        backend.rmsNorm(data.activations(2, columns, huge), data.activations(1, columns, ones), 1e-5f, output, 2);
+        backend.rmsNorm(data.activations(2, columns, huge), data.floats(1, columns, ones), 1e-5f, output, 2);
         float[] normed = data.read(output);
         assertThat(Arrays.copyOf(normed, columns)).containsOnly(0f);
         assertThat(normed[columns]).isCloseTo(1, within(1e-6f));
@@ -195,21 +200,59 @@ public abstract class ComputeBackendContract {
 
     @ParameterizedTest
     @ValueSource(ints = {1, 7, 33, 4098})
-    void silu_mul_equals_float64_at_extremes_too(int least) {
+    void gates_equal_float64_at_extremes_too(int least) {
+        checkGate(least, GateActivation.SILU, x -> x / (1 + Math.exp(-x)));
+        checkGate(least, GateActivation.GELU_TANH,
+                x -> x / 2 * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x))));
+    }
+
+    private void checkGate(int least, GateActivation activation, DoubleUnaryOperator function) {
         int columns = data.width(least);
         float[] x = data.rounded(DeviceData.uniform(2 * 2 * columns, 6, 20));
         x[0] = 200;
         x[2 * columns] = -200;
         Tensor output = data.activations(2, columns);
-        backend.siluMul(data.activations(2, 2 * columns, x), output, 2);
+        backend.gate(data.activations(2, 2 * columns, x), activation, output, 2);
         float[] actual = data.read(output);
         for (int i = 0; i < actual.length; i++) {
             int start = i / columns * 2 * columns + i % columns;
-            double expected = x[start] / (1 + Math.exp(-(double) x[start])) * x[start + columns];
-            // below e^-87 float32 has no normal numbers, so that tiny results may differ by as much
+            double expected = function.applyAsDouble(x[start]) * x[start + columns];
+            // below e^-87 float32 has no normal numbers, and 1 + tanh loses 53 bits: tiny results differ by as much
             assertThat((double) actual[i]).isCloseTo(expected,
-                    within(Math.abs(expected) * 16 * ULP + 1e-33 + data.storing(expected)));
+                    within(Math.abs(expected) * 16 * ULP * (1 + Math.abs(x[start])) + 1e-13 + data.storing(expected)));
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 4098})
+    void scaling_multiplies_the_leading_rows_in_place(int least) {
+        int columns = data.width(least);
+        float[] x = data.rounded(DeviceData.uniform(3 * columns, 6, 20));
+        Tensor rows = data.activations(3, columns, x);
+        backend.scale(rows, 0.22f, 2);
+        float[] actual = data.read(rows);
+        for (int i = 0; i < x.length; i++) {
+            double expected = i < 2 * columns ? x[i] * (double) 0.22f : x[i];
+            assertThat((double) actual[i]).isCloseTo(expected,
+                    within(Math.abs(expected) * ULP + data.storing(expected)));
+        }
+    }
+
+    /** Logits come in rows of any width. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 7, 33, 4098, 4099})
+    void a_soft_cap_bounds_the_leading_rows_in_place(int columns) {
+        float[] x = DeviceData.uniform(3 * columns, 6, 100);
+        x[0] = -1e30f;
+        x[columns] = 1e30f;
+        Tensor logits = data.floats(3, columns, x);
+        backend.softCap(logits, 30, 2);
+        float[] actual = data.read(logits);
+        for (int i = 0; i < x.length; i++) {
+            double expected = i < 2 * columns ? 30 * Math.tanh(x[i] / 30) : x[i];
+            assertThat((double) actual[i]).isCloseTo(expected, within(30 * 16 * ULP));
+        }
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.softCap(logits, 0, 2));
     }
 
     @Test
@@ -241,7 +284,7 @@ public abstract class ComputeBackendContract {
         Tensor weight = data.weight(3, columns, new float[3 * columns]);
         assertThatIllegalArgumentException().isThrownBy(() -> backend.matmul(two, weight, two, 2));
         assertThatIllegalArgumentException().isThrownBy(() -> backend.gatherRows(two, two, two, 2));
-        assertThatIllegalArgumentException().isThrownBy(() -> backend.siluMul(two, two, 2));
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.gate(two, GateActivation.SILU, two, 2));
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> backend.write(two, data.segment(new float[2 * columns + 1])));
         assertThatIllegalArgumentException().isThrownBy(

@@ -30,7 +30,7 @@ public record DeviceData(ComputeBackend backend, Arena arena) implements AutoClo
     public int width(int least) {
         var shape = new CacheShape(1, 1, headSize(2), blockSize(1));
         int width = least;
-        while (backend.lack(shape, 1, AttentionSpec.plain(shape.headSize()), width) != null) {
+        while (backend.lack(shape, 1, shape.headSize(), AttentionSpec.plain(shape.headSize()), width) != null) {
             width++;
         }
         return width;
@@ -39,7 +39,7 @@ public record DeviceData(ComputeBackend backend, Arena arena) implements AutoClo
     /** The smallest head from {@code least} elements on that the backend takes. */
     public int headSize(int least) {
         int size = least;
-        while (backend.lack(new CacheShape(1, 1, size, blockSize(1)), 1, AttentionSpec.plain(size)) != null) {
+        while (backend.lack(new CacheShape(1, 1, size, blockSize(1)), 1, size, AttentionSpec.plain(size)) != null) {
             size += 2;
         }
         return size;

@@ -29,8 +29,9 @@ public record RandomLlama(ModelConfig config, Map<String, float[]> weights) {
 
     /** Likewise, with so many tokens. */
     public static RandomLlama create(long seed, List<AttentionSpec> layers, int vocabulary) {
-        var config = new ModelConfig(ModelFamily.LLAMA, /* hidden */ 36, layers, /* heads */ 6, /* kvHeads */ 2,
-                /* headSize */ 10, /* intermediate */ 52, vocabulary, /* context */ 200, 1e-5f, 10_000,
+        var shapes = layers.stream().map(layer -> new LayerShape(layer, Rotation.plain(10, 10_000))).toList();
+        var config = new ModelConfig(ModelFamily.LLAMA, /* hidden */ 36, shapes, /* heads */ 6, /* kvHeads */ 2,
+                /* headSize */ 10, /* intermediate */ 52, vocabulary, /* context */ 200, 1e-5f, StreamSpec.PLAIN,
                 /* tied */ false);
         var model = new RandomLlama(config, new LinkedHashMap<>());
         model.fill(new SplittableRandom(seed));

@@ -28,7 +28,7 @@ final class ReferenceLlama {
         }
         for (int layer = 0; layer < config.layerCount(); layer++) {
             String prefix = "model.layers." + layer + ".";
-            addAttention(prefix, config.layers().get(layer), states);
+            addAttention(prefix, config.layers().get(layer).attention(), states);
             for (double[] state : states) {
                 addFeedForward(prefix, state);
             }
@@ -98,7 +98,7 @@ final class ReferenceLlama {
         double[] turned = new double[heads.length];
         for (int start = 0; start < heads.length; start += size) {
             for (int i = 0; i < size / 2; i++) {
-                double angle = position * Math.pow(config.ropeTheta(), -2.0 * i / size);
+                double angle = position * Math.pow(config.layers().getFirst().rotation().theta(), -2.0 * i / size);
                 double a = heads[start + i];
                 double b = heads[start + size / 2 + i];
                 turned[start + i] = a * Math.cos(angle) - b * Math.sin(angle);

@@ -14,10 +14,6 @@ final class RunningSequence {
     private int[] tokens;
     private int computed;
 
-    RunningSequence(int[] prompt, int[] blockTable) {
-        this(prompt, new int[][] {blockTable}, new int[] {AttentionSpec.NO_WINDOW});
-    }
-
     /** @param tables of each group @param windows likewise */
     RunningSequence(int[] prompt, int[][] tables, int[] windows) {
         this.tokens = prompt.clone();
@@ -30,6 +26,13 @@ final class RunningSequence {
     RunningSequence withCached(int tokenCount) {
         computed = tokenCount;
         return this;
+    }
+
+    /** Shares the leading blocks of another's tables. */
+    void takeBlocks(RunningSequence other, int count) {
+        for (int group = 0; group < tables.length; group++) {
+            System.arraycopy(other.tables[group], 0, tables[group], 0, count);
+        }
     }
 
     int uncomputed() {

@@ -66,11 +66,14 @@ final class TestRunner implements AutoCloseable {
         return new RunningSequence(prompt, tables, windows.stream().mapToInt(Integer::intValue).toArray());
     }
 
-    /** As {@link #sequence}, with the blocks of {@code cached} for its first {@code cachedTokens}, whole blocks. */
+    /**
+     * As {@link #sequence}, with the blocks of {@code cached} for its first {@code cachedTokens}, whole blocks: all
+     * that it has computed, where there are windows.
+     */
     RunningSequence sequenceAfter(RunningSequence cached, int cachedTokens, int[] prompt, int length) {
-        int[] table = blocks(Math.ceilDiv(length, blockSize));
-        System.arraycopy(cached.blockTable, 0, table, 0, cachedTokens / blockSize);
-        return new RunningSequence(prompt, table).withCached(cachedTokens);
+        RunningSequence warm = sequence(prompt, length);
+        warm.takeBlocks(cached, cachedTokens / blockSize);
+        return warm.withCached(cachedTokens);
     }
 
     private int[] blocks(int count) {

@@ -28,7 +28,7 @@ class WeightLoaderTest {
         try (var backend = new ScalarBackend()) {
             var decoder = WeightLoader.load(ModelSource.of(directory), model.config(), backend);
             assertThat(read(backend, decoder.finalNorm())).containsExactly(model.weights().get("model.norm.weight"));
-            assertThat(read(backend, decoder.layers().get(1).inputNorm()))
+            assertThat(read(backend, decoder.layers().get(1).attention().inputNorm()))
                     .containsExactly(model.weights().get("model.layers.1.input_layernorm.weight"));
         }
     }

@@ -13,6 +13,7 @@ import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.QkvSpec;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
 import dev.warmpath.worker.compute.ScoreInputs;
@@ -55,8 +56,8 @@ abstract class CpuBackend implements ComputeBackend {
 
     /** Loops take any size and any attention. */
     @Override
-    public final @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention,
-            int... widths) {
+    public final @Nullable String lack(CacheShape shape, int queryHeadCount, int turnedElements,
+            AttentionSpec attention, int... widths) {
         return null;
     }
 
@@ -74,12 +75,7 @@ abstract class CpuBackend implements ComputeBackend {
     public final void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format,
             MemorySegment values) {
         Shapes.upload(weight, firstRow, rowCount, format, values);
-        if (weight instanceof CpuWeight matrix) {
-            matrix.upload(firstRow, rowCount, format, values);
-        } else {
-            Shapes.typed(weight, activationType(), rowCount);
-            Handles.tensor(weight).upload(firstRow, rowCount, format, values);
-        }
+        Handles.weight(weight).upload(firstRow, rowCount, format, values);
     }
 
     @Override
@@ -163,35 +159,74 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
-    public final void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer) {
+    public final void rotateAndStoreKv(Tensor qkv, QkvSpec spec, PagedBatch batch, KvCache cache, int layer) {
         var pages = (CpuKvCache) cache;
         int headSize = cache.shape().headSize();
         int kvHeads = cache.shape().kvHeadCount();
-        int turnedHeads = Shapes.queryHeads(qkv, cache.shape()) + kvHeads;
+        int queryHeads = Shapes.qkv(qkv, spec, cache.shape());
         float[] source = Handles.floats(qkv, batch.tokenCount());
-        float[] angles = Handles.floats(rotary, 0);
         int[] positions = Handles.ints(batch.positions(), batch.tokenCount());
         int[] slots = Handles.ints(batch.slotMapping(), batch.tokenCount());
         for (int token = 0; token < batch.tokenCount(); token++) {
             int start = token * qkv.columns();
-            for (int head = 0; head < turnedHeads; head++) {
-                rotate(source, start + head * headSize, angles, positions[token] * headSize, headSize / 2);
+            int keyStart = start + queryHeads * headSize;
+            int valueStart = keyStart + kvHeads * headSize;
+            if (spec.bias() != null) {
+                addRow(source, start, Handles.floats(spec.bias(), 1));
+            }
+            if (spec.norms() != null) {
+                float epsilon = spec.norms().epsilon();
+                normHeads(source, start, keyStart, Handles.floats(spec.norms().query(), 1), epsilon);
+                normHeads(source, keyStart, valueStart, Handles.floats(spec.norms().key(), 1), epsilon);
+            }
+            if (spec.rotary() != null) {
+                rotateHeads(source, start, valueStart, headSize, Handles.floats(spec.rotary(), 0),
+                        positions[token] * spec.turnedElements(), spec.turnedElements() / 2);
             }
             if (slots[token] >= 0) {
-                int keyStart = start + (turnedHeads - kvHeads) * headSize;
-                pages.store(layer, slots[token], source, keyStart, keyStart + kvHeads * headSize);
+                pages.store(layer, slots[token], source, keyStart, valueStart);
             }
         }
     }
 
-    private static void rotate(float[] vector, int start, float[] angles, int angleStart, int half) {
-        for (int i = 0; i < half; i++) {
-            float cos = angles[angleStart + i];
-            float sin = angles[angleStart + half + i];
-            float a = vector[start + i];
-            float b = vector[start + half + i];
-            vector[start + i] = a * cos - b * sin;
-            vector[start + half + i] = b * cos + a * sin;
+    private static void addRow(float[] row, int start, float[] addend) {
+        for (int i = 0; i < addend.length; i++) {
+            row[start + i] += addend[i];
+        }
+    }
+
+    private static void normHeads(float[] row, int start, int end, float[] weight, float epsilon) {
+        for (int head = start; head < end; head += weight.length) {
+            float squares = 0;
+            for (int i = 0; i < weight.length; i++) {
+                squares = Math.fma(row[head + i], row[head + i], squares);
+            }
+            float scale = (float) (1 / Math.sqrt(squares / weight.length + epsilon));
+            for (int i = 0; i < weight.length; i++) {
+                row[head + i] = row[head + i] * scale * weight[i];
+            }
+        }
+    }
+
+    private static void rotateHeads(float[] row, int start, int end, int headSize, float[] angles, int angleStart,
+            int half) {
+        for (int head = start; head < end; head += headSize) {
+            for (int i = 0; i < half; i++) {
+                float cos = angles[angleStart + i];
+                float sin = angles[angleStart + half + i];
+                float a = row[head + i];
+                float b = row[head + half + i];
+                row[head + i] = a * cos - b * sin;
+                row[head + half + i] = b * cos + a * sin;
+            }
+        }
+    }
+
+    @Override
+    public final void scale(Tensor rows, float factor, int rowCount) {
+        float[] values = Handles.floats(rows, rowCount);
+        for (int i = 0; i < rowCount * rows.columns(); i++) {
+            values[i] *= factor;
         }
     }
 

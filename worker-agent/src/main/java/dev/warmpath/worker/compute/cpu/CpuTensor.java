@@ -2,7 +2,6 @@ package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.Tensor;
-import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 
@@ -33,15 +32,6 @@ final class CpuTensor implements Tensor {
             case I32 -> MemorySegment.copy(values, ValueLayout.JAVA_INT_UNALIGNED, 0, ints, 0, count);
             case I64 -> MemorySegment.copy(values, ValueLayout.JAVA_LONG_UNALIGNED, 0, longs, 0, count);
             case BF16 -> throw new IllegalArgumentException("processors keep no BF16 activations");
-        }
-    }
-
-    /** Of F32. */
-    void upload(int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
-        float[] row = new float[columns];
-        for (int i = 0; i < rowCount; i++) {
-            format.widen(values, (long) i * columns, columns, row);
-            System.arraycopy(row, 0, floats, (firstRow + i) * columns, columns);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
@@ -168,8 +169,8 @@ public final class ScalarBackend extends CpuBackend {
     }
 
     @Override
-    public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
-        Shapes.siluMul(gateUp, output);
+    public void gate(Tensor gateUp, GateActivation activation, Tensor output, int rowCount) {
+        Shapes.gate(gateUp, output);
         int columns = output.columns();
         float[] x = Handles.floats(gateUp, rowCount);
         float[] y = Handles.floats(output, rowCount);
@@ -177,8 +178,24 @@ public final class ScalarBackend extends CpuBackend {
             for (int i = 0; i < columns; i++) {
                 float gate = x[row * 2 * columns + i];
                 float up = x[row * 2 * columns + columns + i];
-                y[row * columns + i] = (float) (gate / (1 + Math.exp(-gate))) * up;
+                y[row * columns + i] = (float) (gate / (1 + Math.exp(-exponent(gate, activation)))) * up;
             }
+        }
+    }
+
+    private static double exponent(double x, GateActivation activation) {
+        return switch (activation) {
+            case SILU -> x;
+            case GELU_TANH -> 2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x);
+        };
+    }
+
+    @Override
+    public void softCap(Tensor logits, float cap, int rowCount) {
+        Shapes.softCap(logits, cap, rowCount);
+        float[] values = Handles.floats(logits, rowCount);
+        for (int i = 0; i < rowCount * logits.columns(); i++) {
+            values[i] = (float) (cap * Math.tanh(values[i] / cap));
         }
     }
 }

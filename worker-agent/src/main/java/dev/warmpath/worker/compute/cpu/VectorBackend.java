@@ -4,6 +4,7 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
@@ -18,6 +19,11 @@ import org.jspecify.annotations.Nullable;
  * in the caller. Needs the C2 compiler: on C1 it is some thirty times slower, and still right.
  */
 public final class VectorBackend extends CpuBackend {
+
+    /** Of x in the exponent of {@link GateActivation#GELU_TANH}: 2 √(2/π). */
+    private static final float GELU_SLOPE = 1.59576912f;
+    /** Likewise of x³. */
+    private static final float GELU_CUBE = 0.0713548163f;
 
     private final ThreadTeam team;
     private final VectorMatmul matmul;
@@ -122,19 +128,47 @@ public final class VectorBackend extends CpuBackend {
     }
 
     @Override
-    public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
-        Shapes.siluMul(gateUp, output);
+    public void gate(Tensor gateUp, GateActivation activation, Tensor output, int rowCount) {
+        Shapes.gate(gateUp, output);
         int columns = output.columns();
         float[] x = Handles.floats(gateUp, rowCount);
         float[] y = Handles.floats(output, rowCount);
         for (int row = 0; row < rowCount; row++) {
-            int gate = 2 * row * columns;
-            for (int i = 0; i < columns; i += LANES) {
-                var inRow = SPECIES.indexInRange(i, columns);
-                var g = FloatVector.fromArray(SPECIES, x, gate + i, inRow);
-                var u = FloatVector.fromArray(SPECIES, x, gate + columns + i, inRow);
-                g.div(VectorMath.exp(g.neg()).add(1f)).mul(u).intoArray(y, row * columns + i, inRow);
+            switch (activation) {
+                case SILU -> siluRow(x, 2 * row * columns, y, row * columns, columns);
+                case GELU_TANH -> geluRow(x, 2 * row * columns, y, row * columns, columns);
             }
+        }
+    }
+
+    private static void siluRow(float[] x, int gate, float[] y, int output, int columns) {
+        for (int i = 0; i < columns; i += LANES) {
+            var inRow = SPECIES.indexInRange(i, columns);
+            var g = FloatVector.fromArray(SPECIES, x, gate + i, inRow);
+            var u = FloatVector.fromArray(SPECIES, x, gate + columns + i, inRow);
+            g.div(VectorMath.exp(g.neg()).add(1f)).mul(u).intoArray(y, output + i, inRow);
+        }
+    }
+
+    private static void geluRow(float[] x, int gate, float[] y, int output, int columns) {
+        for (int i = 0; i < columns; i += LANES) {
+            var inRow = SPECIES.indexInRange(i, columns);
+            var g = FloatVector.fromArray(SPECIES, x, gate + i, inRow);
+            var u = FloatVector.fromArray(SPECIES, x, gate + columns + i, inRow);
+            var exponent = g.mul(g).mul(GELU_CUBE).add(GELU_SLOPE).mul(g);
+            g.div(VectorMath.exp(exponent.neg()).add(1f)).mul(u).intoArray(y, output + i, inRow);
+        }
+    }
+
+    @Override
+    public void softCap(Tensor logits, float cap, int rowCount) {
+        Shapes.softCap(logits, cap, rowCount);
+        float[] values = Handles.floats(logits, rowCount);
+        int end = rowCount * logits.columns();
+        for (int i = 0; i < end; i += LANES) {
+            var inRows = SPECIES.indexInRange(i, end);
+            VectorMath.tanh(FloatVector.fromArray(SPECIES, values, i, inRows).div(cap)).mul(cap)
+                    .intoArray(values, i, inRows);
         }
     }
 

@@ -11,10 +11,12 @@ import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.DeviceLostException;
+import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.LogitAdjustments;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
+import dev.warmpath.worker.compute.QkvSpec;
 import dev.warmpath.worker.compute.Recording;
 import dev.warmpath.worker.compute.SampledTokens;
 import dev.warmpath.worker.compute.SamplingInputs;
@@ -173,7 +175,7 @@ public final class CudaBackend implements ComputeBackend {
     public void rmsNorm(Tensor input, Tensor weight, float epsilon, Tensor output, int rowCount) {
         record(rowCount, () -> {
             Shapes.norm(input, weight, output);
-            return new Operation.RmsNorm(handles.activations(input, rowCount), handles.activations(weight, 1), epsilon,
+            return new Operation.RmsNorm(handles.activations(input, rowCount), handles.floats(weight, 1), epsilon,
                     handles.activations(output, rowCount));
         });
     }
@@ -184,7 +186,7 @@ public final class CudaBackend implements ComputeBackend {
             Shapes.norm(addend, weight, output);
             Shapes.norm(residual, weight, output);
             return new Operation.AddRmsNorm(handles.activations(residual, rowCount),
-                    handles.activations(addend, rowCount), handles.activations(weight, 1), epsilon,
+                    handles.activations(addend, rowCount), handles.floats(weight, 1), epsilon,
                     handles.activations(output, rowCount));
         });
     }
@@ -200,15 +202,24 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public void rotateAndStoreKv(Tensor qkv, Tensor rotary, PagedBatch batch, KvCache cache, int layer) {
+    public void rotateAndStoreKv(Tensor qkv, QkvSpec spec, PagedBatch batch, KvCache cache, int layer) {
         int rowCount = batch.tokenCount();
         record(rowCount, () -> {
             CudaKvCache pages = handles.cache(cache);
-            KernelSizes.requireGroup(pages.shape(), Shapes.queryHeads(qkv, pages.shape()));
-            return new Operation.RotateAndStore(handles.activations(qkv, rowCount), handles.floats(rotary, 0),
+            KernelSizes.requireGroup(pages.shape(), Shapes.qkv(qkv, spec, pages.shape()));
+            KernelSizes.requireTurned(spec.turnedElements());
+            return new Operation.RotateAndStore(handles.activations(qkv, rowCount), headWork(spec),
                     handles.ints(batch.positions(), rowCount), handles.ints(batch.slotMapping(), rowCount), pages,
                     layer);
         });
+    }
+
+    private Operation.HeadWork headWork(QkvSpec spec) {
+        QkvSpec.HeadNorms norms = spec.norms();
+        return new Operation.HeadWork(spec.bias() == null ? null : handles.floats(spec.bias(), 1),
+                norms == null ? null : handles.floats(norms.query(), 1),
+                norms == null ? null : handles.floats(norms.key(), 1), norms == null ? 0 : norms.epsilon(),
+                spec.rotary() == null ? null : handles.floats(spec.rotary(), 0));
     }
 
     @Override
@@ -232,10 +243,24 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public void siluMul(Tensor gateUp, Tensor output, int rowCount) {
+    public void gate(Tensor gateUp, GateActivation activation, Tensor output, int rowCount) {
         record(rowCount, () -> {
-            Shapes.siluMul(gateUp, output);
-            return new Operation.SiluMul(handles.activations(gateUp, rowCount), handles.activations(output, rowCount));
+            Shapes.gate(gateUp, output);
+            return new Operation.Gate(handles.activations(gateUp, rowCount), activation,
+                    handles.activations(output, rowCount));
+        });
+    }
+
+    @Override
+    public void scale(Tensor rows, float factor, int rowCount) {
+        record(rowCount, () -> new Operation.Scale(handles.activations(rows, rowCount), factor));
+    }
+
+    @Override
+    public void softCap(Tensor logits, float cap, int rowCount) {
+        record(rowCount, () -> {
+            Shapes.softCap(logits, cap, rowCount);
+            return new Operation.SoftCap(handles.floats(logits, rowCount), cap);
         });
     }
 
@@ -368,8 +393,7 @@ public final class CudaBackend implements ComputeBackend {
     public void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
         device.enter();
         Shapes.upload(weight, firstRow, rowCount, format, values);
-        DevicePointer target = weight instanceof CudaWeight ? handles.weight(weight).rows(firstRow, rowCount)
-                : handles.activations(weight, rowCount).rows(firstRow, rowCount);
+        DevicePointer target = handles.weight(weight).rows(firstRow, rowCount);
         runner.run(false);
         staging.writeThrough(target, target.bytes(), format == WeightFormat.BF16
                 ? (offset, part) -> MemorySegment.copy(values, offset, part, 0, part.byteSize())
@@ -470,8 +494,9 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention, int... widths) {
-        return KernelSizes.lack(shape, queryHeadCount, attention, widths);
+    public @Nullable String lack(CacheShape shape, int queryHeadCount, int turnedElements, AttentionSpec attention,
+            int... widths) {
+        return KernelSizes.lack(shape, queryHeadCount, turnedElements, attention, widths);
     }
 
     // ---- what this is

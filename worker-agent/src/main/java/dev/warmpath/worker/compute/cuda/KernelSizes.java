@@ -14,6 +14,8 @@ final class KernelSizes {
     static final int BLOCK_TOKENS = 16;
     /** Rows are read in pieces of 16 bytes. */
     static final int WIDTH_STEP = 8;
+    /** Elements of a head are turned in two halves, each in such pieces. */
+    static final int TURNED_STEP = 16;
 
     /**
      * Rows of a matrix instruction, into which attention packs the tokens of a short suffix times the query heads of
@@ -43,7 +45,7 @@ final class KernelSizes {
     static final int ROW_THREADS = 128;
     static final int NORM_THREADS = 256;
     /** Each takes 8 columns. */
-    static final int SILU_THREADS = 256;
+    static final int GATE_THREADS = 256;
     static final int SCATTER_THREADS = 256;
     /** Blocks for each run of values. */
     static final int SCATTER_BLOCKS = 8;
@@ -56,10 +58,14 @@ final class KernelSizes {
     }
 
     /** As {@link dev.warmpath.worker.compute.ComputeBackend#lack} says. */
-    static @Nullable String lack(CacheShape shape, int queryHeadCount, AttentionSpec attention, int... widths) {
+    static @Nullable String lack(CacheShape shape, int queryHeadCount, int turnedElements, AttentionSpec attention,
+                                 int... widths) {
         String lack = lackOfHeads(shape);
         if (lack == null) {
             lack = lackOfGroup(shape, queryHeadCount);
+        }
+        if (lack == null) {
+            lack = lackOfTurning(turnedElements);
         }
         if (lack == null) {
             lack = lackOfAttention(attention);
@@ -80,6 +86,11 @@ final class KernelSizes {
         return group <= DECODE_ROWS ? null
                 : "%d query heads share one of %d KV heads, kernels take groups of at most %d"
                         .formatted(group, shape.kvHeadCount(), DECODE_ROWS);
+    }
+
+    private static @Nullable String lackOfTurning(int elements) {
+        return elements % TURNED_STEP == 0 ? null
+                : "heads turn %d elements, kernels take multiples of %d".formatted(elements, TURNED_STEP);
     }
 
     private static @Nullable String lackOfAttention(AttentionSpec spec) {
@@ -108,6 +119,11 @@ final class KernelSizes {
     /** @throws IllegalArgumentException if too many query heads share a KV head */
     static void requireGroup(CacheShape shape, int queryHeadCount) {
         require(lackOfGroup(shape, queryHeadCount));
+    }
+
+    /** @throws IllegalArgumentException if no kernel turns so many elements of a head */
+    static void requireTurned(int elements) {
+        require(lackOfTurning(elements));
     }
 
     /** @throws IllegalArgumentException if the kernels know no such attention */

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cuda;
 
 import static dev.warmpath.worker.compute.cuda.KernelSizes.DECODE_WARPS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.GATE_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.NORM_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.PREFILL_WARPS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.REDUCE_THREADS;
@@ -10,20 +11,20 @@ import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_SLICES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_SLICE_BYTES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SAMPLE_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SCORED_ROW_BYTES;
-import static dev.warmpath.worker.compute.cuda.KernelSizes.SILU_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_THREADS;
 
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.GateActivation;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** Turns operations into launches on one stream. Rows are those of the grid; kernels skip the ones that do not live. */
 final class Launcher {
 
-    /** Columns that a block of the activation kernel takes. */
-    private static final int SILU_COLUMNS = 8 * SILU_THREADS;
+    /** Columns that a block of the kernels takes which change each number by itself. */
+    private static final int GATE_COLUMNS = 8 * GATE_THREADS;
     private static final int DECODE_THREADS = 32 * DECODE_WARPS;
     private static final int PREFILL_THREADS = 32 * PREFILL_WARPS;
     /** Rows that are sampled by one launch, for which there is room on the device; all of a step that is replayed. */
@@ -38,7 +39,10 @@ final class Launcher {
     private final Kernel embed;
     private final Kernel rmsNorm;
     private final Kernel addRmsNorm;
-    private final Kernel siluMul;
+    private final Kernel gateSilu;
+    private final Kernel gateGeluTanh;
+    private final Kernel scale;
+    private final Kernel softCap;
     private final Kernel gatherRows;
     private final Kernel sampleScan;
     private final Kernel sampleGather;
@@ -62,7 +66,10 @@ final class Launcher {
         embed = device.kernel("wp_embed");
         rmsNorm = device.kernel("wp_rms_norm");
         addRmsNorm = device.kernel("wp_add_rms_norm");
-        siluMul = device.kernel("wp_silu_mul");
+        gateSilu = device.kernel("wp_gate_silu");
+        gateGeluTanh = device.kernel("wp_gate_gelu_tanh");
+        scale = device.kernel("wp_scale");
+        softCap = device.kernel("wp_soft_cap");
         gatherRows = device.kernel("wp_gather_rows");
         sampleScan = device.kernel("wp_sample_scan");
         sampleGather = device.kernel("wp_sample_gather");
@@ -123,10 +130,20 @@ final class Launcher {
             case Operation.Matmul product -> multiply(product, rows);
             case Operation.RotateAndStore store -> rotateAndStore(store, rows, live);
             case Operation.Attention attention -> attend(attention, grids);
-            case Operation.SiluMul silu -> siluMul.launch(stream, rows,
-                    Math.ceilDiv(silu.output().columns(), SILU_COLUMNS), SILU_THREADS, 0, siluMul.arguments()
-                            .pointer(silu.gateUp().memory).pointer(silu.output().memory)
-                            .integer(silu.output().columns()).pointer(live));
+            case Operation.Gate gate -> {
+                Kernel kernel = gate(gate.activation());
+                kernel.launch(stream, rows, Math.ceilDiv(gate.output().columns(), GATE_COLUMNS), GATE_THREADS, 0,
+                        kernel.arguments().pointer(gate.gateUp().memory).pointer(gate.output().memory)
+                                .integer(gate.output().columns()).pointer(live));
+            }
+            case Operation.Scale multiply -> scale.launch(stream, rows,
+                    Math.ceilDiv(multiply.values().columns(), GATE_COLUMNS), GATE_THREADS, 0, scale.arguments()
+                            .pointer(multiply.values().memory).real(multiply.factor())
+                            .integer(multiply.values().columns()).pointer(live));
+            case Operation.SoftCap bound -> softCap.launch(stream, rows,
+                    Math.ceilDiv(bound.logits().columns(), GATE_COLUMNS), GATE_THREADS, 0, softCap.arguments()
+                            .pointer(bound.logits().memory).real(bound.cap()).integer(bound.logits().columns())
+                            .pointer(live));
             case Operation.GatherRows take -> gatherRows.launch(stream, rows, 1, ROW_THREADS, 0, gatherRows.arguments()
                     .pointer(take.input().memory)
                     .pointer(take.rowIndexes().memory.from((long) take.firstIndex() * Integer.BYTES))
@@ -243,15 +260,29 @@ final class Launcher {
                 .integer(outputs).integer(depth));
     }
 
+    private Kernel gate(GateActivation activation) {
+        return switch (activation) {
+            case SILU -> gateSilu;
+            case GELU_TANH -> gateGeluTanh;
+        };
+    }
+
     private void rotateAndStore(Operation.RotateAndStore store, int rows, @Nullable DevicePointer live) {
         CudaKvCache cache = store.cache();
         CacheShape shape = cache.shape();
+        Operation.HeadWork work = store.work();
         Kernel kernel = cache.kernels.rotateStore();
         kernel.launch(stream, rows, 1, ROW_THREADS, 0, kernel.arguments()
-                .pointer(store.qkv().memory).pointer(store.rotary().memory).pointer(store.positions().memory)
+                .pointer(store.qkv().memory).pointer(memory(work.bias())).pointer(memory(work.queryNorm()))
+                .pointer(memory(work.keyNorm())).real(work.epsilon()).pointer(memory(work.rotary()))
+                .integer(work.rotary() == null ? 0 : work.rotary().columns()).pointer(store.positions().memory)
                 .pointer(store.slots().memory).pointer(cache.keys(store.layer())).pointer(cache.values(store.layer()))
                 .integer(queryHeads(store.qkv(), shape)).integer(shape.kvHeadCount()).integer(shape.headSize())
                 .pointer(live));
+    }
+
+    private static @Nullable DevicePointer memory(@Nullable CudaTensor tensor) {
+        return tensor == null ? null : tensor.memory;
     }
 
     private static int queryHeads(CudaTensor qkv, CacheShape shape) {

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.GateActivation;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +25,12 @@ sealed interface Operation {
     record Matmul(CudaTensor input, CudaWeight weight, CudaTensor output) implements Operation {
     }
 
-    record RotateAndStore(CudaTensor qkv, CudaTensor rotary, CudaTensor positions, CudaTensor slots, CudaKvCache cache,
+    /** What becomes of heads before they are kept, as {@code QkvSpec} says; all tensors F32. */
+    record HeadWork(@Nullable CudaTensor bias, @Nullable CudaTensor queryNorm, @Nullable CudaTensor keyNorm,
+                    float epsilon, @Nullable CudaTensor rotary) {
+    }
+
+    record RotateAndStore(CudaTensor qkv, HeadWork work, CudaTensor positions, CudaTensor slots, CudaKvCache cache,
                           int layer) implements Operation {
     }
 
@@ -33,7 +39,13 @@ sealed interface Operation {
                      int layer, CudaTensor output) implements Operation {
     }
 
-    record SiluMul(CudaTensor gateUp, CudaTensor output) implements Operation {
+    record Gate(CudaTensor gateUp, GateActivation activation, CudaTensor output) implements Operation {
+    }
+
+    record Scale(CudaTensor values, float factor) implements Operation {
+    }
+
+    record SoftCap(CudaTensor logits, float cap) implements Operation {
     }
 
     record GatherRows(CudaTensor input, CudaTensor rowIndexes, int firstIndex, CudaTensor output)

@@ -5,6 +5,7 @@ import dev.warmpath.worker.compute.AttentionContract;
 import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
+import dev.warmpath.worker.compute.HeadsContract;
 import dev.warmpath.worker.compute.SamplingContract;
 import dev.warmpath.worker.compute.ScoringContract;
 import org.junit.jupiter.api.Nested;
@@ -22,6 +23,15 @@ class ScalarBackendTest {
 
     @Nested
     class Attention extends AttentionContract {
+
+        @Override
+        protected ComputeBackend create(int threads) {
+            return new ScalarBackend();
+        }
+    }
+
+    @Nested
+    class Heads extends HeadsContract {
 
         @Override
         protected ComputeBackend create(int threads) {

@@ -45,7 +45,8 @@ class CompiledKernelsTest {
         EMBED("wp_embed", 8, 128),
         GATHER("wp_gather_rows", 8, 128),
         NORM("wp_(add_)?rms_norm", 4, 256),
-        SILU("wp_silu_mul", 8, 256),
+        GATE("wp_gate_(silu|gelu_tanh)", 8, 256),
+        IN_PLACE("wp_(scale|soft_cap)", 8, 256),
         SKINNY_MATMUL("wp_skinny_matmul_(bf16|f32)_m(1|2|4|8)", 2, 256),
         SAMPLE("wp_sample", 1, 512),
         SAMPLE_SLICES("wp_sample_(scan|gather)", 2, 512),
@@ -221,7 +222,7 @@ class CompiledKernelsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"wp_scatter_writes", "wp_embed", "wp_gather_rows", "wp_rms_norm", "wp_add_rms_norm",
-        "wp_silu_mul", "wp_sample", "wp_sample_scan", "wp_copy_blocks", "wp_rotate_store_bf16"})
+        "wp_gate_silu", "wp_scale", "wp_sample", "wp_sample_scan", "wp_copy_blocks", "wp_rotate_store_bf16"})
     void rows_move_16_bytes_at_a_time(String kernel) throws IOException {
         assertThat(ptx(90).get(kernel)).containsPattern("ld\\.global(\\.nc\\.L1::no_allocate)?\\.v4");
     }

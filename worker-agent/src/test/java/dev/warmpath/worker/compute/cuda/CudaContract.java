@@ -6,6 +6,7 @@ import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
+import dev.warmpath.worker.compute.HeadsContract;
 import dev.warmpath.worker.compute.SamplingContract;
 import dev.warmpath.worker.compute.ScoringContract;
 import org.junit.jupiter.api.Nested;
@@ -29,6 +30,15 @@ abstract class CudaContract {
 
     @Nested
     class Attention extends AttentionContract {
+
+        @Override
+        protected ComputeBackend create(int threads) {
+            return CudaContract.this.create(CacheType.BF16);
+        }
+    }
+
+    @Nested
+    class Heads extends HeadsContract {
 
         @Override
         protected ComputeBackend create(int threads) {

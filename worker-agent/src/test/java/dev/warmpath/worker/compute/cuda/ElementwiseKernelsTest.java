@@ -75,7 +75,7 @@ class ElementwiseKernelsTest {
             float[] values = normal(3 * columns, 1);
             float[] weight = normal(columns, 2);
             DevicePointer input = arrays.bf16(values);
-            DevicePointer scale = arrays.bf16(weight);
+            DevicePointer scale = arrays.floats(weight);
             DevicePointer live = arrays.ints(2);
             DevicePointer output = arrays.empty(6L * columns);
             arrays.schedule(columns);
@@ -96,7 +96,7 @@ class ElementwiseKernelsTest {
             float[] weight = normal(columns, 5);
             DevicePointer residual = arrays.bf16(before);
             DevicePointer addend = arrays.bf16(added);
-            DevicePointer scale = arrays.bf16(weight);
+            DevicePointer scale = arrays.floats(weight);
             DevicePointer live = arrays.ints(2);
             DevicePointer output = arrays.empty(6L * columns);
             arrays.run("wp_add_rms_norm", 3, 1, 256, arguments -> arguments.pointer(residual).pointer(addend)
@@ -116,7 +116,7 @@ class ElementwiseKernelsTest {
             DevicePointer input = arrays.bf16(values);
             DevicePointer live = arrays.ints(2);
             DevicePointer output = arrays.empty(6L * columns);
-            arrays.run("wp_silu_mul", 3, (columns + 2047) / 2048, 256, arguments ->
+            arrays.run("wp_gate_silu", 3, (columns + 2047) / 2048, 256, arguments ->
                     arguments.pointer(input).pointer(output).integer(columns).pointer(live));
             float[] result = arrays.readBf16(output, 2 * columns);
             for (int row = 0; row < 2; row++) {

@@ -1,0 +1,98 @@
+package dev.warmpath.worker.model;
+
+import dev.warmpath.worker.compute.AttentionSpec;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+
+/**
+ * The sizes that every family's configuration has, under the names that they share.
+ *
+ * @param file the rest of which the family reads
+ */
+record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount, int kvHeadCount, int headSize,
+                  int intermediateSize, int vocabularySize, int contextLength, float normEpsilon,
+                  boolean tiedEmbeddings) {
+
+    private static final int MOST_LAYERS = 1_000;
+    private static final String SLIDING = "sliding_attention";
+    private static final Set<String> LAYER_TYPES = Set.of("full_attention", SLIDING);
+
+    /**
+     * What a family's class in transformers says of keys that a file leaves out.
+     * @param kvHeadCount 0: as many as there are query heads
+     * @param headSize    0: the hidden state shared out among the query heads
+     */
+    record Absent(int kvHeadCount, int headSize, double normEpsilon, boolean tiedEmbeddings) {
+
+        static final Absent LLAMA = new Absent(0, 0, 1e-6, false);
+    }
+
+    static ModelSizes read(ConfigFile file, Absent absent) {
+        int hidden = file.integer("hidden_size");
+        int layers = file.integer("num_hidden_layers");
+        if (layers > MOST_LAYERS) {
+            file.refuse("num_hidden_layers", "takes at most " + MOST_LAYERS);
+            layers = 1;
+        }
+        int heads = file.integer("num_attention_heads");
+        int shared = Math.max(1, hidden / heads);
+        return new ModelSizes(file, hidden, layers, heads,
+                file.integer("num_key_value_heads", absent.kvHeadCount() == 0 ? heads : absent.kvHeadCount()),
+                file.integer("head_dim", absent.headSize() == 0 ? shared : absent.headSize()),
+                file.integer("intermediate_size"), file.integer("vocab_size"),
+                file.integer("max_position_embeddings"), (float) file.number("rms_norm_eps", absent.normEpsilon()),
+                file.bool("tie_word_embeddings", absent.tiedEmbeddings()));
+    }
+
+    /** What the file says of rotation. @param theta of the family, where it says nothing */
+    RotaryConfig rotary(double theta) {
+        return new RotaryConfig(file, headSize, theta, contextLength);
+    }
+
+    /** So many layers, all alike. */
+    List<LayerShape> layers(LayerShape layer) {
+        return Collections.nCopies(layerCount, layer);
+    }
+
+    /** @param layer of an index */
+    List<LayerShape> layers(IntFunction<LayerShape> layer) {
+        return IntStream.range(0, layerCount).mapToObj(layer).toList();
+    }
+
+    /** Attention as most models have it, but for a window. @param window {@link AttentionSpec#NO_WINDOW} is none */
+    AttentionSpec attention(int window) {
+        return new AttentionSpec(1 / Math.sqrt(headSize), window, AttentionSpec.NO_CAP, false);
+    }
+
+    /**
+     * Which layers see a window only: what {@code layer_types} says of each, or else the family's rule.
+     * @param rule of a layer's index
+     */
+    List<Boolean> windowed(IntPredicate rule) {
+        List<String> types = file.texts("layer_types");
+        if (types.isEmpty()) {
+            return IntStream.range(0, layerCount).mapToObj(rule::test).toList();
+        }
+        if (types.size() != layerCount || !LAYER_TYPES.containsAll(types)) {
+            file.refuse("layer_types", "takes full_attention or sliding_attention for each of %d layers"
+                    .formatted(layerCount));
+            return Collections.nCopies(layerCount, false);
+        }
+        return types.stream().map(SLIDING::equals).toList();
+    }
+
+    /** @throws UnsupportedModelException telling all that was refused, now that everything has been read */
+    ModelConfig model(ModelFamily family, List<LayerShape> layers, StreamSpec stream) {
+        file.requireSound();
+        int context = contextLength;
+        for (LayerShape layer : layers) {
+            context = Math.max(context, layer.rotation().scaling().contextLength(contextLength));
+        }
+        return new ModelConfig(family, hiddenSize, layers, headCount, kvHeadCount, headSize, intermediateSize,
+                vocabularySize, context, normEpsilon, stream, tiedEmbeddings);
+    }
+}
