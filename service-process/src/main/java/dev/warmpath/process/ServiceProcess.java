@@ -3,10 +3,12 @@ package dev.warmpath.process;
 import dev.warmpath.process.tracing.TracingConfiguration;
 import dev.warmpath.protocol.process.ProcessEnd;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Import;
+import org.springframework.core.env.ConfigurableEnvironment;
 
 /** A service's {@code main}. The application imports this class for the beans that go with it. */
 @Import({EventLoopGuard.class, QueuedLogMeter.class, StartedHealth.class, SettingsInfo.class,
@@ -17,6 +19,11 @@ public final class ServiceProcess {
     private static final Duration DEADLINE_UNTIL_SETTINGS_ARE_READ = Duration.ofSeconds(150);
 
     private ServiceProcess() {}
+
+    /** A sentence for each name that is no setting of the service, such as would stop its start. */
+    public static List<String> unknownSettings(Service service, ConfigurableEnvironment environment) {
+        return UnknownSettingsException.problems(environment, SettingNames.of(service));
+    }
 
     /** Returns when the service has started. A setting that it does not have stops the start. */
     public static void run(Service service, Class<?> application, String[] args) {

@@ -30,7 +30,7 @@ final class SettingNames {
 
     /** What the launcher, the build and the search for CUDA read from the environment; these stand for no setting. */
     static final Set<String> OTHER_VARIABLES = Set.of("WARMPATH_STATE", "WARMPATH_JDK_API", "WARMPATH_JDK_SEARCH",
-            "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT", "WARMPATH_CUDA_DRIVER",
+            "WARMPATH_LAUNCHER", "WARMPATH_STALL_SECONDS", "WARMPATH_NVCC", "WARMPATH_CUBLASLT", "WARMPATH_CUDA_DRIVER",
             "WARMPATH_TRAIN_THREADS");
 
     /**

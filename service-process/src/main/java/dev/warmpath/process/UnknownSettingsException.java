@@ -26,8 +26,15 @@ final class UnknownSettingsException extends RuntimeException {
         super(message);
     }
 
-    /** Looks at names alone, wherever they come from: a value may be a secret. */
     static void check(ConfigurableEnvironment environment, SettingNames names) {
+        List<String> problems = problems(environment, names);
+        if (!problems.isEmpty()) {
+            throw new UnknownSettingsException(String.join(System.lineSeparator(), problems));
+        }
+    }
+
+    /** Looks at names alone, wherever they come from: a value may be a secret. */
+    static List<String> problems(ConfigurableEnvironment environment, SettingNames names) {
         Set<String> problems = new TreeSet<>();
         environment.getPropertySources().forEach(source -> {
             if (source instanceof EnumerablePropertySource<?> all) {
@@ -40,13 +47,11 @@ final class UnknownSettingsException extends RuntimeException {
                 }
             }
         });
-        if (!problems.isEmpty()) {
-            List<String> named = new ArrayList<>(problems.stream().limit(MAX_NAMED).toList());
-            if (problems.size() > MAX_NAMED) {
-                named.add("and " + (problems.size() - MAX_NAMED) + " more");
-            }
-            throw new UnknownSettingsException(String.join(System.lineSeparator(), named));
+        List<String> named = new ArrayList<>(problems.stream().limit(MAX_NAMED).toList());
+        if (problems.size() > MAX_NAMED) {
+            named.add("and " + (problems.size() - MAX_NAMED) + " more");
         }
+        return named;
     }
 
     /** Prints the sentences in place of a stack trace. Named in META-INF/spring.factories. */

@@ -28,21 +28,62 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
     private static final int NULL_BLOCKS = 1;
     /** What the heap keeps on a block, tokens not counted: hash, key, queues, counts, what was announced. */
     private static final int HEAP_BYTES_PER_BLOCK = 192;
+    /** Of a cache on the heap whose size nobody gives, where there is room: a laptop's share. */
+    static final DataSize SMALLEST_DEFAULT = DataSize.ofMegabytes(128);
+    /** Likewise: of the whole context, at the same time. */
+    private static final int CONVERSATIONS = 4;
 
     /**
      * @param backend asked what a block takes, and what memory of its own is free
-     * @param heap    most that this JVM's heap can grow to, in bytes; the cache of processors lies there
+     * @param heap    where the cache of processors lies, and the books on any
      * @throws SettingsException if the settings contradict each other
      */
     static CachePlan of(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerSettings scheduler,
-            long heap) {
+            HeapRoom heap) {
+        CachePlan plan = draft(model, backend, kv, scheduler, heap);
+        requireWholePrompts(scheduler, model.contextLength());
+        plan.requireRoomForOne(scheduler.mostTokensInFlight(), kv);
+        return plan;
+    }
+
+    /**
+     * Tokens of the longest sequence that the pool holds alone, at most the model's context; parameters as of
+     * {@link #of}.
+     * @throws SettingsException if the settings contradict each other whatever the context is
+     */
+    static int longestContext(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerSettings scheduler,
+            HeapRoom heap) {
+        KvCacheSettings cache = draft(model, backend, kv, scheduler, heap).cache;
+        return longestFitting(cache, scheduler.mostTokensInFlight());
+    }
+
+    private static CachePlan draft(ModelConfig model, ComputeBackend backend, KvProperties kv,
+            SchedulerSettings scheduler, HeapRoom heap) {
+        requireUse(kv, scheduler);
         CacheShape shape = model.cacheShape(kv.blockSize());
         BlockPoolSize none = pool(shape, backend, 0, kv.memoryUtilizationOrDefault());
         int hostBlockCount = hostBlockCount(none, kv.swapSpace());
         DeviceRoom room = DeviceRoom.of(backend, shape, hostBlockCount);
-        BlockPoolSize wanted = wanted(none, kv, room);
-        BlockPoolSize size = isTakenFrom(room, kv) ? withinHeap(wanted, heap) : wanted;
-        KvCacheSettings cache = KvCacheSettings.of(blockCount(size, kv, room), kv.blockSize())
+        KvCacheSettings smallest = cache(NULL_BLOCKS + 1, hostBlockCount, model, kv);
+        BlockPoolSize wanted = wanted(none, kv, room != null ? room.bytes()
+                : defaultMemory(none, smallest, kv, scheduler, heap));
+        BlockPoolSize size = isTakenFrom(room, kv) ? withinHeap(wanted, heap.most()) : wanted;
+        if (room == null && kv.isOpen()) {
+            requireHeapForSome(size, heap);
+        }
+        int blockCount = blockCount(size, kv, room);
+        requireBlocks(blockCount, backend.mostBlocks(shape));
+        if (room != null) {
+            requireDeviceMemory(size, room);
+        } else {
+            requireHeap(size, hostBlockCount * size.bytesPerBlock(), heap);
+        }
+        return new CachePlan(size, cache(blockCount, hostBlockCount, model, kv), room,
+                wanted.blockCount() - size.blockCount());
+    }
+
+    private static KvCacheSettings cache(int blockCount, int hostBlockCount, ModelConfig model, KvProperties kv) {
+        return KvCacheSettings.of(blockCount, kv.blockSize())
                 .withGroups(model.groupWindows().stream().map(CacheGroup::ofWindow).toList())
                 .withMaxLength(model.contextLength())
                 .withPrefixCaching(kv.prefixCaching())
@@ -50,16 +91,11 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
                 .withFreeOrder(kv.freeOrder())
                 .withWatermark(kv.watermark())
                 .withHostBlockCount(hostBlockCount);
-        var plan = new CachePlan(size, cache, room, wanted.blockCount() - size.blockCount());
-        requireUse(kv, scheduler);
-        requireWholePrompts(scheduler, model.contextLength());
-        if (room != null) {
-            requireDeviceMemory(size, room);
-        } else {
-            requireHeap(size, cache, heap);
-        }
-        plan.requireRoomForOne(scheduler.mostTokensInFlight(), kv);
-        return plan;
+    }
+
+    /** What the heap keeps on its blocks, wherever they lie. */
+    long bookBytes() {
+        return size.blockCount() * bookBytes(size);
     }
 
     /** The whole calculation in one line, for the log. */
@@ -82,13 +118,39 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
         return room != null && kv.memory() == null && kv.blockCount() == null;
     }
 
-    private static BlockPoolSize wanted(BlockPoolSize none, KvProperties kv, @Nullable DeviceRoom room) {
-        if (kv.blockCount() != null) {
-            return none.withBlockCount(kv.blockCount());
-        }
-        long memory = kv.memory() != null ? kv.memory().toBytes()
-                : room != null ? room.bytes() : KvProperties.DEFAULT_MEMORY.toBytes();
-        return none.withMemory(memory, kv.memoryUtilizationOrDefault());
+    /** @param unset what the pool takes if nobody has said how large it is, in bytes */
+    private static BlockPoolSize wanted(BlockPoolSize none, KvProperties kv, long unset) {
+        return kv.blockCount() != null ? none.withBlockCount(kv.blockCount())
+                : none.withMemory(kv.memory() != null ? kv.memory().toBytes() : unset, kv.memoryUtilizationOrDefault());
+    }
+
+    /**
+     * What a cache on the heap takes if nobody says, in bytes, whole megabytes: a few conversations of the whole context,
+     * but no more than half of what is left, unless it is one conversation that needs more.
+     */
+    private static long defaultMemory(BlockPoolSize none, KvCacheSettings smallest, KvProperties kv,
+            SchedulerSettings scheduler, HeapRoom heap) {
+        long left = Math.max(0, heap.left() - kv.swapSpace().toBytes()) / Megabytes.BYTES;
+        long one = Megabytes.of(memoryOfOne(none, smallest, kv, scheduler));
+        long wanted = Math.max(SMALLEST_DEFAULT.toMegabytes(), CONVERSATIONS * one);
+        return Math.min(wanted, Math.max(left / 2, Math.min(one, left))) * Megabytes.BYTES;
+    }
+
+    /** What {@code warmpath.kv.memory} must be at least for one sequence of the model's whole context, in bytes. */
+    static long leastMemory(ModelConfig model, ComputeBackend backend, KvProperties kv, SchedulerSettings scheduler) {
+        return memoryOfOne(pool(model.cacheShape(kv.blockSize()), backend, 0, kv.memoryUtilizationOrDefault()),
+                cache(NULL_BLOCKS + 1, 0, model, kv), kv, scheduler);
+    }
+
+    private static long memoryOfOne(BlockPoolSize none, KvCacheSettings smallest, KvProperties kv,
+            SchedulerSettings scheduler) {
+        return memoryOf(smallest.mostBlocks(smallest.maxLength(), scheduler.mostTokensInFlight()) + NULL_BLOCKS, none,
+                kv);
+    }
+
+    /** What {@code warmpath.kv.memory} must be for so many blocks. */
+    private static long memoryOf(long blocks, BlockPoolSize size, KvProperties kv) {
+        return (long) Math.ceil(blocks * size.bytesPerBlock() / kv.memoryUtilizationOrDefault());
     }
 
     /** The blocks of a small model on a large device would be more than the heap has room to keep books on. */
@@ -147,19 +209,34 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
     private static void requireDeviceMemory(BlockPoolSize size, DeviceRoom room) {
         if (size.bytes() > room.bytes()) {
             throw new SettingsException(String.format(Locale.ROOT,
-                    "the KV cache (warmpath.kv.memory or .block-count) takes %,d bytes, but %s", size.bytes(),
-                    room.arithmetic()), "Lower it, or leave both unset to use what is left");
+                    "the KV cache (warmpath.kv.memory or warmpath.kv.block-count) takes %,d bytes, but %s",
+                    size.bytes(), room.arithmetic()), "Lower it, or leave both unset to use what is left");
         }
     }
 
-    private static void requireHeap(BlockPoolSize size, KvCacheSettings cache, long heap) {
-        long swap = cache.hostBlockCount() * size.bytesPerBlock();
-        if (size.bytes() + swap >= heap) {
-            throw new SettingsException(String.format(Locale.ROOT,
-                    "the KV cache (warmpath.kv.memory or .block-count) takes %,d bytes and its swap space "
-                            + "(warmpath.kv.swap-space) %,d, but this JVM's heap, where they lie, grows to %,d only",
-                    size.bytes(), swap, heap),
-                    "Start it with a larger -Xmx, or lower one of the two");
+    private static void requireHeapForSome(BlockPoolSize size, HeapRoom heap) {
+        if (size.blockCount() <= NULL_BLOCKS) {
+            throw new SettingsException(String.format(Locale.ROOT, "the model takes %,d bytes, and there is no room for a "
+                    + "KV cache: %s", heap.held(), heap.limit()),
+                    heap.remedy(SMALLEST_DEFAULT.toBytes()));
+        }
+    }
+
+    private static void requireHeap(BlockPoolSize size, long swap, HeapRoom heap) {
+        if (!heap.takes(size.bytes() + swap)) {
+            throw new SettingsException(String.format(Locale.ROOT, "the model takes %,d bytes, its KV cache %,d "
+                    + "(warmpath.kv.memory or warmpath.kv.block-count) and swap space %,d (warmpath.kv.swap-space), but "
+                    + "%s", heap.held(), size.bytes(), swap, heap.limit()),
+                    heap.remedy(size.bytes() + swap) + ", or give the cache less");
+        }
+    }
+
+    /** Arrays end somewhere, whatever memory there is. */
+    private static void requireBlocks(long blockCount, int most) {
+        if (blockCount > most) {
+            throw new SettingsException(String.format(Locale.ROOT, "the KV cache (warmpath.kv.memory or "
+                    + "warmpath.kv.block-count) has %,d blocks, and what computes here takes %,d of this model",
+                    blockCount, most), "Give the cache less");
         }
     }
 
@@ -182,15 +259,15 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
         if (kv.blockCount() != null) {
             return "Give the cache warmpath.kv.block-count=" + blocks;
         }
-        double memory = blocks * size.bytesPerBlock() / kv.memoryUtilizationOrDefault();
+        long memory = memoryOf(blocks, size, kv);
         if (!isTakenFrom(room, kv)) {
-            return "Give the cache warmpath.kv.memory=" + ceilMegabytes(memory) + "MB or more";
+            return "Give the cache warmpath.kv.memory=" + Megabytes.of(memory) + "MB or more";
         }
         if (leftOver > 0) {
-            return "Start it with -Xmx" + ceilMegabytes(4.0 * blocks * bookBytes(size))
+            return "Start it with -Xmx" + Megabytes.of(4.0 * blocks * bookBytes(size))
                     + "m or more: books on the pool's blocks take up to a quarter of the heap";
         }
-        return "The model must leave " + ceilMegabytes(memory + room.beside()) + "MB of the device's memory: end what "
+        return "The model must leave " + Megabytes.of(memory + room.beside()) + "MB of the device's memory: end what "
                 + "else runs there, raise warmpath.kv.memory-utilization"
                 + (kv.cacheDtype() == CacheDtype.FP8 ? "" : ", or halve the cache by warmpath.kv.cache-dtype=fp8");
     }
@@ -198,9 +275,9 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
     /** The longest sequence that the pool holds alone, found by halving: a longer one needs no fewer blocks. */
     private static int longestFitting(KvCacheSettings cache, int tokensInFlight) {
         int fits = 0;
-        int tooLong = cache.maxLength();
+        long tooLong = cache.maxLength() + 1L;
         while (tooLong - fits > 1) {
-            int length = (fits + tooLong) >>> 1;
+            int length = (int) ((fits + tooLong) / 2);
             if (cache.mostBlocks(length, tokensInFlight) + NULL_BLOCKS <= cache.blockCount()) {
                 fits = length;
             } else {
@@ -208,9 +285,5 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
             }
         }
         return fits;
-    }
-
-    private static long ceilMegabytes(double bytes) {
-        return (long) Math.ceil(bytes / DataSize.ofMegabytes(1).toBytes());
     }
 }

@@ -13,7 +13,8 @@ import org.springframework.validation.annotation.Validated;
 /**
  * The paged KV cache. Its size is given as memory, or as a number of blocks, not as both.
  *
- * @param memory what the cache may take; this much on processors unless set, on a GPU all that the model leaves free
+ * @param memory what the cache may take; unset: on processors a part of what the model leaves of the heap, on a GPU all
+ *               that it leaves free
  * @param memoryUtilization share of the memory that is used, above 0 and at most 1
  * @param blockCount blocks of the pool, the null block included, instead of {@code memory} and
  *                   {@code memory-utilization}; unset: as many as the memory holds
@@ -50,8 +51,6 @@ public record KvProperties(
         FP8
     }
 
-    /** A laptop's share: with the model that ships, 2,457 blocks in a heap of 1 GiB. */
-    static final DataSize DEFAULT_MEMORY = DataSize.ofMegabytes(128);
     private static final double DEFAULT_MEMORY_UTILIZATION = 0.9;
 
     public KvProperties {
@@ -74,6 +73,16 @@ public record KvProperties(
             throw new SettingsException("warmpath.kv.watermark is " + watermark
                     + ", but it is the share of blocks to leave free", "Give a number from 0 to below 1");
         }
+    }
+
+    /** Whether the cache's size is left open. */
+    boolean isOpen() {
+        return memory == null && blockCount == null;
+    }
+
+    KvProperties withMemory(DataSize size) {
+        return new KvProperties(size, memoryUtilization, blockCount, blockSize, cacheDtype, swapSpace, hashSeed,
+                prefixCaching, verifyTokens, freeOrder, watermark);
     }
 
     double memoryUtilizationOrDefault() {

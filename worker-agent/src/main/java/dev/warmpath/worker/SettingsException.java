@@ -1,25 +1,22 @@
 package dev.warmpath.worker;
 
+import java.util.List;
+import java.util.stream.Collectors;
+
 /**
- * Settings that cannot all be followed: with each other, with the model, or with this machine. Found before the weights
- * are loaded, except that a device has too little memory for them or beside them; {@link SettingsFailureAnalyzer}
- * prints it instead of a stack trace.
+ * Settings that cannot all be followed: with each other, with the model, or with this machine; or a model that cannot be
+ * served. Found before the weights are loaded, except that a device has too little memory for them or beside them;
+ * {@link SettingsFailureAnalyzer} prints it instead of a stack trace.
  */
 final class SettingsException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
 
-    private final String contradiction;
-    private final String remedy;
+    private final transient List<Problem> problems;
 
-    /**
-     * @param contradiction a sentence with the names of the settings, from {@code warmpath.} on, and their values
-     * @param remedy        a sentence that says what to change
-     */
+    /** See {@link Problem}. */
     SettingsException(String contradiction, String remedy) {
-        super(contradiction + ". " + remedy);
-        this.contradiction = contradiction;
-        this.remedy = remedy;
+        this(List.of(new Problem(contradiction, remedy)));
     }
 
     /** @param cause what the device said */
@@ -28,11 +25,18 @@ final class SettingsException extends RuntimeException {
         initCause(cause);
     }
 
-    String contradiction() {
-        return contradiction;
+    /** @param problems at least one */
+    SettingsException(List<Problem> problems) {
+        super(problems.stream().map(Problem::sentence).collect(Collectors.joining(System.lineSeparator())));
+        this.problems = List.copyOf(problems);
     }
 
-    String remedy() {
-        return remedy;
+    List<Problem> problems() {
+        return problems;
+    }
+
+    /** Of the first one. */
+    String contradiction() {
+        return problems.getFirst().contradiction();
     }
 }

@@ -3,11 +3,16 @@ package dev.warmpath.worker;
 import dev.warmpath.process.Service;
 import dev.warmpath.process.ServiceProcess;
 import java.security.Security;
+import java.util.Arrays;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
+import org.springframework.boot.logging.LoggingSystem;
 import org.springframework.context.annotation.Import;
 
-/** Entry point of a worker agent: one model on one device, serving token ids. */
+/**
+ * Entry point of a worker agent: one model on one device, serving token ids; or, with {@code check} first, of a look at
+ * whether it would start.
+ */
 @SpringBootApplication
 @ConfigurationPropertiesScan
 @Import(ServiceProcess.class)
@@ -17,6 +22,12 @@ public class WorkerApplication {
     private static final String DNS_CACHE_SECONDS = "1";
 
     public static void main(String[] args) {
+        if (args.length > 0 && args[0].equals(CheckCommand.NAME)) {
+            // silent: what is printed is the report
+            LoggingSystem.get(WorkerApplication.class.getClassLoader()).beforeInitialize();
+            System.exit(CheckCommand.run(Arrays.asList(args).subList(1, args.length), LauncherWords.here(), System.out,
+                    System.err));
+        }
         Security.setProperty("networkaddress.cache.ttl", DNS_CACHE_SECONDS);
         Security.setProperty("networkaddress.cache.negative.ttl", DNS_CACHE_SECONDS);
         ServiceProcess.run(Service.WORKER, WorkerApplication.class, args);

@@ -23,7 +23,6 @@ import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
-import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.model.source.ModelFile;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.routerlink.FleetGate;
@@ -43,6 +42,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -93,23 +93,39 @@ class WorkerConfiguration {
         return new KvEventPublisher(worker.id(), Epoch.of(System.currentTimeMillis(), new SecureRandom()));
     }
 
+    /**
+     * What contradicts itself is told before weights are read, all of it; the log has the rest. The context is then the
+     * one that is served. Who may not listen need not read a model.
+     */
     @Bean
-    ModelSource modelSource(ModelProperties model) throws IOException {
-        return ModelSource.of(model.directory());
+    @DependsOn("fleetToken")
+    Preflight.Ready preflight(ModelProperties model, KvProperties kv, SchedulerProperties scheduler,
+            ComputeProperties compute) {
+        Preflight preflight = Preflight.of(model, kv, scheduler, compute);
+        preflight.warnings().forEach(log::warn);
+        Preflight.Ready start = preflight.requireReady();
+        try {
+            int context = start.fittingContext(kv, tokens -> heap(start, tokens));
+            if (context < start.config().contextLength()) {
+                log.warn(start.shortened(context));
+            }
+            Preflight.Ready served = start.withContextLength(context);
+            requireMemory(served, plan(served, kv), Machine.memory());
+            return served;
+        } catch (SettingsException refused) {
+            start.backend().close();
+            throw refused;
+        }
     }
 
     @Bean
-    ModelConfig modelConfig(ModelProperties model, ModelSource source) throws IOException {
-        ModelConfig config = ModelConfig.read(source);
-        Integer cap = model.contextLength();
-        if (cap == null) {
-            return config;
-        }
-        if (cap > config.contextLength()) {
-            throw new SettingsException("warmpath.model.context-length is " + cap + ", but the model was made for "
-                    + config.contextLength() + " tokens", "Lower it, or leave it out to serve all of them");
-        }
-        return config.withContextLength(cap);
+    ModelSource modelSource(Preflight.Ready start) {
+        return start.source();
+    }
+
+    @Bean
+    ModelConfig modelConfig(Preflight.Ready start) {
+        return start.config();
     }
 
     /** A token id of a prompt takes ten digits and what parts it from the next; the rest is names and stop tokens. */
@@ -120,29 +136,22 @@ class WorkerConfiguration {
     }
 
     @Bean
-    ComputeBackend computeBackend(ComputeProperties compute, KvProperties kv, ModelConfig model) {
-        return new BackendChoice(compute, kv, model).open();
+    ComputeBackend computeBackend(Preflight.Ready start) {
+        return start.backend();
     }
 
     /** What the operator leaves open is as it suits a device of its own, or processors. */
     @Bean
-    SchedulerSettings schedulerSettings(SchedulerProperties scheduler, ComputeBackend backend) {
-        return scheduler.toSettings(/* onDevice */ backend.freeMemory().isPresent());
+    SchedulerSettings schedulerSettings(Preflight.Ready start) {
+        return start.scheduler();
     }
 
-    /**
-     * Weights and what steps need. The plan is made before, for what contradicts itself is told before weights are
-     * read, and once more after, when a device knows what it has left. Who may not listen need not load weights.
-     */
+    /** Weights and what steps need. */
     @Bean
-    @DependsOn("fleetToken")
-    LoadedModel loadedModel(ModelSource source, ModelConfig config, KvProperties kv, SchedulerSettings scheduler,
-            ComputeProperties compute, ComputeBackend backend) throws IOException {
-        int kernelBlockSize = compute.kernelBlockSize(kv.blockSize(), backend.kernelBlockSize());
-        plan(config, backend, kv, scheduler);
+    LoadedModel loadedModel(Preflight.Ready start) throws IOException {
+        var progress = new ReadingProgress("weights", start.footprint().fileBytes(), System::nanoTime);
         try {
-            return LoadedModel.load(source, config, backend, new StepSettings(kv.blockSize(),
-                    kernelBlockSize, scheduler.maxBatchedTokens(), scheduler.maxSequences(), scheduler.maxStepsInFlight()));
+            return LoadedModel.load(start.source(), start.config(), start.backend(), start.steps(), progress::add);
         } catch (ComputeException refused) {
             throw new SettingsException("the device does not take the model's weights and what steps need: "
                     + refused.getMessage(), "Where memory is short, end what else runs there, lower "
@@ -151,9 +160,11 @@ class WorkerConfiguration {
         }
     }
 
+    /** Made once more when the model is loaded: a device knows then what it has left. */
     @Bean
-    CachePlan cachePlan(LoadedModel model, KvProperties kv, SchedulerSettings scheduler, ComputeBackend backend) {
-        CachePlan plan = plan(model.config(), backend, kv, scheduler);
+    @DependsOn("loadedModel")
+    CachePlan cachePlan(Preflight.Ready start, KvProperties kv) {
+        CachePlan plan = plan(start, kv);
         log.info("KV cache: {}", plan.arithmetic());
         if (plan.leftOver() > 0) {
             log.warn("the device would hold {} blocks more, but books on them would take more than a quarter of the "
@@ -166,9 +177,28 @@ class WorkerConfiguration {
         return plan;
     }
 
-    private static CachePlan plan(ModelConfig model, ComputeBackend backend, KvProperties kv,
-            SchedulerSettings scheduler) {
-        return CachePlan.of(model, backend, kv, scheduler, Runtime.getRuntime().maxMemory());
+    private static CachePlan plan(Preflight.Ready start, KvProperties kv) {
+        return CachePlan.of(start.config(), start.backend(), kv, start.scheduler(),
+                heap(start, start.config().contextLength()));
+    }
+
+    private static HeapRoom heap(Preflight.Ready start, int contextLength) {
+        return start.isOnDevice() ? HeapRoom.forBooks() : HeapRoom.ofThisJvm(start.heldOnHeap(contextLength));
+    }
+
+    /** A heap may be promised that the machine does not have. */
+    static void requireMemory(Preflight.Ready start, CachePlan plan, long machineBytes) {
+        int context = start.config().contextLength();
+        long onHeap = start.heldOnHeap(context)
+                + (start.isOnDevice() ? plan.bookBytes() : plan.size().bytes()) + HeapRoom.LEAST_SLACK;
+        long needed = onHeap + start.besideHeap(context);
+        if (needed > machineBytes) {
+            throw new SettingsException(String.format(Locale.ROOT, "this machine, or the container, has %s, which is %s "
+                    + "too little: %s for the heap with the KV cache, %s beside it for weights",
+                    Megabytes.text(machineBytes), Megabytes.text(needed - machineBytes), Megabytes.text(onHeap),
+                    Megabytes.text(start.besideHeap(context))),
+                    "Give it more, lower warmpath.kv.memory, or take a smaller model");
+        }
     }
 
     /** Closes the backend, and with it the device, when the context closes. */

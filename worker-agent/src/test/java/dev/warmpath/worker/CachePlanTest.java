@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.warmpath.worker.HeapRoom.By;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
@@ -13,6 +14,7 @@ import dev.warmpath.worker.model.LayerShape;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelFamily;
 import dev.warmpath.worker.model.StreamSpec;
+import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.lang.reflect.Proxy;
 import java.util.Arrays;
 import java.util.Collections;
@@ -35,6 +37,9 @@ class CachePlanTest {
             new ModelConfig(ModelFamily.LLAMA, 192, Collections.nCopies(6, LayerShape.plain(32, 10_000)), 6, 2, 32, 512,
                     2048, 2048, 1e-5f, StreamSpec.PLAIN, true);
     private static final long GIBIBYTE = 1 << 30;
+    private static final long MEGABYTE = 1 << 20;
+    private static final HeapRoom HEAP = new HeapRoom(GIBIBYTE, 0, By.THIS_JVM);
+    private static final SchedulerSettings SCHEDULER = bind("scheduler", SchedulerProperties.class).toSettings(false);
     private static final long BESIDE = 16 << 20;
 
     @Test
@@ -44,6 +49,46 @@ class CachePlanTest {
         assertThat(plan.size().arithmetic()).isEqualTo("2 (keys, values) x 16 tokens x 2 heads x 32 elements x 4 bytes "
                 + "x 6 layers = 49,152 bytes a block; 134,217,728 bytes x 0.9 hold 2,457 blocks = 39,312 tokens");
         assertThat(plan.cache()).isEqualTo(KvCacheSettings.of(2_457, 16).withMaxLength(2_048));
+    }
+
+    @Test
+    void a_cache_that_nobody_sizes_is_a_few_conversations_as_far_as_half_of_the_heap_or_one_of_them_goes() {
+        // a whole context of 16,384 tokens is 1,025 blocks, 54 MB
+        ModelConfig longer = MODEL.withContextLength(16_384);
+        try (var backend = new ScalarBackend()) {
+            assertThat(plan(longer, backend, heapWithRoomFor(1_000)).size().memoryBytes()).isEqualTo(216 * MEGABYTE);
+            assertThat(plan(longer, backend, heapWithRoomFor(300)).size().memoryBytes()).isEqualTo(150 * MEGABYTE);
+            assertThat(plan(longer, backend, heapWithRoomFor(60)).size().memoryBytes()).isEqualTo(54 * MEGABYTE);
+            assertThat(CachePlan.longestContext(longer, backend, bind("kv", KvProperties.class), SCHEDULER,
+                    heapWithRoomFor(60))).isEqualTo(16_384);
+            assertThat(CachePlan.longestContext(longer, backend, bind("kv", KvProperties.class), SCHEDULER,
+                    heapWithRoomFor(50))).isEqualTo(15_344);
+        }
+    }
+
+    @Test
+    void a_heap_that_the_model_fills_by_itself_is_too_small() {
+        try (var backend = new ScalarBackend()) {
+            assertThatThrownBy(() -> plan(MODEL, backend, new HeapRoom(GIBIBYTE, 27_000_000_000L, By.THIS_JVM)))
+                    .isInstanceOf(SettingsException.class).hasMessage("the model takes 27,000,000,000 bytes, and there is "
+                            + "no room for a KV cache: this JVM's heap, where they lie, has room for 1,073,741,824 only. "
+                            + "Start it with -Xmx38960m or more");
+        }
+    }
+
+    /** Megabytes. */
+    private static HeapRoom heapWithRoomFor(long left) {
+        return new HeapRoom(left * MEGABYTE + HeapRoom.LEAST_SLACK + 100, /* held */ 100, By.THIS_JVM);
+    }
+
+    @Test
+    void more_blocks_than_an_array_has_elements_for_are_refused_before_they_are_allocated() {
+        try (var backend = new ScalarBackend()) {
+            // 2,147,483,615 elements of 1,024 a block
+            assertThatThrownBy(() -> plan(MODEL, backend, new HeapRoom(1L << 40, 0, By.THIS_JVM),
+                    "kv.block-count=2097152")).isInstanceOf(SettingsException.class).hasMessageContaining(
+                            "has 2,097,152 blocks, and what computes here takes 2,097,151 of this model");
+        }
     }
 
     @Test
@@ -93,9 +138,9 @@ class CachePlanTest {
         assertThatThrownBy(() -> plan("kv.memory=3MB")).hasMessageContaining("the pool has 57 blocks")
                 .hasMessageContaining("896 tokens would fit. Give the cache warmpath.kv.memory=7MB or more, or cap");
         try (var backend = new ScalarBackend()) {
-            assertThat(plan(MODEL.withContextLength(2_032), backend, GIBIBYTE, "kv.block-count=128").cache()
+            assertThat(plan(MODEL.withContextLength(2_032), backend, HEAP, "kv.block-count=128").cache()
                     .maxLength()).isEqualTo(2_032);
-            assertThatThrownBy(() -> plan(MODEL.withContextLength(2_033), backend, GIBIBYTE, "kv.block-count=128"))
+            assertThatThrownBy(() -> plan(MODEL.withContextLength(2_033), backend, HEAP, "kv.block-count=128"))
                     .hasMessageContaining("2,032 tokens would fit");
         }
         assertThat(plan("kv.block-count=129").cache().blockCount()).isEqualTo(129);
@@ -121,10 +166,15 @@ class CachePlanTest {
 
     @Test
     void more_than_the_heap_holds_is_refused_before_it_is_allocated() {
+        // 1.5 times what is needed: a part of a heap is for new objects
         assertThatThrownBy(() -> plan("kv.memory=1GB", "kv.swap-space=512MB")).hasMessage(
-                "the KV cache (warmpath.kv.memory or .block-count) takes 966,328,320 bytes and its swap space "
-                        + "(warmpath.kv.swap-space) 536,838,144, but this JVM's heap, where they lie, grows to "
-                        + "1,073,741,824 only. Start it with a larger -Xmx, or lower one of the two");
+                "the model takes 0 bytes, its KV cache 966,328,320 (warmpath.kv.memory or warmpath.kv.block-count) and "
+                        + "swap space 536,838,144 (warmpath.kv.swap-space), but this JVM's heap, where they lie, has room "
+                        + "for 1,073,741,824 only. Start it with -Xmx2295m or more, or give the cache less");
+        try (var backend = new ScalarBackend()) {
+            assertThatThrownBy(() -> plan(MODEL, backend, new HeapRoom(GIBIBYTE, 960_000_000, By.THIS_JVM),
+                    "kv.memory=128MB")).hasMessageContaining("the model takes 960,000,000 bytes, its KV cache 120,");
+        }
     }
 
     @Test
@@ -165,8 +215,8 @@ class CachePlanTest {
     @Test
     void more_than_the_device_has_left_is_refused_and_the_heap_is_not_asked() {
         assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=2GB")).hasMessage(
-                "the KV cache (warmpath.kv.memory or .block-count) takes 1,932,730,368 bytes, but of the device's "
-                        + "1,181,116,006,400 bytes 1,073,741,824 are free; less 16,777,216 for what goes beside the "
+                "the KV cache (warmpath.kv.memory or warmpath.kv.block-count) takes 1,932,730,368 bytes, but of the "
+                        + "device's 1,181,116,006,400 bytes 1,073,741,824 are free; less 16,777,216 for what goes beside the "
                         + "cache, 1,056,964,608 are left. Lower it, or leave both unset to use what is left");
         assertThat(plan(device(4L << 30), "kv.memory=2GB").size().bytes()).isGreaterThan(GIBIBYTE);
     }
@@ -298,10 +348,10 @@ class CachePlanTest {
     }
 
     private static CachePlan plan(ComputeBackend backend, long heap, String... settings) {
-        return plan(MODEL, backend, heap, settings);
+        return plan(MODEL, backend, new HeapRoom(heap, 0, By.THIS_JVM), settings);
     }
 
-    private static CachePlan plan(ModelConfig model, ComputeBackend backend, long heap, String... settings) {
+    private static CachePlan plan(ModelConfig model, ComputeBackend backend, HeapRoom heap, String... settings) {
         return CachePlan.of(model, backend, bind("kv", KvProperties.class, settings),
                 bind("scheduler", SchedulerProperties.class, settings).toSettings(false), heap);
     }
@@ -317,6 +367,7 @@ class CachePlanTest {
                     case "totalMemory" -> OptionalLong.of(1_100L << 30);
                     case "bytesBesideCache" -> BESIDE + ((int) arguments[1] > 0 ? 1 << 20 : 0);
                     case "cacheType" -> CacheType.BF16;
+                    case "mostBlocks" -> Integer.MAX_VALUE;
                     default -> throw new IllegalStateException(method.getName());
                 });
     }

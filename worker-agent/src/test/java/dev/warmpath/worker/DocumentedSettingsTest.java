@@ -9,11 +9,11 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.io.ClassPathResource;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Defaults that no annotation has, since they hold only while no number of blocks is given: the metadata, the code. */
+/** A default that no annotation has, since it holds only while no number of blocks is given: the metadata, the code. */
 class DocumentedSettingsTest {
 
     @Test
-    void the_metadata_tell_the_size_of_a_cache_that_nobody_has_set() throws Exception {
+    void the_metadata_tell_the_share_of_memory_that_a_cache_takes_if_nobody_says() throws Exception {
         Map<String, String> documented = new TreeMap<>();
         try (var in = new ClassPathResource("META-INF/additional-spring-configuration-metadata.json").getInputStream()) {
             JsonMapper.shared().readTree(in).get("properties").forEach(property ->
@@ -22,7 +22,6 @@ class DocumentedSettingsTest {
         KvProperties kv = new Binder().bindOrCreate("warmpath.kv", KvProperties.class);
 
         assertThat(documented)
-                .containsEntry("warmpath.kv.memory", KvProperties.DEFAULT_MEMORY.toMegabytes() + "MB")
                 .containsEntry("warmpath.kv.memory-utilization", Double.toString(kv.memoryUtilizationOrDefault()));
     }
 }

@@ -6,16 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
+import dev.warmpath.worker.model.Footprint;
 import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.routerlink.RouterLinkProperties;
 import jakarta.validation.Validation;
 import jakarta.validation.Validator;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Proxy;
 import java.net.URI;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +32,7 @@ import org.springframework.boot.context.properties.source.MapConfigurationProper
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.mock.env.MockEnvironment;
+import org.springframework.util.unit.DataSize;
 
 /** The model that ships, on a device that has too little memory, or more than the heap has. */
 @ExtendWith(OutputCaptureExtension.class)
@@ -40,6 +43,7 @@ class WorkerConfigurationTest {
     private static final ModelProperties MODEL = bind("model", ModelProperties.class);
     private static final KvProperties KV = bind("kv", KvProperties.class);
     private static final SchedulerProperties SCHEDULER = bind("scheduler", SchedulerProperties.class);
+    private static final ComputeProperties SCALAR = bind("compute", ComputeProperties.class);
 
     private final WorkerConfiguration configuration = new WorkerConfiguration();
 
@@ -56,7 +60,7 @@ class WorkerConfigurationTest {
     void a_cache_that_does_not_fit_ends_the_start_with_the_sizes_and_what_to_do() throws IOException {
         ComputeBackend backend = withoutMemoryFor("allocateKvCache");
         LoadedModel model = load(backend);
-        CachePlan plan = configuration.cachePlan(model, KV, SCHEDULER.toSettings(false), backend);
+        CachePlan plan = configuration.cachePlan(ready(backend), KV);
 
         assertThatThrownBy(() -> configuration.modelRunner(model, plan)).isInstanceOf(SettingsException.class)
                 .hasMessage("there is no memory for the KV cache or its swap space: " + SHORTAGE
@@ -67,14 +71,12 @@ class WorkerConfigurationTest {
     @Test
     void a_pool_that_the_heap_cuts_short_is_a_warning_with_the_flag_and_one_that_it_does_not_is_none(
             CapturedOutput log) throws IOException {
-        ComputeBackend petabyte = device(1L << 50);
-        configuration.cachePlan(load(petabyte), KV, SCHEDULER.toSettings(false), petabyte);
+        configuration.cachePlan(ready(device(1L << 50)), KV);
         assertThat(log.getOut()).containsPattern("WARN .*the device would hold \\d+ blocks more, but books on them "
                 + "would take more than a quarter of the heap: start this worker with a larger -Xmx than \\d+ MB");
 
         int before = log.getOut().length();
-        ComputeBackend small = device(16 << 20);
-        configuration.cachePlan(load(small), KV, SCHEDULER.toSettings(false), small);
+        configuration.cachePlan(ready(device(16 << 20)), KV);
         assertThat(log.getOut().substring(before)).contains("of the device's 16,777,216 bytes 16,777,216 are free")
                 .doesNotContain("WARN");
     }
@@ -110,26 +112,67 @@ class WorkerConfigurationTest {
     }
 
     @Test
-    void the_context_is_capped_by_a_setting_and_never_stretched() throws IOException {
-        assertThat(modelConfig(capped(100)).contextLength()).isEqualTo(100);
-        assertThat(modelConfig(capped(2_048))).isEqualTo(modelConfig(MODEL));
-        assertThatThrownBy(() -> modelConfig(capped(2_049))).isInstanceOf(SettingsException.class)
-                .hasMessage("warmpath.model.context-length is 2049, but the model was made for 2048 tokens. "
-                        + "Lower it, or leave it out to serve all of them");
+    void a_context_that_nobody_has_asked_for_is_as_long_as_the_cache_has_room_for_and_the_log_says_so(
+            CapturedOutput log) {
+        assertThat(contextWith(null, KV)).isEqualTo(2_048);
+        assertThat(contextWith(100, KV)).isEqualTo(100);
+        assertThat(log.getOut()).doesNotContain("the context is");
+        KvProperties small = KV.withMemory(DataSize.ofMegabytes(5));
+
+        // 96 blocks, one of which holds no token: 1,520 tokens, and of these a round number
+        assertThat(contextWith(null, small)).isEqualTo(1_280);
+        assertThat(log.getOut()).containsPattern("WARN .*the context is 1,280 tokens instead of the model's 2,048");
+        assertThat(contextWith(1_520, small)).isEqualTo(1_520);
+        assertThatThrownBy(() -> contextWith(1_521, small)).isInstanceOf(SettingsException.class).hasMessageContaining(
+                "1,521 tokens needs 97, the null block included; 1,520 tokens would fit");
     }
 
-    private static ModelProperties capped(int contextLength) {
-        return new ModelProperties(MODEL.directory(), null, contextLength, null);
+    @Test
+    void a_cache_with_room_for_no_useful_context_ends_the_start() {
+        KvProperties tiny = KV.withMemory(DataSize.ofMegabytes(1));
+
+        assertThatThrownBy(() -> contextWith(null, tiny)).isInstanceOf(SettingsException.class).hasMessageContaining(
+                "the pool has 19 blocks of 16 tokens, but one sequence of the model's whole context of 2,048 tokens "
+                        + "needs 129, the null block included; 288 tokens would fit");
     }
 
-    private ModelConfig modelConfig(ModelProperties model) throws IOException {
-        return configuration.modelConfig(model, configuration.modelSource(model));
+    @Test
+    void a_heap_that_the_machine_does_not_have_is_refused_with_what_is_missing() {
+        try (var backend = new ScalarBackend()) {
+            Preflight.Ready start = ready(backend);
+            CachePlan plan = configuration.cachePlan(start, KV);
+
+            WorkerConfiguration.requireMemory(start, plan, 1 << 30);
+            assertThatThrownBy(() -> WorkerConfiguration.requireMemory(start, plan, 128 << 20))
+                    .isInstanceOf(SettingsException.class)
+                    .hasMessageContaining("this machine, or the container, has 128 MB, which is ")
+                    .hasMessageEndingWith("Give it more, lower warmpath.kv.memory, or take a smaller model");
+        }
+    }
+
+    private int contextWith(@Nullable Integer contextLength, KvProperties kv) {
+        Preflight.Ready start = configuration.preflight(
+                new ModelProperties(MODEL.directory(), null, contextLength, null), kv, SCHEDULER, SCALAR);
+        start.backend().close();
+        return start.config().contextLength();
     }
 
     private LoadedModel load(ComputeBackend backend) throws IOException {
-        ModelSource source = configuration.modelSource(MODEL);
-        return configuration.loadedModel(source, configuration.modelConfig(MODEL, source), KV,
-                SCHEDULER.toSettings(false), bind("compute", ComputeProperties.class), backend);
+        return configuration.loadedModel(ready(backend));
+    }
+
+    private static Preflight.Ready ready(ComputeBackend backend) {
+        try {
+            ModelSource source = ModelSource.of(MODEL.directory());
+            ModelConfig config = ModelConfig.read(source);
+            var scheduler = SCHEDULER.toSettings(false);
+            var steps = new StepSettings(KV.blockSize(), KV.blockSize(), scheduler.maxBatchedTokens(),
+                    scheduler.maxSequences(), scheduler.maxStepsInFlight());
+            return new Preflight.Ready(source, config, false, backend, scheduler, steps,
+                    Footprint.of(source, config, backend, steps));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static ComputeBackend withoutMemoryFor(String call) {
@@ -141,7 +184,7 @@ class WorkerConfigurationTest {
     /** What has so much memory of its own, all of it free. */
     private static ComputeBackend device(long memory) {
         return processorsExcept(Map.of("freeMemory", () -> OptionalLong.of(memory),
-                "totalMemory", () -> OptionalLong.of(memory)));
+                "totalMemory", () -> OptionalLong.of(memory), "mostBlocks", () -> Integer.MAX_VALUE));
     }
 
     private static ComputeBackend processorsExcept(Map<String, Supplier<Object>> answers) {
@@ -155,7 +198,7 @@ class WorkerConfigurationTest {
 
     private static <T> T bind(String capability, Class<T> type) {
         return new Binder(new MapConfigurationPropertySource(
-                Map.of("warmpath.model.directory", "../models/warmpath-tiny")))
+                Map.of("warmpath.model.directory", "../models/warmpath-tiny", "warmpath.compute.backend", "scalar")))
                 .bindOrCreate("warmpath." + capability, type);
     }
 }

@@ -4,6 +4,7 @@
  * <p>Text between added tokens is a segment: {@code SegmentEncoder} has it encoded by our own encoder in
  * {@code tokenization.bpe} where that knows the tokenizer, by the library where not, and remembers long ones in the
  * {@code SegmentCache}. Both must agree when a model is loaded.
+ * {@code CheckCommand} looks whether a model's files would do, with no router running.
  * <p>Plain Java and the Hugging Face library behind {@code NativeTokenizer}; only {@code TokenizationProperties} is
  * Spring's. Uses {@code tokenization.template} and {@code tokenization.bpe}. Used by {@code models}, {@code fleetlink},
  * {@code completion} and {@code answer}; {@code http} and {@code openai} know what prompts are made of.

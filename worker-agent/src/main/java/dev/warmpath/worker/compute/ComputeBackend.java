@@ -71,6 +71,12 @@ public interface ComputeBackend extends AutoCloseable {
      */
     Tensor allocateWeight(int rows, int columns);
 
+    /** Bytes that {@link #allocateWeight} takes for a matrix of that size, told before anything is allocated. */
+    long weightBytes(int rows, int columns);
+
+    /** Where those bytes lie. Other tensors lie on the device, if it has memory of its own, or else on the heap. */
+    MemoryPlace weightPlace();
+
     /**
      * Fills rows of a weight matrix; consecutive rows may come from different sources, as in fused projections.
      * @param format of the values; rows are whole blocks
@@ -85,6 +91,9 @@ public interface ComputeBackend extends AutoCloseable {
      * @throws ComputeException if the device or the host cannot hold it, or the backend has no host tier
      */
     KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount);
+
+    /** Blocks of the largest cache of that shape that can be addressed, whatever memory there is. */
+    int mostBlocks(CacheShape shape);
 
     /** Device memory that one block takes, keys and values of all layers. */
     long bytesPerBlock(CacheShape shape);

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.function.LongConsumer;
 
 /**
  * A model on the device, with everything that its steps need but the paged cache: how large that may be is known only
@@ -52,27 +53,39 @@ public final class LoadedModel {
 
     /**
      * Reads the weights and puts them and what steps need on the device. The backend is closed if that fails.
-     * @param config of this model; its context may be a shorter one
+     * @param config   of this model; its context may be a shorter one
+     * @param progress told of bytes of weights, as files have them, when the backend has taken them
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
      */
     public static LoadedModel load(ModelSource source, ModelConfig config, ComputeBackend backend,
+            StepSettings settings, LongConsumer progress) throws IOException {
+        return load(source, config, backend, settings, new WeightUpload(backend, /* hasValues */ true, progress));
+    }
+
+    /** The same, and nobody watches. */
+    public static LoadedModel load(ModelSource source, ModelConfig config, ComputeBackend backend,
             StepSettings settings) throws IOException {
-        long start = System.nanoTime();
-        try {
-            DecoderSpec weights = WeightLoader.load(source, config, backend);
-            return new LoadedModel(config, weights, backend, settings, start);
-        } catch (IOException | RuntimeException e) {
-            backend.close();
-            throw e;
-        }
+        return load(source, config, backend, settings, _ -> { });
     }
 
     /** The same of a folder or GGUF file. */
     public static LoadedModel load(Path model, ModelConfig config, ComputeBackend backend, StepSettings settings)
             throws IOException {
         return load(ModelSource.of(model), config, backend, settings);
+    }
+
+    static LoadedModel load(ModelSource source, ModelConfig config, ComputeBackend backend, StepSettings settings,
+            WeightUpload upload) throws IOException {
+        long start = System.nanoTime();
+        try {
+            DecoderSpec weights = WeightLoader.load(source, config, backend, upload);
+            return new LoadedModel(config, weights, backend, settings, start);
+        } catch (IOException | RuntimeException e) {
+            backend.close();
+            throw e;
+        }
     }
 
     /** How long it took to come from its files to the device. */

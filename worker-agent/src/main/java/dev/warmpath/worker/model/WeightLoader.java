@@ -6,9 +6,6 @@ import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.model.weights.WeightTensor;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.List;
 
@@ -22,19 +19,21 @@ final class WeightLoader implements AutoCloseable {
     private final ComputeBackend backend;
     private final WeightUpload upload;
 
-    private WeightLoader(WeightFiles files, ComputeBackend backend) {
+    private WeightLoader(WeightFiles files, ComputeBackend backend, WeightUpload upload) {
         this.files = files;
         this.backend = backend;
-        this.upload = new WeightUpload(backend);
+        this.upload = upload;
     }
 
     /**
      * Loads a model whole.
+     * @param upload to that backend
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      */
-    static DecoderSpec load(ModelSource source, ModelConfig config, ComputeBackend backend) throws IOException {
-        try (var loader = new WeightLoader(WeightFiles.open(source), backend)) {
+    static DecoderSpec load(ModelSource source, ModelConfig config, ComputeBackend backend, WeightUpload upload)
+            throws IOException {
+        try (var loader = new WeightLoader(WeightFiles.open(source), backend, upload)) {
             var decoder = new DecoderComposer(config, loader).compose();
             loader.files.requireAllTaken(config.tiedEmbeddings());
             return decoder;
@@ -69,18 +68,7 @@ final class WeightLoader implements AutoCloseable {
                 .map(part -> files.take(part.name(), List.of(part.rows()))).toList();
         int size = Arrays.stream(parts).mapToInt(Part::rows).sum();
         Tensor vector = backend.allocate(DataType.F32, 1, size);
-        try (var arena = Arena.ofConfined()) {
-            MemorySegment all = arena.allocate(ValueLayout.JAVA_FLOAT, size);
-            int first = 0;
-            for (WeightTensor source : sources) {
-                float[] values = new float[source.shape().getFirst()];
-                source.format().widen(source.rows(0, values.length, arena), 0, values.length, values);
-                for (float value : values) {
-                    all.setAtIndex(ValueLayout.JAVA_FLOAT, first++, (float) ((value + shift) * scale));
-                }
-            }
-            backend.write(vector, all);
-        }
+        upload.vector(vector, sources, shift, scale);
         return vector;
     }
 

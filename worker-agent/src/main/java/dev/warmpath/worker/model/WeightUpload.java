@@ -5,6 +5,10 @@ import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.model.weights.RowOrder;
 import dev.warmpath.worker.model.weights.WeightTensor;
 import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.List;
+import java.util.function.LongConsumer;
 
 /**
  * Brings a tensor's values from its mapped file to the device: as they lie, or by portions of rows where these are put
@@ -15,9 +19,17 @@ final class WeightUpload {
     private static final long PORTION_BYTES = 8 << 20;
 
     private final ComputeBackend backend;
+    private final boolean hasValues;
+    private final LongConsumer progress;
 
-    WeightUpload(ComputeBackend backend) {
+    /**
+     * @param hasValues false: nothing is read and nothing written, for whoever measures a model
+     * @param progress  told of bytes, as files have them, when the backend has taken them
+     */
+    WeightUpload(ComputeBackend backend, boolean hasValues, LongConsumer progress) {
         this.backend = backend;
+        this.hasValues = hasValues;
+        this.progress = progress;
     }
 
     /** @param firstRow of the target @param source [rows, columns of the target] */
@@ -25,11 +37,34 @@ final class WeightUpload {
         int rows = source.shape().getFirst();
         boolean asStored = source.order().equals(RowOrder.AS_STORED);
         int atOnce = asStored ? rows : (int) Math.max(1, PORTION_BYTES / source.format().bytes(target.columns()));
-        for (int row = 0; row < rows; row += atOnce) {
+        for (int row = 0; hasValues && row < rows; row += atOnce) {
             int count = Math.min(atOnce, rows - row);
             try (var arena = Arena.ofConfined()) {
                 backend.upload(target, firstRow + row, count, source.format(), source.rows(row, count, arena));
             }
+        }
+        progress.accept(source.values().byteSize());
+    }
+
+    /**
+     * Widened, and one behind the other.
+     * @param target F32 [1, elements of all sources]
+     * @param shift  added to each
+     * @param scale  of what comes of that
+     */
+    void vector(Tensor target, List<WeightTensor> sources, double shift, double scale) {
+        try (var arena = Arena.ofConfined()) {
+            MemorySegment all = arena.allocate(ValueLayout.JAVA_FLOAT, hasValues ? target.columns() : 0);
+            int next = 0;
+            for (WeightTensor source : sources) {
+                float[] values = new float[hasValues ? source.shape().getFirst() : 0];
+                source.format().widen(source.rows(0, values.length, arena), 0, values.length, values);
+                for (float value : values) {
+                    all.setAtIndex(ValueLayout.JAVA_FLOAT, next++, (float) ((value + shift) * scale));
+                }
+                progress.accept(source.values().byteSize());
+            }
+            backend.write(target, all);
         }
     }
 }

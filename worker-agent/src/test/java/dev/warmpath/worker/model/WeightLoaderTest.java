@@ -26,7 +26,8 @@ class WeightLoaderTest {
         var model = RandomLlama.create(7);
         model.write(directory, stored);
         try (var backend = new ScalarBackend()) {
-            var decoder = WeightLoader.load(ModelSource.of(directory), model.config(), backend);
+            var decoder = WeightLoader.load(ModelSource.of(directory), model.config(), backend,
+                    new WeightUpload(backend, /* hasValues */ true, _ -> { }));
             assertThat(read(backend, decoder.finalNorm())).containsExactly(model.weights().get("model.norm.weight"));
             assertThat(read(backend, decoder.layers().get(1).attention().inputNorm()))
                     .containsExactly(model.weights().get("model.layers.1.input_layernorm.weight"));

@@ -11,6 +11,7 @@ import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.LogitAdjustments;
+import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.QkvSpec;
@@ -72,6 +73,16 @@ abstract class CpuBackend implements ComputeBackend {
     }
 
     @Override
+    public final long weightBytes(int rows, int columns) {
+        return (long) CpuWeight.paddedRows(rows, panelWidth) * columns * Float.BYTES;
+    }
+
+    @Override
+    public final MemoryPlace weightPlace() {
+        return MemoryPlace.HEAP;
+    }
+
+    @Override
     public final void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format,
             MemorySegment values) {
         Shapes.upload(weight, firstRow, rowCount, format, values);
@@ -81,12 +92,17 @@ abstract class CpuBackend implements ComputeBackend {
     @Override
     public final KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount) {
         Shapes.cache(blockCount, hostBlockCount);
-        long most = Math.max(blockCount, hostBlockCount);
-        if (shape.blockElements() * most > Integer.MAX_VALUE - CpuKvCache.SLACK) {
+        int most = Math.max(blockCount, hostBlockCount);
+        if (most > mostBlocks(shape)) {
             throw new ComputeException(
                     "%d blocks of %s: a layer's keys are past the longest array".formatted(most, shape));
         }
         return new CpuKvCache(shape, blockCount, hostBlockCount);
+    }
+
+    @Override
+    public final int mostBlocks(CacheShape shape) {
+        return (Integer.MAX_VALUE - CpuKvCache.SLACK) / shape.blockElements();
     }
 
     @Override

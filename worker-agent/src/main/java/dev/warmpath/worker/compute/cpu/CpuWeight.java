@@ -25,8 +25,12 @@ final class CpuWeight implements Tensor {
         this.rows = rows;
         this.columns = columns;
         this.panelWidth = panelWidth;
-        int paddedRows = Math.ceilDiv(rows, panelWidth) * panelWidth;
-        this.panels = new float[Math.multiplyExact(paddedRows, columns)];
+        this.panels = new float[Math.multiplyExact(paddedRows(rows, panelWidth), columns)];
+    }
+
+    /** Rows of whole panels. */
+    static int paddedRows(int rows, int panelWidth) {
+        return Math.multiplyExact(Math.ceilDiv(rows, panelWidth), panelWidth);
     }
 
     /** Where element (row, 0) lies; element (row, c) is {@code c * panelWidth} further on. */

@@ -14,6 +14,7 @@ import dev.warmpath.worker.compute.DeviceLostException;
 import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.LogitAdjustments;
+import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.QkvSpec;
@@ -433,6 +434,16 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
+    public long weightBytes(int rows, int columns) {
+        return CudaWeight.bytes(rows, columns);
+    }
+
+    @Override
+    public MemoryPlace weightPlace() {
+        return MemoryPlace.DEVICE;
+    }
+
+    @Override
     public KvCache allocateKvCache(CacheShape shape, int blockCount, int hostBlockCount) {
         Shapes.cache(blockCount, hostBlockCount);
         var cache = CudaKvCache.allocate(device, shape, cacheType, blockCount, hostBlockCount,
@@ -442,6 +453,11 @@ public final class CudaBackend implements ComputeBackend {
             swaps.add(cache.swap());
         }
         return cache;
+    }
+
+    @Override
+    public int mostBlocks(CacheShape shape) {
+        return Integer.MAX_VALUE;
     }
 
     @Override

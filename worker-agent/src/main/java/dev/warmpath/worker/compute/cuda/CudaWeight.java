@@ -20,9 +20,12 @@ final class CudaWeight implements Tensor {
 
     /** Memory of undefined content. */
     static CudaWeight allocate(CudaDevice device, int rows, int columns) {
-        long bytes = (long) rows * columns * DataType.BF16.bytes();
-        return new CudaWeight(device, device.allocate(bytes, "a weight of [%d, %d]".formatted(rows, columns)), rows,
-                columns);
+        var memory = device.allocate(bytes(rows, columns), "a weight of [%d, %d]".formatted(rows, columns));
+        return new CudaWeight(device, memory, rows, columns);
+    }
+
+    static long bytes(int rows, int columns) {
+        return (long) rows * columns * DataType.BF16.bytes();
     }
 
     DevicePointer rows(int firstRow, int rowCount) {

@@ -95,7 +95,7 @@ final class ModelFolder implements ModelSource {
             return null;
         }
         Path real = path.toRealPath();
-        if (!real.startsWith(root) && !real.startsWith(blobs(root))) {
+        if (!isWithin(real, root)) {
             throw new FileSystemException(path.toString(), real.toString(),
                     "a link out of the model's folder is not followed");
         }
@@ -108,6 +108,22 @@ final class ModelFolder implements ModelSource {
             throw new FileSystemException(path.toString(), null, "is no regular file");
         }
         return real;
+    }
+
+    private static boolean isWithin(Path real, Path root) {
+        return real.startsWith(root) || real.startsWith(blobs(root));
+    }
+
+    static List<String> linksOut(Path folder) throws IOException {
+        Path root = folder.toRealPath();
+        List<String> out = new ArrayList<>();
+        for (String name : matching(folder, "*")) {
+            Path entry = folder.resolve(name);
+            if (Files.isSymbolicLink(entry) && Files.exists(entry) && !isWithin(entry.toRealPath(), root)) {
+                out.add(name);
+            }
+        }
+        return out;
     }
 
     /** Where the cache of Hugging Face's hub has the content of this folder; the folder itself if it is none of it. */

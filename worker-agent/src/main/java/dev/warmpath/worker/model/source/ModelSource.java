@@ -37,6 +37,11 @@ public sealed interface ModelSource permits ModelFolder, GgufModel {
         return GgufModel.open(path);
     }
 
+    /** Entries of a folder that are links which lead out of it, by name: those are not followed. */
+    static List<String> linksOut(Path folder) throws IOException {
+        return ModelFolder.linksOut(folder);
+    }
+
     /** As it was given. */
     Path path();
 

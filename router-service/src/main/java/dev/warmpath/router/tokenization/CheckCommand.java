@@ -1,0 +1,72 @@
+package dev.warmpath.router.tokenization;
+
+import dev.warmpath.protocol.fleet.Protocol;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Tells whether a router could tokenize for a model, with none running.
+ *
+ * <pre>
+ * check FOLDER
+ * </pre>
+ * What is wrong is a line with {@code - } before it. Of files that are missing, or no JSON, a worker's check tells.
+ */
+public final class CheckCommand {
+
+    public static final String NAME = "check";
+    private static final byte[] EMPTY_JSON = "{}".getBytes(StandardCharsets.UTF_8);
+    private static final int COULD = 0;
+    private static final int COULD_NOT = 1;
+    private static final int WRONG_ARGUMENTS = 2;
+
+    private CheckCommand() {}
+
+    /**
+     * @param arguments what follows the command's name
+     * @return exit status: 0 it could, 1 it could not, 2 the arguments are wrong
+     */
+    public static int run(List<String> arguments, PrintStream out, PrintStream err) {
+        if (arguments.size() != 1) {
+            err.println("check takes a model's folder");
+            return WRONG_ARGUMENTS;
+        }
+        Path folder = Path.of(arguments.getFirst());
+        try {
+            byte[] tokenizer = read(folder.resolve("tokenizer.json"));
+            if (tokenizer != null) {
+                byte[] settings = read(folder.resolve("tokenizer_config.json"));
+                new ModelTokenizer(new ModelFiles(tokenizer, settings == null ? EMPTY_JSON : settings,
+                        read(folder.resolve("generation_config.json")), read(folder.resolve("config.json"))));
+            }
+            return COULD;
+        } catch (RuntimeException e) {
+            out.println("- " + folder + ": " + e.getMessage());
+            return COULD_NOT;
+        } catch (IOException e) {
+            out.println("- a file in " + folder + " cannot be read: " + e);
+            return COULD_NOT;
+        }
+    }
+
+    /** @return null if there is no such file, or one that is too long, or no JSON in it */
+    private static byte @Nullable [] read(Path file) throws IOException {
+        if (!Files.exists(file) || Files.size(file) > Protocol.MAX_FILE_BYTES) {
+            return null;
+        }
+        byte[] bytes = Files.readAllBytes(file);
+        try {
+            JsonMapper.shared().readTree(bytes);
+            return bytes;
+        } catch (JacksonException e) {
+            return null;
+        }
+    }
+}
