@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Renders golden.json with jinja2 (Debian: python3-jinja2) set up as Hugging Face's transformers does.
+"""Renders golden.json and snippets-golden.json with jinja2 (3.1.6) set up as Hugging Face's transformers does.
 
-Run in this directory: /usr/bin/python3 generate.py
+Run in this directory: python3 generate.py
 """
 import json
 
@@ -37,6 +37,7 @@ environment = ImmutableSandboxedEnvironment(
     trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols])
 environment.filters["tojson"] = tojson
 environment.globals["raise_exception"] = raise_exception
+environment.globals["dict"] = lambda *args, **kwargs: dict(*args, **kwargs)
 environment.globals["strftime_now"] = lambda pattern: {"%d %b %Y": "05 Nov 2026"}[pattern]
 
 SYSTEM = {"role": "system", "content": "You are terse."}
@@ -51,6 +52,10 @@ TOOLS = [{"type": "function", "function": {
     "name": "weather", "description": "Says the \"weather\"",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
                    "required": ["city"]}}}]
+NO_CONTENT = {"role": "assistant", "content": None, "tool_calls": CALL["tool_calls"]}
+PARTS = {"role": "user", "content": [{"type": "text", "text": " First "}, {"type": "text", "text": "second"}]}
+ONE_PART = {"role": "system", "content": [{"type": "text", "text": "Be brief."}]}
+RESULT_PARTS = {"role": "tool", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}
 CONVERSATIONS = {
     "user": ([USER], {}),
     "system and user": ([SYSTEM, USER], {}),
@@ -65,12 +70,32 @@ CONVERSATIONS = {
     "two users in a row": ([USER, AGAIN], {}),
     "content with markup": ([{"role": "user", "content": "{{ 7 * 7 }} {% if %} <|im_end|> [INST] <|user|>"}], {}),
     "empty content": ([{"role": "user", "content": ""}], {}),
+    "text parts": ([ONE_PART, PARTS, ASSISTANT, PARTS], {}),
+    "no content beside calls": ([USER, NO_CONTENT, RESULT_PARTS], {"tools": TOOLS}),
 }
-TOKENS = {"chatml": (None, "<|im_end|>"), "qwen3": (None, "<|im_end|>"), "llama31": ("<|begin_of_text|>", "<|eot_id|>"),
-          "mistral": ("<s>", "</s>"), "warmpath": ("<|begin|>", "<|end|>"), "torture": ("<s>", "</s>")}
+# name: begin token, end token, in which form the template takes content
+TEMPLATES = {
+    "chatml": (None, "<|im_end|>", "text"), "qwen3": (None, "<|im_end|>", "text"),
+    "llama31": ("<|begin_of_text|>", "<|eot_id|>", "text"), "mistral": ("<s>", "</s>", "text"),
+    "warmpath": ("<|begin|>", "<|end|>", "text"), "torture": ("<s>", "</s>", "text"),
+    "parts": ("<s>", None, "text or parts"), "parts-only": (None, None, "parts"),
+    "asks-none": (None, None, "text or none"), "callers": (None, None, "text")}
+
+
+def shaped(message, form):
+    """As vLLM hands it to a template that takes this form; a template that looks for strings gets them as strings."""
+    content = message["content"]
+    if content is None:
+        content = None if "none" in form else "" if "text" in form else []
+    else:
+        texts = [content] if isinstance(content, str) else [part["text"] for part in content]
+        whole = "parts" not in form or message["role"] == "tool" or "text" in form and len(texts) == 1
+        content = "\n".join(texts) if whole else [{"type": "text", "text": text} for text in texts]
+    return {**message, "content": content}
+
 
 cases = []
-for template, (bos, eos) in TOKENS.items():
+for template, (bos, eos, form) in TEMPLATES.items():
     compiled = environment.from_string(open(template + ".jinja", encoding="utf-8").read())
     for name, (messages, extra) in CONVERSATIONS.items():
         for generation_prompt in (True, False):
@@ -83,10 +108,10 @@ for template, (bos, eos) in TOKENS.items():
                     "bos_token": bos, "eos_token": eos, "variables": extra}
             try:
                 case["prompt"] = compiled.render(
-                    messages=messages, add_generation_prompt=generation_prompt, **variables)
-            except jinja2.exceptions.UndefinedError as e:
-                case["undefined"] = str(e)
+                    messages=[shaped(message, form) for message in messages], add_generation_prompt=generation_prompt, **variables)
             except jinja2.exceptions.TemplateError as e:
+                if type(e) is not jinja2.exceptions.TemplateError:
+                    raise
                 case["refused"] = str(e)
             cases.append(case)
             if template == "torture":
@@ -96,4 +121,20 @@ for template, (bos, eos) in TOKENS.items():
 with open("golden.json", "w", encoding="utf-8") as file:
     json.dump(cases, file, ensure_ascii=False, indent=1)
     file.write("\n")
+
+VARIABLES = {"spec": {"type": "array", "items": {"type": "string"}, "keys": "k"}, "list": [1, 2, 3]}
+snippets = []
+for topic in json.load(open("snippets.json", encoding="utf-8")):
+    for template in topic["templates"]:
+        snippet = {"topic": topic["topic"], "template": template}
+        try:
+            snippet["text"] = environment.from_string(template).render(messages=[SYSTEM, USER], **VARIABLES)
+        except Exception as e:
+            snippet["error"] = type(e).__name__ + ": " + str(e)
+        snippets.append(snippet)
+with open("snippets-golden.json", "w", encoding="utf-8") as file:
+    json.dump({"variables": VARIABLES, "messages": [SYSTEM, USER], "snippets": snippets}, file, ensure_ascii=False,
+              indent=1)
+    file.write("\n")
+print(len(snippets), "snippets,", sum("error" in snippet for snippet in snippets), "fail")
 print(len(cases), "cases,", sum("refused" in case for case in cases), "refused")

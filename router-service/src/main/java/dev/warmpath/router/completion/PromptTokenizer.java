@@ -127,11 +127,7 @@ public final class PromptTokenizer {
             return alone ? tokenizer.encodeAlone(rendered) : tokenizer.encode(rendered);
         } catch (TemplateException e) {
             metrics.templateFailed(tag(e.kind()));
-            throw switch (e.kind()) {
-                // the template speaks to the caller, or could not make sense of just these messages
-                case REFUSED, EVALUATION, LIMIT -> invalidMessages(e);
-                case SYNTAX, UNSUPPORTED -> e;
-            };
+            throw invalidMessages(e);                              // whose texts, as prompts, the model still completes
         } catch (TokenizationException e) {
             throw switch (e.kind()) {
                 case NO_CHAT_TEMPLATE, MARKER_IN_CONTENT -> invalidMessages(e);

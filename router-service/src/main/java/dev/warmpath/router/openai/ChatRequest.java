@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** The body of {@code POST /v1/chat/completions}. */
@@ -111,16 +110,15 @@ final class ChatRequest {
         }
     }
 
-    /** A string, or text parts, which are joined by line breaks as vLLM joins them for templates that take strings. */
-    static String readContent(FieldReader json, Place place) {
+    /** A string, or text parts: the chat template says in which form they reach it. */
+    static List<String> readContent(FieldReader json, Place place) {
         if (json.isText()) {
-            return json.text();
+            return List.of(json.text());
         }
         if (!json.isList()) {
             throw json.wrongType(place, "a string or an array of text parts");
         }
-        return json.objects(OpenAiFields.PARTS, place).stream().map(ChatRequest::readPart)
-                .collect(Collectors.joining("\n"));
+        return json.objects(OpenAiFields.PARTS, place).stream().map(ChatRequest::readPart).toList();
     }
 
     private static String readPart(FieldValues part) {

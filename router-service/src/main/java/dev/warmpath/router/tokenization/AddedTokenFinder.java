@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds added tokens in a prompt the way the Hugging Face library does (tokenizers 0.21, {@code added_vocabulary.rs}):
  * leftmost, then longest, with the white space that a token takes along; a token that counts only as a single word, and
- * is none where it is found, is passed over as a whole. One rule is ours: a special token of which any character came
- * from the client is ordinary text. Other added tokens, as {@code <think>}, count wherever they stand.
+ * is none where it is found, is passed over as a whole. One rule is ours: a {@link AddedToken#marker} of which any
+ * character came from the client is ordinary text. Other added tokens count wherever they stand.
  *
  * <p>A text is read once, from its end to its beginning, by one automaton of all tokens spelled backwards (Aho and
  * Corasick, 1975): its state after a character tells the longest token that begins there, whatever their number, and
@@ -149,7 +149,7 @@ final class AddedTokenFinder {
 
         /**
          * The next token at or after {@code from}, which is not before that of an earlier call, or null.
-         * @param refusedIds receives the special tokens that the client spelled before that place
+         * @param refusedIds receives the markers that the client spelled before that place
          */
         @Nullable Match next(int from, BitSet refusedIds) {
             String text = prompt.text();
@@ -162,7 +162,7 @@ final class AddedTokenFinder {
                 for (int node = nodes[left]; node != ROOT; node = longest[suffix[node]]) {
                     AddedToken token = tokenAt(node);
                     int end = at + token.content().length();
-                    if (token.special() && prompt.isFromClient(at, end)) {
+                    if (token.marker() && prompt.isFromClient(at, end)) {
                         refusedIds.set(token.id());
                         continue;
                     }

@@ -1,5 +1,6 @@
 package dev.warmpath.router.tokenization;
 
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** The library's tokenizers for text between added tokens: one for a prompt's first segment, one for the others. */
@@ -11,17 +12,17 @@ final class LibrarySegments {
         }
     }
 
-    private final byte[] file;
+    private final Supplier<TokenizerJson> json;
     private volatile @Nullable Pair pair;
 
     /** Made when first asked for. */
-    LibrarySegments(byte[] file) {
-        this.file = file;
+    LibrarySegments(Supplier<TokenizerJson> json) {
+        this.json = json;
     }
 
     /** Made now. */
     LibrarySegments(TokenizerJson json) {
-        file = new byte[0];
+        this.json = () -> json;
         pair = Pair.of(json);
     }
 
@@ -38,7 +39,7 @@ final class LibrarySegments {
     private synchronized Pair make() {
         Pair made = pair;
         if (made == null) {
-            made = Pair.of(new TokenizerJson(file));
+            made = Pair.of(json.get());
             pair = made;
         }
         return made;

@@ -48,7 +48,7 @@ public final class ModelTokenizer {
     private final List<Integer> eosIds;
     private final SamplingDefaults samplingDefaults;
     private final int contextLength;
-    private final @Nullable ChatTemplate chatTemplate;
+    private final ChatTemplates chatTemplates;
 
     /** How the text between two added tokens becomes ids; a prompt may begin with it. */
     interface Segments {
@@ -64,10 +64,11 @@ public final class ModelTokenizer {
     /**
      * @param cache for long segments, shared with other models
      * @throws TokenizationException INVALID_MODEL_FILE or LIBRARY_UNAVAILABLE
-     * @throws TemplateException     if the chat template is not one that we interpret, naming what
      */
     public ModelTokenizer(ModelFiles files, SegmentCache cache) {
-        var json = new TokenizerJson(files.tokenizer());
+        var config = new TokenizerSettings(files);
+        chatTemplates = new ChatTemplates(config.chatTemplates());
+        var json = new TokenizerJson(files.tokenizer(), chatTemplates::written);
         List<AddedToken> added = json.addedTokens();
         whole = new NativeTokenizer(json.whole());
         addedTokens = new AddedTokenFinder(added.stream().filter(token -> !json.isLeftToLibrary(token)).toList());
@@ -77,7 +78,8 @@ public final class ModelTokenizer {
         vocabularySize = json.vocabularySize();
         maxTokenBytes = json.maxTokenBytes();
         var proof = new EncoderProof(whole);
-        segments = proof.agreeing(SegmentEncoder.of(json, files.tokenizer(), cache), added,
+        segments = proof.agreeing(SegmentEncoder.of(json,
+                        () -> new TokenizerJson(files.tokenizer(), chatTemplates::written), cache), added,
                 (tried, text) -> Objects.requireNonNull(encode(RenderedPrompt.trusted(text), tried::encode)),
                 () -> SegmentEncoder.ofLibrary(json, cache));
         decoder = proof.agreeing(json.decoder(), vocabularySize);
@@ -88,14 +90,11 @@ public final class ModelTokenizer {
         prefix = Arrays.copyOf(surrounded, prefixLength);
         suffix = Arrays.copyOfRange(surrounded, prefixLength + bare.length, surrounded.length);
 
-        var config = new TokenizerSettings(files);
         bosToken = config.token("bos_token");
         eosToken = config.token("eos_token");
         eosIds = config.eosIds(added);
         samplingDefaults = config.samplingDefaults();
         contextLength = config.contextLength();
-        @Nullable String template = config.chatTemplate();
-        chatTemplate = template == null ? null : ChatTemplate.compile(template);
     }
 
     private static int indexOf(int[] ids, int[] part) {
@@ -126,8 +125,8 @@ public final class ModelTokenizer {
     }
 
     /**
-     * The ids of a rendered conversation; the template has written the begin token, if the model wants one. Special
-     * tokens spelled by the client become ordinary tokens.
+     * The ids of a rendered conversation; the template has written the begin token, if the model wants one. Markers
+     * spelled by the client become ordinary tokens.
      * @throws TokenizationException MARKER_IN_CONTENT if the vocabulary cannot write such a text in another way
      */
     public int[] encode(RenderedPrompt prompt) {
@@ -217,16 +216,15 @@ public final class ModelTokenizer {
     }
 
     /**
-     * Renders a conversation with the model's chat template.
+     * Renders a conversation with the model's chat template: the one for tools, where it has one and the variables have
+     * {@code tools}.
+     *
      * @throws TokenizationException NO_CHAT_TEMPLATE
-     * @throws TemplateException     as of {@link ChatTemplate#render}
+     * @throws TemplateException     SYNTAX or UNSUPPORTED if the template cannot be read, else as of
+     *                               {@link ChatTemplate#render}
      */
     public RenderedPrompt render(List<ChatMessage> messages, boolean addGenerationPrompt, Map<String, ?> variables) {
-        if (chatTemplate == null) {
-            throw new TokenizationException(TokenizationException.Kind.NO_CHAT_TEMPLATE,
-                    "the model has no chat template; send its prompt as text", null);
-        }
-        return chatTemplate.render(messages, addGenerationPrompt, bosToken, eosToken, variables);
+        return chatTemplates.render(messages, addGenerationPrompt, bosToken, eosToken, variables);
     }
 
     /** The text of these ids without special tokens; ids outside the vocabulary give none. */
@@ -292,9 +290,9 @@ public final class ModelTokenizer {
         return contextLength;
     }
 
-    /** The chat template as the model's files have it, or null. */
+    /** The chat templates as the model's files have them, one behind the other; null if there is none. */
     public @Nullable String chatTemplate() {
-        return chatTemplate == null ? null : chatTemplate.source();
+        return chatTemplates.source();
     }
 
     public @Nullable String bosToken() {

@@ -3,6 +3,7 @@ package dev.warmpath.router.tokenization;
 import dev.warmpath.router.tokenization.bpe.BpeEncoder;
 import dev.warmpath.router.tokenization.bpe.Recognition;
 import dev.warmpath.router.tokenization.bpe.TokenIds;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,11 +31,11 @@ final class SegmentEncoder {
         this.startsApart = startsApart;
     }
 
-    /** @param file tokenizer.json, read again should the library be needed after all */
-    static SegmentEncoder of(TokenizerJson json, byte[] file, SegmentCache cache) {
+    /** @param again reads the same file again, should the library be needed after all */
+    static SegmentEncoder of(TokenizerJson json, Supplier<TokenizerJson> again, SegmentCache cache) {
         return switch (json.recognition()) {
             case Recognition.Recognised(BpeEncoder encoder) ->
-                    new SegmentEncoder(encoder, new LibrarySegments(file), cache, json.treatsStartApart());
+                    new SegmentEncoder(encoder, new LibrarySegments(again), cache, json.treatsStartApart());
             case Recognition.Unknown(String what) -> {
                 log.info("this model's prompts are encoded by the library, slower by far: not known here is {}",
                         what.length() > 200 ? what.substring(0, 200) + "…" : what);

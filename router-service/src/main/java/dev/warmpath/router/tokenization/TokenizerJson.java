@@ -5,6 +5,8 @@ import dev.warmpath.router.tokenization.bpe.TokenDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -16,14 +18,24 @@ final class TokenizerJson {
     private static final JsonMapper MAPPER = JsonMapper.shared();
 
     private final ObjectNode root;
+    private final Set<String> markers;
 
-    TokenizerJson(byte[] file) {
+    /** @param written of tokens that look like markers, and are not special, those that the chat templates write */
+    TokenizerJson(byte[] file, Function<List<AddedToken>, Set<String>> written) {
         if (!(parse("tokenizer.json", file) instanceof ObjectNode object) || !object.path("model").isObject()) {
             throw invalid("tokenizer.json has no object 'model'");
         }
         root = object;
         root.putNull("truncation");                              // limits are the router's, told with their numbers
         root.putNull("padding");
+        var like = new ArrayList<AddedToken>();
+        for (JsonNode json : root.path("added_tokens")) {
+            AddedToken token = AddedToken.of(json);
+            if (!token.special() && token.looksLikeMarker()) {
+                like.add(token);
+            }
+        }
+        markers = written.apply(like);
     }
 
     static JsonNode parse(String name, byte[] file) {
@@ -41,14 +53,19 @@ final class TokenizerJson {
 
     List<AddedToken> addedTokens() {
         var tokens = new ArrayList<AddedToken>();
-        root.path("added_tokens").forEach(json -> tokens.add(AddedToken.of(json)));
+        root.path("added_tokens").forEach(json -> tokens.add(addedToken(json)));
         return tokens;
+    }
+
+    private AddedToken addedToken(JsonNode json) {
+        AddedToken token = AddedToken.of(json);
+        return markers.contains(token.content()) ? token.asMarker() : token;
     }
 
     /** The library looks for these itself: they must be found after normalization, which only it can do. */
     boolean isLeftToLibrary(AddedToken token) {
         // one outside the model's own vocabulary would get another id once others before it are gone
-        return token.normalized() && !token.special() && root.path("normalizer").isObject()
+        return token.normalized() && !token.marker() && root.path("normalizer").isObject()
                 && root.path("model").path("vocab").has(token.content());
     }
 
@@ -157,7 +174,7 @@ final class TokenizerJson {
         ObjectNode copy = root.deepCopy();
         var kept = copy.putArray("added_tokens");
         root.path("added_tokens").forEach(json -> {
-            if (isLeftToLibrary(AddedToken.of(json))) {
+            if (isLeftToLibrary(addedToken(json))) {
                 kept.add(json);
             }
         });

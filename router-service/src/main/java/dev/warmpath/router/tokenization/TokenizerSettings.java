@@ -4,22 +4,27 @@ import static dev.warmpath.protocol.generate.SamplingParameters.MAX_TEMPERATURE;
 import static dev.warmpath.protocol.generate.SamplingParameters.MIN_TEMPERATURE;
 import static dev.warmpath.router.tokenization.SamplingDefaults.NONE;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.MissingNode;
 
-/** What a model's other JSON files say about its text. */
+/** What a model's other files say about its text. */
 final class TokenizerSettings {
     private final JsonNode tokenizerConfig;
     private final JsonNode generationConfig;
     private final JsonNode config;
+    private final byte @Nullable [] chatTemplate;
 
     TokenizerSettings(ModelFiles files) {
         tokenizerConfig = TokenizerJson.parse("tokenizer_config.json", files.tokenizerConfig());
         generationConfig = optional("generation_config.json", files.generationConfig());
         config = optional("config.json", files.config());
+        chatTemplate = files.chatTemplate();
     }
 
     private static JsonNode optional(String name, byte @Nullable [] file) {
@@ -92,20 +97,21 @@ final class TokenizerSettings {
         return value >= 1 && value < ModelTokenizer.UNBOUNDED ? (int) value : ModelTokenizer.UNBOUNDED;
     }
 
-    /** A string, or a list of named templates of which "default" counts. */
-    @Nullable String chatTemplate() {
-        JsonNode template = tokenizerConfig.path("chat_template");
-        if (template.isString()) {
-            return template.asString();
+    /** By name: chat_template.jinja alone, or what tokenizer_config.json has, a string or a list of named ones. */
+    Map<String, String> chatTemplates() {
+        JsonNode given = tokenizerConfig.path("chat_template");
+        if (chatTemplate != null) {
+            return Map.of(ChatTemplates.DEFAULT, new String(chatTemplate, StandardCharsets.UTF_8));
         }
-        for (JsonNode named : template) {
-            if (named.path("name").asString("").equals("default") && named.path("template").isString()) {
-                return named.path("template").asString();
+        if (given.isString()) {
+            return Map.of(ChatTemplates.DEFAULT, given.asString());
+        }
+        var named = new LinkedHashMap<String, String>();
+        for (JsonNode each : given) {
+            if (each.path("name").isString() && each.path("template").isString()) {
+                named.put(each.path("name").asString(), each.path("template").asString());
             }
         }
-        if (template.isMissingNode() || template.isNull()) {
-            return null;
-        }
-        throw TokenizerJson.invalid("chat_template in tokenizer_config.json has no template named 'default'");
+        return named;
     }
 }

@@ -102,7 +102,7 @@ class AddedTokenFinderTest {
     }
 
     private static AddedToken token(int id, String content, String flags) {
-        return new AddedToken(id, content, flags.contains("s"), flags.contains("l"), flags.contains("r"),
+        return new AddedToken(id, content, flags.contains("s"), flags.contains("s"), flags.contains("l"), flags.contains("r"),
                 flags.contains("w"), false);
     }
 

@@ -229,9 +229,52 @@ class ModelTokenizerTest {
         assertThat(catchThrowableOfType(TokenizationException.class, () -> new ModelTokenizer(new ModelFiles(
                 TestTokenizers.bytes("[]"), TestTokenizers.bytes("{}"), null, null))))
                 .hasMessage("tokenizer.json has no object 'model'");
-        assertThat(catchThrowableOfType(TemplateException.class,
-                () -> tokenizer("{\"chat_template\": \"{{ x|nosuch }}\"}", "{}", "{}")))
-                .hasMessage("the filter 'nosuch' is not supported (line 1 of the chat template)");
+    }
+
+    @Test
+    void a_chat_template_that_cannot_be_read_is_told_to_who_chats_and_the_model_completes_text() {
+        ModelTokenizer broken = tokenizer("{\"chat_template\": \"{% if x %}\\n{{ y }}\"}", "{}", "{}");
+        ModelTokenizer unknown = tokenizer("{\"chat_template\": \"{% do x %}\"}", "{}", "{}");
+
+        assertThat(BYTE_LEVEL.decode(broken.encode("the quick", false))).isEqualTo("the quick");
+        assertThat(broken.chatTemplate()).startsWith("{% if x %}");
+        var fault = catchThrowableOfType(TemplateException.class, () -> chat(broken, Map.of()));
+        assertThat(fault.kind()).isEqualTo(TemplateException.Kind.SYNTAX);
+        assertThat(fault).hasMessage("'if' is not closed (line 2 of the chat template)");
+        assertThat(catchThrowableOfType(TemplateException.class, () -> chat(unknown, Map.of())))
+                .hasMessage("the tag 'do' is not supported (line 1 of the chat template)");
+    }
+
+    @Test
+    void a_template_of_a_file_of_its_own_wins_over_those_of_the_configuration() {
+        String config = "{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"tools\"}, "
+                + "{\"name\": \"default\", \"template\": \"inline\"}]}";
+        ModelTokenizer inline = tokenizer(config, "{}", "{}");
+        var own = new ModelTokenizer(new ModelFiles(TestTokenizers.resource("byte-level.json"),
+                TestTokenizers.bytes(config), TestTokenizers.bytes("größer: {{ messages|length }}\n"), null, null));
+
+        assertThat(chat(inline, Map.of())).isEqualTo("inline");
+        assertThat(chat(inline, Map.of("tools", List.of("x")))).isEqualTo("tools");
+        assertThat(inline.chatTemplate()).contains("tools", "inline");
+        assertThat(chat(own, Map.of())).isEqualTo("größer: 1");
+        assertThat(chat(own, Map.of("tools", List.of("x")))).isEqualTo("größer: 1");
+        assertThat(own.chatTemplate()).isEqualTo("größer: {{ messages|length }}\n");
+    }
+
+    @Test
+    void named_templates_without_a_default_are_named() {
+        ModelTokenizer rag = tokenizer("{\"chat_template\": [{\"name\": \"tool_use\", \"template\": \"t\"}, "
+                + "{\"name\": \"rag\", \"template\": \"r\"}]}", "{}", "{}");
+
+        assertThat(chat(rag, Map.of("tools", List.of("x")))).isEqualTo("t");
+        var fault = catchThrowableOfType(TokenizationException.class, () -> chat(rag, Map.of()));
+        assertThat(fault.kind()).isEqualTo(TokenizationException.Kind.NO_CHAT_TEMPLATE);
+        assertThat(fault).hasMessage("of the model's chat templates, [rag, tool_use], none is named 'default'; send its "
+                + "prompt as text");
+    }
+
+    private static String chat(ModelTokenizer tokenizer, Map<String, ?> variables) {
+        return tokenizer.render(List.of(new ChatMessage("user", "x")), true, variables).text();
     }
 
     private static ModelTokenizer tokenizer(String tokenizerConfig, String generationConfig, String config) {

@@ -7,6 +7,7 @@ import java.text.Normalizer;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -35,7 +36,7 @@ class ShrinkingTextTest {
         var json = new TokenizerJson(TestTokenizers.bytes("""
                 {"normalizer": %s, "pre_tokenizer": %s, "decoder": {"type": "ByteLevel"}, "added_tokens": [],
                  "model": {"type": "BPE", "vocab": {"a": 0, "abcd": 1}, "merges": []}}"""
-                .formatted(normalizer, preTokenizer)));
+                .formatted(normalizer, preTokenizer)), _ -> Set.of());
 
         assertThat(json.maxTokenBytes()).isEqualTo(bytes);
     }

@@ -5,11 +5,22 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** {@code x.name}, {@code x[index]} and {@code x[start:stop:step]}. What is not there is Undefined, as in Jinja. */
+/**
+ * {@code x.name}, {@code x[index]} and {@code x[start:stop:step]}. What is not there is Undefined, as in Jinja. By a dot,
+ * a method wins over a key of that name; in brackets, the key wins.
+ */
 final class Access {
     private Access() {}
 
-    static Value attribute(Value base, String name, RenderContext context) {
+    /** @param method of {@link Methods} by this name, or null */
+    static Value attribute(Value base, String name, @Nullable Callee method, RenderContext context) {
+        if (method != null && method.owns().test(base)) {
+            return new Value.Method(base, method);
+        }
+        return field(base, name, context);
+    }
+
+    private static Value field(Value base, String name, RenderContext context) {
         Operators.refuseUndefined(base, context);
         @Nullable Value found = switch (base) {
             case Value.Dict(Map<Value, Value> entries) -> entries.get(Text.trusted(name));
@@ -21,17 +32,23 @@ final class Access {
     }
 
     private static Value missing(Value base, String name) {
-        return new Value.Undefined("'" + Operators.typeName(base) + "' has no attribute '" + name + "'");
+        return new Value.Undefined("'" + Operators.typeName(base) + "' has no attribute '" + shown(name) + "'");
+    }
+
+    private static String shown(String name) {
+        return name.length() <= 100 ? name : name.substring(0, 100) + "…";
     }
 
     static Value item(Value base, Value index, RenderContext context) {
         Operators.refuseUndefined(base, context);
-        if (base instanceof Value.Dict(Map<Value, Value> entries)) {
-            @Nullable Value found = entries.get(Operators.key(index, context));
-            return found != null ? found : missing(base, PythonText.of(index, context).chars());
+        if (base instanceof Value.Dict(Map<Value, Value> entries) && Operators.isKey(index)) {
+            @Nullable Value found = entries.get(index);
+            if (found != null) {
+                return found;
+            }
         }
         if (index instanceof Text name) {
-            return attribute(base, name.chars(), context);
+            return attribute(base, name.chars(), Methods.named(name.chars()), context);
         }
         boolean indexed = base instanceof Text || base instanceof Value.Sequence;
         if (!indexed || !(index instanceof Value.Int || index instanceof Value.Bool)) {
@@ -43,8 +60,12 @@ final class Access {
         if (place < 0 || place >= length) {
             return missing(base, Long.toString(at));
         }
-        return base instanceof Text text ? text.codePoints((int) place, (int) place + 1)
-                : ((Value.Sequence) base).items().get((int) place);
+        if (base instanceof Text text) {
+            context.chars(1);
+            context.read(text.unitsToFindAPlace());
+            return text.codePoints((int) place, (int) place + 1);
+        }
+        return ((Value.Sequence) base).items().get((int) place);
     }
 
     static Value slice(Value base, @Nullable Value start, @Nullable Value stop, @Nullable Value step,
@@ -61,11 +82,13 @@ final class Access {
         boolean forwards = stride > 0;
         long from = clip(bound(start, forwards ? 0 : length - 1, context), start, length, forwards);
         long to = clip(bound(stop, forwards ? length : -1, context), stop, length, forwards);
-        if (stride == 1 && base instanceof Text text) {
+        if (base instanceof Text text) {
             context.chars(Math.max(0, to - from));
-            return from < to ? text.codePoints((int) from, (int) to) : Text.EMPTY;
+            context.read(text.unitsToFindAPlace());
+            return stride != 1 ? pick(text, from, to, stride, context)
+                    : from < to ? text.codePoints((int) from, (int) to) : Text.EMPTY.asMarkup(text.isMarkup());
         }
-        return pick(base, from, to, stride, context);
+        return pick((Value.Sequence) base, from, to, stride, context);
     }
 
     private static long bound(@Nullable Value value, long otherwise, RenderContext context) {
@@ -81,18 +104,28 @@ final class Access {
         return forwards ? Math.clamp(place, 0, length) : Math.clamp(place, -1, length - 1);
     }
 
-    private static Value pick(Value base, long from, long to, long stride, RenderContext context) {
-        List<Value> items = Operators.items(base, context);
+    private static Value pick(Value.Sequence base, long from, long to, long stride, RenderContext context) {
         var picked = new ArrayList<Value>();
+        context.items(Math.max(0, Math.ceilDiv(to - from, stride)));
         for (long i = from; stride > 0 ? i < to : i > to; i += stride) {
-            context.steps(1);
-            picked.add(items.get((int) i));
+            picked.add(base.items().get((int) i));
         }
-        if (base instanceof Value.Sequence(List<Value> _, boolean tuple)) {
-            return new Value.Sequence(picked, tuple);
+        return new Value.Sequence(picked, base.tuple());
+    }
+
+    private static Text pick(Text text, long from, long to, long stride, RenderContext context) {
+        int[] starts = new int[text.codePointCount() + 1];       // where each code point begins, and the end
+        int at = 0;
+        for (int i = 0; i < starts.length - 1; i++) {
+            starts[i] = at;
+            at += Character.charCount(text.chars().codePointAt(at));
         }
+        starts[starts.length - 1] = at;
+        context.read(8L * at);                                   // places are looked for one by one
         var builder = new Text.Builder();
-        picked.forEach(character -> builder.append((Text) character));
-        return builder.build();
+        for (long i = from; stride > 0 ? i < to : i > to; i += stride) {
+            builder.append(text, starts[(int) i], starts[(int) i + 1]);
+        }
+        return builder.build().asMarkup(text.isMarkup());
     }
 }

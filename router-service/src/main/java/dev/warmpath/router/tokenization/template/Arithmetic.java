@@ -1,14 +1,19 @@
 package dev.warmpath.router.tokenization.template;
 
 import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.ArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** Python's {@code + - * / // % **} on numbers, and {@code + *} on strings and lists. Integers have 64 bits. */
+/** Python's {@code + - * / // % **} on numbers, {@code + *} on strings and lists, and {@code %} on strings. */
 final class Arithmetic {
     /** As many as a double has, both ways. */
     private static final int MOST_DIGITS = 300;
+    /** Python does not print longer ones: 4,300 digits. */
+    private static final int MOST_BITS = 14_284;
+    private static final MathContext MORE_THAN_A_DOUBLE = new MathContext(60);
 
     private Arithmetic() {}
 
@@ -16,6 +21,9 @@ final class Arithmetic {
         Operators.refuseUndefined(value, context);
         if (value instanceof Value.Float(double number)) {
             return new Value.Float(negative ? -number : number);
+        }
+        if (!Operators.isIntegral(value)) {
+            throw context.wrong("'" + (negative ? "-" : "+") + "' has no meaning for " + Operators.typeName(value));
         }
         return apply(negative ? "-" : "+", new Value.Int(0), value, context);
     }
@@ -25,8 +33,8 @@ final class Arithmetic {
         if (!Operators.isNumber(value)) {
             throw context.wrong("'abs' needs a number, not " + Operators.typeName(value));
         }
-        return Operators.real(value) < 0 ? signed(value, /* negative */ true, context)
-                : signed(value, /* negative */ false, context);
+        return value instanceof Value.Float(double number) ? new Value.Float(Math.abs(number))
+                : Value.integer(Operators.bigInteger(value).abs());
     }
 
     /**
@@ -43,39 +51,39 @@ final class Arithmetic {
         }
         double factor = Math.pow(10, digits);
         return switch (method) {
-            case "common" -> toNearest(value, digits, context);
-            case "ceil" -> new Value.Float(Math.ceil(Operators.real(value) * factor) / factor);
-            case "floor" -> new Value.Float(Math.floor(Operators.real(value) * factor) / factor);
+            case "common" -> toNearest(value, (int) digits, context);
+            case "ceil" -> new Value.Float((Math.ceil(Operators.real(value) * factor) + 0.0) / factor);
+            case "floor" -> new Value.Float((Math.floor(Operators.real(value) * factor) + 0.0) / factor);
             default -> throw context.wrong("method must be common, ceil or floor");
         };
     }
 
-    private static Value toNearest(Value value, long digits, RenderContext context) {
+    private static Value toNearest(Value value, int digits, RenderContext context) {
         double number = Operators.real(value);
-        boolean isWhole = Operators.isIntegral(value);
-        if (isWhole && digits >= 0 || !Double.isFinite(number)) {
-            return signed(value, /* negative */ false, context);
+        if (Operators.isIntegral(value)) {
+            BigDecimal whole = new BigDecimal(Operators.bigInteger(value));
+            return digits >= 0 ? signed(value, /* negative */ false, context)
+                    : Value.integer(whole.setScale(digits, RoundingMode.HALF_EVEN).toBigInteger());
         }
-        double result = Math.copySign(
-                new BigDecimal(number).setScale((int) digits, RoundingMode.HALF_EVEN).doubleValue(), number);
-        return isWhole ? new Value.Int((long) result) : new Value.Float(result);
+        return !Double.isFinite(number) ? value : new Value.Float(Math.copySign(
+                new BigDecimal(number).setScale(digits, RoundingMode.HALF_EVEN).doubleValue(), number));
     }
 
     static Value apply(String operator, Value left, Value right, RenderContext context) {
-        Operators.refuseUndefined(left, context);
-        Operators.refuseUndefined(right, context);
         @Nullable Value result = null;
         if (Operators.isNumber(left) && Operators.isNumber(right)) {
             result = number(operator, left, right, context);
+        } else if (operator.equals("%") && left instanceof Text format) {
+            result = new PercentFormat(format, right, context).format();
         } else if (operator.equals("+")) {
             result = joined(left, right, context);
         } else if (operator.equals("*")) {
             result = Operators.isIntegral(right) ? repeated(left, Operators.integer(right, context), context)
                     : Operators.isIntegral(left) ? repeated(right, Operators.integer(left, context), context) : null;
-        } else if (operator.equals("%") && left instanceof Text) {
-            throw context.unsupported("formatting a string with '%'");
         }
         if (result == null) {
+            Operators.refuseUndefined(left, context);
+            Operators.refuseUndefined(right, context);
             throw context.wrong("'" + operator + "' has no meaning for "
                     + Operators.typeName(left) + " and " + Operators.typeName(right));
         }
@@ -84,30 +92,76 @@ final class Arithmetic {
 
     private static Value number(String operator, Value left, Value right, RenderContext context) {
         boolean divides = operator.equals("/") || operator.equals("//") || operator.equals("%");
-        if (divides && Operators.real(right) == 0) {
+        boolean negativePower = operator.equals("**") && Operators.real(right) < 0;
+        if ((divides && Operators.real(right) == 0) || negativePower && Operators.real(left) == 0) {
             throw context.wrong("division by zero");
         }
-        boolean negativePower = operator.equals("**") && Operators.real(right) < 0;
-        if (Operators.isIntegral(left) && Operators.isIntegral(right) && !operator.equals("/") && !negativePower) {
+        if (!Operators.isIntegral(left) || !Operators.isIntegral(right) || negativePower) {
+            return new Value.Float(real(operator, finite(left, context), finite(right, context), context));
+        }
+        if (operator.equals("/")) {
+            return new Value.Float(quotient(left, right, context));
+        }
+        if (left instanceof Value.Int(long x) && right instanceof Value.Int(long y)) {
             try {
-                return new Value.Int(
-                        integral(operator, Operators.integer(left, context), Operators.integer(right, context)));
+                return new Value.Int(integral(operator, x, y));
             } catch (ArithmeticException e) {
-                throw context.wrong("the result of '" + operator + "' does not fit in 64 bits");
+                return bounded(big(operator, BigInteger.valueOf(x), BigInteger.valueOf(y), context), context);
             }
         }
-        double x = Operators.real(left);
-        double y = Operators.real(right);
-        return new Value.Float(switch (operator) {
+        return bounded(big(operator, Operators.bigInteger(left), Operators.bigInteger(right), context), context);
+    }
+
+    /** An integer that no double is near cannot be computed with a float. */
+    private static double finite(Value value, RenderContext context) {
+        double number = Operators.real(value);
+        if (value instanceof Value.BigInt && Double.isInfinite(number)) {
+            throw context.wrong("the integer is too large for a float");
+        }
+        return number;
+    }
+
+    private static double quotient(Value left, Value right, RenderContext context) {
+        double x = finite(left, context);
+        double y = finite(right, context);
+        boolean exact = x == 0 || Math.abs(x) < 0x1p53 && Math.abs(y) < 0x1p53;
+        return exact ? x / y : new BigDecimal(Operators.bigInteger(left))
+                .divide(new BigDecimal(Operators.bigInteger(right)), MORE_THAN_A_DOUBLE).doubleValue();
+    }
+
+    private static double real(String operator, double x, double y, RenderContext context) {
+        return switch (operator) {
             case "+" -> x + y;
             case "-" -> x - y;
             case "*" -> x * y;
             case "/" -> x / y;
-            case "//" -> Math.floor(x / y);
-            case "%" -> x - y * Math.floor(x / y);
-            case "**" -> Math.pow(x, y);
+            case "//" -> floorQuotient(x, y);
+            case "%" -> floorRemainder(x, y);
+            case "**" -> power(x, y, context);
             default -> throw new IllegalStateException(operator);
-        });
+        };
+    }
+
+    /** Of the sign of the divisor, as Python has it. */
+    private static double floorRemainder(double x, double y) {
+        double remainder = x % y;
+        return remainder == 0 ? Math.copySign(0, y) : remainder < 0 != y < 0 ? remainder + y : remainder;
+    }
+
+    private static double floorQuotient(double x, double y) {
+        double quotient = (x - floorRemainder(x, y)) / y;
+        double floor = Math.floor(quotient);
+        return quotient == 0 ? Math.copySign(0, x / y) : quotient - floor > 0.5 ? floor + 1 : floor;
+    }
+
+    private static double power(double x, double y, RenderContext context) {
+        double power = Math.pow(x, y);
+        boolean isComplex = x < 0 && Double.isFinite(x) && Double.isFinite(y) && y != Math.rint(y);
+        boolean isTooLarge = Double.isInfinite(power) && Double.isFinite(x) && Double.isFinite(y);
+        if (isComplex || isTooLarge) {
+            throw context.wrong("the result of '**' is " + (isComplex ? "no real number" : "too large for a float"));
+        }
+        return power;
     }
 
     private static long integral(String operator, long x, long y) {
@@ -117,33 +171,60 @@ final class Arithmetic {
             case "*" -> Math.multiplyExact(x, y);
             case "//" -> Math.floorDivExact(x, y);
             case "%" -> Math.floorMod(x, y);
-            case "**" -> power(x, y);
+            case "**" -> throw new ArithmeticException();          // there may be a way, but nobody raises numbers often
             default -> throw new IllegalStateException(operator);
         };
     }
 
-    private static long power(long base, long exponent) {
-        if (base == 0 || base == 1) {
-            return exponent == 0 ? 1 : base;
+    private static BigInteger big(String operator, BigInteger x, BigInteger y, RenderContext context) {
+        return switch (operator) {
+            case "+" -> x.add(y);
+            case "-" -> x.subtract(y);
+            case "*" -> x.multiply(y);
+            case "//" -> floor(x, y)[0];
+            case "%" -> floor(x, y)[1];
+            case "**" -> power(x, y, context);
+            default -> throw new IllegalStateException(operator);
+        };
+    }
+
+    /** Quotient and remainder. */
+    private static BigInteger[] floor(BigInteger x, BigInteger y) {
+        BigInteger[] both = x.divideAndRemainder(y);
+        boolean rounds = both[1].signum() != 0 && both[1].signum() != y.signum();
+        return rounds ? new BigInteger[] {both[0].subtract(BigInteger.ONE), both[1].add(y)} : both;
+    }
+
+    private static BigInteger power(BigInteger base, BigInteger exponent, RenderContext context) {
+        if (base.abs().bitLength() <= 1) {
+            return base.signum() == 0 && exponent.signum() > 0 ? BigInteger.ZERO
+                    : base.signum() < 0 && exponent.testBit(0) ? base : BigInteger.ONE;
         }
-        if (base == -1) {
-            return exponent % 2 == 0 ? 1 : -1;
+        if (exponent.bitLength() >= Integer.SIZE || exponent.longValue() * (base.bitLength() - 1) > MOST_BITS) {
+            throw tooLarge(context);
         }
-        long result = 1;
-        for (long i = 0; i < exponent; i++) {                    // overflows after at most 63 turns
-            result = Math.multiplyExact(result, base);
+        return base.pow(exponent.intValue());
+    }
+
+    private static Value bounded(BigInteger number, RenderContext context) {
+        if (number.bitLength() > MOST_BITS) {
+            throw tooLarge(context);
         }
-        return result;
+        context.read(number.bitLength());
+        return Value.integer(number);
+    }
+
+    private static TemplateException tooLarge(RenderContext context) {
+        return context.limit("the chat template makes an integer of more than 4300 digits");
     }
 
     private static @Nullable Value joined(Value left, Value right, RenderContext context) {
         if (left instanceof Text text && right instanceof Text other) {
-            context.chars((long) text.chars().length() + other.chars().length());
-            return text.plus(other);
+            return joined(text, other, context);
         }
         if (left instanceof Value.Sequence(var items, var tuple)
                 && right instanceof Value.Sequence(var others, var otherTuple) && tuple == otherTuple) {
-            context.steps(items.size() + others.size());
+            context.items((long) items.size() + others.size());
             var all = new ArrayList<>(items);
             all.addAll(others);
             return new Value.Sequence(all, tuple);
@@ -151,18 +232,23 @@ final class Arithmetic {
         return null;
     }
 
+    /** What is joined to markup is escaped. */
+    private static Text joined(Text left, Text right, RenderContext context) {
+        Text first = right.isMarkup() ? Html.escaped(left, context) : left;
+        Text second = left.isMarkup() ? Html.escaped(right, context) : right;
+        context.copy(first);
+        context.copy(second);
+        context.output((long) first.chars().length() + second.chars().length(), 0);
+        return first.plus(second).asMarkup(left.isMarkup() || right.isMarkup());
+    }
+
     private static @Nullable Value repeated(Value value, long times, RenderContext context) {
-        long count = Math.max(0, Math.min(times, Integer.MAX_VALUE));
+        long count = Math.clamp(times, 0, Integer.MAX_VALUE);
         if (value instanceof Text text) {
-            context.chars(count * text.chars().length());
-            var builder = new Text.Builder();
-            for (long i = 0; i < count && !text.isEmpty(); i++) {
-                builder.append(text);
-            }
-            return builder.build();
+            return repeated(text, count, context);
         }
         if (value instanceof Value.Sequence(var items, var tuple)) {
-            context.steps(count * items.size());
+            context.items(count * items.size());
             var all = new ArrayList<Value>();
             for (long i = 0; i < count && !items.isEmpty(); i++) {
                 all.addAll(items);
@@ -170,5 +256,14 @@ final class Arithmetic {
             return new Value.Sequence(all, tuple);
         }
         return null;
+    }
+
+    static Text repeated(Text text, long count, RenderContext context) {
+        context.chars(count * text.chars().length());
+        var builder = new Text.Builder();
+        for (long i = 0; i < count && !text.isEmpty(); i++) {
+            builder.append(text);
+        }
+        return builder.build().asMarkup(text.isMarkup());
     }
 }

@@ -1,7 +1,9 @@
 package dev.warmpath.router.tokenization.template;
 
 import dev.warmpath.router.tokenization.template.Token.Kind;
+import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -13,17 +15,28 @@ import org.jspecify.annotations.Nullable;
  */
 final class ExpressionParser {
     private static final int MAX_DEPTH = 100;
+    private static final int MAX_DIGITS = 4_300;
+    private static final Set<String> AFTER_TESTS = Set.of("else", "or", "and", "is", "if", "in", "not");
     private static final Set<String> COMPARISONS = Set.of("==", "!=", "<", "<=", ">", ">=");
 
     private final TokenCursor cursor;
+    private final TemplateFacts facts;
     private final CallParser calls;
-    private final Set<String> macros;
+    private Set<String> names = new HashSet<>();
     private int depth;
 
-    ExpressionParser(TokenCursor cursor, Set<String> macros) {
+    /** @param facts told of the strings and the questions that are met */
+    ExpressionParser(TokenCursor cursor, TemplateFacts facts) {
         this.cursor = cursor;
+        this.facts = facts;
         calls = new CallParser(cursor, this::expression);
-        this.macros = macros;
+    }
+
+    /** Variables that expressions have spoken of since the last call, which was given {@code before}. */
+    Set<String> namesSince(Set<String> before) {
+        Set<String> since = names;
+        names = before;
+        return since;
     }
 
     /** One expression, or several with commas, which make a tuple. */
@@ -105,6 +118,7 @@ final class ExpressionParser {
                 return operators.isEmpty() ? first : new Expression.Comparison(first, operators, operands, line);
             }
             operands.add(sum());
+            facts.compared(first, operands.getLast());
         }
     }
 
@@ -185,8 +199,18 @@ final class ExpressionParser {
             case "true", "True" -> new Expression.Constant(Value.TRUE);
             case "false", "False" -> new Expression.Constant(Value.FALSE);
             case "none", "None" -> new Expression.Constant(Value.NONE);
-            default -> isOperator("(") ? call(token) : new Expression.Name(token.text());
+            default -> variable(token);
         };
+    }
+
+    private Expression variable(Token name) {
+        names.add(name.text());
+        var variable = new Expression.Name(name.text());
+        @Nullable Callee function = Builtins.FUNCTIONS.get(name.text());
+        if (function == null || !cursor.skip(Kind.OPERATOR, "(")) {
+            return variable;
+        }
+        return calls.bindFunction(function, variable, calls.arguments(), name);
     }
 
     private Expression strings(Token first) {
@@ -194,15 +218,15 @@ final class ExpressionParser {
         while (cursor.peek().kind() == Kind.STRING) {
             value.append(cursor.next().text());
         }
+        facts.literal(value.toString());
         return new Expression.Constant(Text.trusted(value.toString()));
     }
 
     private Expression integer(Token token) {
-        try {
-            return new Expression.Constant(new Value.Int(Long.parseLong(token.text())));
-        } catch (NumberFormatException e) {
-            throw cursor.unsupported(token, "an integer of more than 64 bits");
+        if (token.text().length() > MAX_DIGITS) {
+            throw cursor.wrongAt(token, "an integer has more than " + MAX_DIGITS + " digits");
         }
+        return new Expression.Constant(Value.integer(new BigInteger(token.text())));
     }
 
     private Expression parenthesis() {
@@ -253,8 +277,8 @@ final class ExpressionParser {
                 value = attribute(value, cursor.next());
             } else if (cursor.skip(Kind.OPERATOR, "[")) {
                 value = subscript(value, token.line());
-            } else if (isOperator("(")) {
-                throw cursor.unsupported(token, "a call of something other than a function, method or macro");
+            } else if (cursor.skip(Kind.OPERATOR, "(")) {
+                value = new Expression.Invocation(value, calls.arguments(), token.line());
             } else {
                 return value;
             }
@@ -268,15 +292,11 @@ final class ExpressionParser {
         if (name.kind() != Kind.NAME) {
             throw cursor.unexpected(name);
         }
-        if (!isOperator("(")) {
-            return new Expression.Attribute(base, name.text(), name.line());
+        @Nullable Callee method = Methods.named(name.text());
+        if (cursor.skip(Kind.OPERATOR, "(")) {
+            return calls.bindMethod(method, base, calls.arguments(), name);
         }
-        Builtins.Callee method = Builtins.METHODS.get(name.text());
-        if (method == null) {
-            throw cursor.unsupported(name, "the method '" + name.text() + "'");
-        }
-        cursor.next();
-        return calls.bind(method, base, calls.arguments(), name);
+        return new Expression.Attribute(base, name.text(), method, name.line());
     }
 
     private Expression subscript(Expression base, int line) {
@@ -294,52 +314,72 @@ final class ExpressionParser {
         return new Expression.Slice(base, start, stop, step, line);
     }
 
-    private Expression call(Token name) {
-        Builtins.Callee function = Builtins.FUNCTIONS.get(name.text());
-        if (function == null && !macros.contains(name.text())) {
-            throw cursor.unsupported(name, "the function '" + name.text() + "'");
-        }
-        cursor.next();
-        CallParser.Arguments arguments = calls.arguments();
-        return function != null && !macros.contains(name.text()) ? calls.bind(function, null, arguments, name)
-                : new Expression.MacroCall(name.text(), arguments.positional, arguments.names, arguments.named,
-                        name.line());
-    }
-
     private Expression filters(Expression base) {
         Expression value = base;
         while (true) {
-            if (cursor.skip(Kind.OPERATOR, "|")) {
-                Token name = cursor.expectName();
-                Builtins.Callee filter = Builtins.FILTERS.get(name.text());
-                if (filter == null) {
-                    throw cursor.unsupported(name, "the filter '" + name.text() + "'");
-                }
-                boolean hasArguments = cursor.skip(Kind.OPERATOR, "(");
-                value = calls.bind(filter, value, hasArguments ? calls.arguments() : new CallParser.Arguments(), name);
+            Token token = cursor.peek();
+            if (cursor.isNext(Kind.OPERATOR, "|")) {
+                value = filterChain(value);
             } else if (cursor.skip(Kind.NAME, "is")) {
                 value = test(value);
+            } else if (value != base && cursor.skip(Kind.OPERATOR, "(")) {
+                value = new Expression.Invocation(value, calls.arguments(), token.line());
             } else {
                 return value;
             }
         }
     }
 
+    /** Filters one behind the other, each with its bar before it. */
+    Expression filterChain(Expression base) {
+        Expression value = base;
+        while (cursor.skip(Kind.OPERATOR, "|")) {
+            value = filter(value);
+        }
+        return value;
+    }
+
+    /** A filter, behind its bar or behind the word {@code filter}. */
+    Expression filter(Expression base) {
+        Token name = dottedName();
+        Callee filter = Builtins.filter(name.text());
+        boolean hasArguments = cursor.skip(Kind.OPERATOR, "(");
+        return calls.bind(filter, base, hasArguments ? calls.arguments() : Expression.CallArguments.NONE, name);
+    }
+
+    /** Filters and tests of programs that extend Jinja have such names; ours have not. */
+    private Token dottedName() {
+        Token first = cursor.expectName();
+        var name = new StringBuilder(first.text());
+        while (cursor.skip(Kind.OPERATOR, ".")) {
+            name.append('.').append(cursor.expectName().text());
+        }
+        return new Token(Kind.NAME, name.toString(), first.line());
+    }
+
     private Expression test(Expression base) {
         boolean negated = cursor.skip(Kind.NAME, "not");
-        Token name = cursor.expectName();
-        Builtins.Callee test = Builtins.TESTS.get(name.text());
-        if (test == null) {
-            throw cursor.unsupported(name, "the test '" + name.text() + "'");
-        }
-        var arguments = new CallParser.Arguments();
+        Token name = dottedName();
+        facts.tested(name.text(), base);
+        @Nullable Callee known = Builtins.TESTS.get(name.text());
+        var arguments = Expression.CallArguments.NONE;
         if (cursor.skip(Kind.OPERATOR, "(")) {
             arguments = calls.arguments();
-        } else if (!test.parameters().isEmpty()) {
-            arguments.positional.add(postfix(primary()));
+        } else if (known == null ? beginsOperand(cursor.peek()) : !known.parameters().isEmpty()) {
+            arguments = new Expression.CallArguments(List.of(postfix(primary())), List.of(), List.of(), null, null);
         }
-        Expression call = calls.bind(test, base, arguments, name);
+        Expression call = calls.bind(known != null ? known : Builtins.test(name.text()), base, arguments, name);
         return negated ? new Expression.Not(call) : call;
+    }
+
+    /** Whether a test without parentheses takes this for its argument. */
+    private static boolean beginsOperand(Token token) {
+        return switch (token.kind()) {
+            case STRING, INTEGER, FLOAT -> true;
+            case NAME -> !AFTER_TESTS.contains(token.text());
+            case OPERATOR -> "([{".contains(token.text());
+            default -> false;
+        };
     }
 
     private boolean isOperator(String... texts) {

@@ -1,10 +1,17 @@
 package dev.warmpath.router.tokenization.template;
 
+import java.math.BigInteger;
+import java.util.Collection;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** {@code tojson} as Hugging Face defines it: Python's json.dumps, nothing escaped for HTML. */
 final class JsonText {
+    private static final HexFormat HEX = HexFormat.of();
+    private static final int MOST_INDENT = 64;
+
     private final boolean asciiOnly;
     private final String indent;
     private final boolean indented;
@@ -15,13 +22,13 @@ final class JsonText {
     private final Text.Builder out = new Text.Builder();
 
     /** @param arguments of the filter: ensure_ascii, indent, separators, sort_keys */
-    JsonText(Builtins.Arguments arguments, RenderContext context) {
+    JsonText(Callee.Arguments arguments, RenderContext context) {
         this.context = context;
         asciiOnly = Operators.truth(arguments.or(0, Value.FALSE));
         Value given = arguments.or(1, Value.NONE);
         indented = !(given instanceof Value.None);
         indent = given instanceof Text text ? text.chars()
-                : indented ? " ".repeat(Math.clamp(Operators.integer(given, context), 0, 64)) : "";
+                : indented ? " ".repeat(Math.clamp(Operators.integer(given, context), 0, MOST_INDENT)) : "";
         List<Value> separators = Operators.items(
                 arguments.or(2, Value.NONE) instanceof Value.Sequence pair ? pair : new Value.Undefined(""), context);
         itemSeparator = separators.size() == 2 ? string(separators.get(0)) : indented ? "," : ", ";
@@ -42,24 +49,31 @@ final class JsonText {
         context.enter();
         switch (value) {
             case Text text -> quoted(text);
-            case Value.None _ -> out.append("null");
-            case Value.Bool(boolean flag) -> out.append(flag ? "true" : "false");
-            case Value.Int(long number) -> out.append(Long.toString(number));
-            case Value.Float(double number) -> out.append(real(number));
+            case Value.None _ -> write("null");
+            case Value.Bool(boolean flag) -> write(flag ? "true" : "false");
+            case Value.Int(long number) -> write(Long.toString(number));
+            case Value.BigInt(BigInteger number) -> write(PythonText.digits(number, context));
+            case Value.Float(double number) -> write(real(number));
             case Value.Sequence(List<Value> items, boolean _) -> list(items, level);
             case Value.Dict(Map<Value, Value> entries) -> dict(entries, level);
-            case Value.Undefined _, Value.Namespace _, Value.Macro _, Value.Function _, Value.Loop _ ->
+            case Value.Undefined _, Value.Generator _, Value.Namespace _, Value.Macro _, Value.Function _,
+                    Value.Method _, Value.Loop _ ->
                 throw context.wrong(Operators.typeName(value) + " has no JSON form");
         }
         context.leave();
     }
 
+    private void write(String text) {
+        context.output((long) out.length() + text.length(), text.length());
+        out.append(text);
+    }
+
     private void list(List<Value> items, int level) {
         if (items.isEmpty()) {
-            out.append("[]");
+            write("[]");
             return;
         }
-        out.append("[");
+        write("[");
         for (int i = 0; i < items.size(); i++) {
             separate(i, level);
             value(items.get(i), level + 1);
@@ -69,51 +83,55 @@ final class JsonText {
 
     private void dict(Map<Value, Value> entries, int level) {
         if (entries.isEmpty()) {
-            out.append("{}");
+            write("{}");
             return;
         }
-        out.append("{");
-        List<Map.Entry<Value, Value>> ordered = entries.entrySet().stream().toList();
-        if (sortedKeys) {
-            ordered = ordered.stream().sorted((a, b) -> string(a.getKey()).compareTo(string(b.getKey()))).toList();
-        }
-        for (int i = 0; i < ordered.size(); i++) {
-            separate(i, level);
-            key(ordered.get(i).getKey());
-            out.append(keySeparator);
-            value(ordered.get(i).getValue(), level + 1);
+        write("{");
+        int index = 0;
+        for (Value key : keys(entries)) {
+            separate(index++, level);
+            key(key);
+            write(keySeparator);
+            value(Objects.requireNonNull(entries.get(key)), level + 1);
         }
         close("}", level);
+    }
+
+    /** In their order, or sorted. */
+    private Collection<Value> keys(Map<Value, Value> entries) {
+        return sortedKeys ? OrderFilters.sorted(List.copyOf(entries.keySet()), List.copyOf(entries.keySet()),
+                /* reverse */ false, context) : entries.keySet();
     }
 
     private void key(Value key) {
         if (key instanceof Text text) {
             quoted(text);
-        } else if (key instanceof Value.Sequence || key instanceof Value.Dict) {
-            throw context.wrong(Operators.typeName(key) + " cannot be a key in JSON");
-        } else {
-            out.append("\"");
+        } else if (Operators.isKey(key)) {
+            write("\"");
             value(key, 0);
-            out.append("\"");
+            write("\"");
+        } else {
+            throw context.wrong(Operators.typeName(key) + " cannot be a key in JSON");
         }
     }
 
     private void separate(int index, int level) {
         if (index > 0) {
-            out.append(itemSeparator);
+            write(itemSeparator);
         }
         newLine(level);
     }
 
     private void close(String bracket, int level) {
         newLine(level - 1);
-        out.append(bracket);
+        write(bracket);
     }
 
     private void newLine(int level) {
         if (indented) {
-            context.chars(1L + (long) level * indent.length());
-            out.append("\n" + indent.repeat(level));
+            context.output(out.length() + 1L + (long) level * indent.length(), 1L + (long) level * indent.length());
+            out.append("\n");
+            out.append(indent.repeat(level));
         }
     }
 
@@ -124,19 +142,19 @@ final class JsonText {
 
     private void quoted(Text text) {
         String chars = text.chars();
-        context.chars(2L + chars.length());
-        out.append("\"");
+        write("\"");
+        context.output((long) out.length() + chars.length(), text);
         int plainFrom = 0;
         for (int i = 0; i < chars.length(); i++) {
             String escape = escape(chars.charAt(i));
             if (!escape.isEmpty()) {
                 out.append(text, plainFrom, i);
-                out.append(escape);
+                write(escape);
                 plainFrom = i + 1;
             }
         }
         out.append(text, plainFrom, chars.length());
-        out.append("\"");
+        write("\"");
     }
 
     private String escape(char c) {
@@ -148,7 +166,7 @@ final class JsonText {
             case '\t' -> "\\t";
             case '\b' -> "\\b";
             case '\f' -> "\\f";
-            default -> c < 0x20 || asciiOnly && c > 0x7e ? String.format("\\u%04x", (int) c) : "";
+            default -> c < 0x20 || asciiOnly && c > 0x7e ? "\\u" + HEX.toHexDigits((short) c) : "";
         };
     }
 }

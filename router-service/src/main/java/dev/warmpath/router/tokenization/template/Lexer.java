@@ -3,6 +3,8 @@ package dev.warmpath.router.tokenization.template;
 import dev.warmpath.router.tokenization.template.Token.Kind;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * Cuts a template source into tokens. White space follows Jinja with {@code trim_blocks} and {@code lstrip_blocks} on,
@@ -13,6 +15,11 @@ final class Lexer {
     private static final List<String> OPERATORS = List.of(
             "//", "**", "==", "!=", ">=", "<=", "+", "-", "*", "/", "%", "~", "[", "]", "(", ")", "{", "}",
             ">", "<", "=", ".", ":", "|", ",");
+
+    private static final Pattern RAW_BEGIN =
+            Pattern.compile("\\{%[-+]?\\s*raw\\s*(-%}\\s*|%})", Pattern.UNICODE_CHARACTER_CLASS);
+    private static final Pattern RAW_END =
+            Pattern.compile("\\{%([-+]?)\\s*endraw\\s*(\\+%}|-%}\\s*|%}\\n?)", Pattern.UNICODE_CHARACTER_CLASS);
 
     private final String source;
     private final List<Token> tokens = new ArrayList<>();
@@ -67,14 +74,32 @@ final class Lexer {
             if (close < 0) {
                 throw wrong("a comment is not closed");
             }
-            char closeSign = source.charAt(close - 1);
+            char closeSign = close > at ? source.charAt(close - 1) : ' ';
             at = close + 2;
-            skipAfterClosing(close > open + 2 ? closeSign : ' ', true);
+            skipAfterClosing(closeSign, true);
+            return;
+        }
+        Matcher raw = RAW_BEGIN.matcher(source).region(open, source.length());
+        if (type == '%' && raw.lookingAt()) {
+            scanRaw(raw.end());
             return;
         }
         boolean output = type == '{';
         emit(output ? Kind.OUTPUT_BEGIN : Kind.TAG_BEGIN, output ? "{{" : "{%");
         scanInside(output ? "}}" : "%}", output);
+    }
+
+    /** What stands between {@code raw} and {@code endraw} is text, whatever it looks like. */
+    private void scanRaw(int from) {
+        at = from;
+        lineStarting = source.charAt(at - 1) == '\n';
+        Matcher end = RAW_END.matcher(source);
+        if (!end.find(at)) {
+            throw wrong("'raw' is not closed");
+        }
+        text(textBefore(end.start(), '%', end.group(1).isEmpty() ? ' ' : end.group(1).charAt(0)));
+        at = end.end();
+        lineStarting = source.charAt(at - 1) == '\n';
     }
 
     private String textBefore(int open, char type, char sign) {

@@ -1,11 +1,15 @@
 package dev.warmpath.router.tokenization.template;
 
 import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 
 /** Values as text: Python's {@code str} and {@code repr}. Client marks of strings inside lists and dicts survive. */
 final class PythonText {
+    private static final HexFormat HEX = HexFormat.of();
+
     private PythonText() {}
 
     /** As {@code {{ value }}} prints it. */
@@ -20,42 +24,65 @@ final class PythonText {
         return out.build();
     }
 
+    /** As Python's repr. */
+    static Text repr(Value value, RenderContext context) {
+        var out = new Text.Builder();
+        repr(value, out, context);
+        return out.build();
+    }
+
     private static void repr(Value value, Text.Builder out, RenderContext context) {
         context.enter();
         switch (value) {
+            case Text text when text.isMarkup() -> {
+                write("Markup(", out, context);
+                quoted(text, out, context);
+                write(")", out, context);
+            }
             case Text text -> quoted(text, out, context);
-            case Value.Undefined _ -> out.append("Undefined");
-            case Value.None _ -> out.append("None");
-            case Value.Bool(boolean flag) -> out.append(flag ? "True" : "False");
-            case Value.Int(long number) -> out.append(Long.toString(number));
-            case Value.Float(double number) -> out.append(real(number));
+            case Value.Undefined _ -> write("Undefined", out, context);
+            case Value.None _ -> write("None", out, context);
+            case Value.Bool(boolean flag) -> write(flag ? "True" : "False", out, context);
+            case Value.Int(long number) -> write(Long.toString(number), out, context);
+            case Value.BigInt(BigInteger number) -> write(digits(number, context), out, context);
+            case Value.Float(double number) -> write(real(number), out, context);
             case Value.Sequence(List<Value> items, boolean tuple) -> {
-                out.append(tuple ? "(" : "[");
+                write(tuple ? "(" : "[", out, context);
                 listed(items, out, context);
-                out.append(tuple ? items.size() == 1 ? ",)" : ")" : "]");
+                write(tuple ? items.size() == 1 ? ",)" : ")" : "]", out, context);
             }
             case Value.Dict(Map<Value, Value> entries) -> {
-                out.append("{");
+                write("{", out, context);
                 String separator = "";
                 for (var entry : entries.entrySet()) {
-                    out.append(separator);
+                    write(separator, out, context);
                     separator = ", ";
                     repr(entry.getKey(), out, context);
-                    out.append(": ");
+                    write(": ", out, context);
                     repr(entry.getValue(), out, context);
                 }
-                out.append("}");
+                write("}", out, context);
             }
-            case Value.Namespace _, Value.Macro _, Value.Function _, Value.Loop _ ->
+            case Value.Generator _, Value.Namespace _, Value.Macro _, Value.Function _, Value.Method _, Value.Loop _ ->
                 throw context.unsupported("printing a " + Operators.typeName(value));
         }
         context.leave();
     }
 
+    private static void write(String text, Text.Builder out, RenderContext context) {
+        context.output((long) out.length() + text.length(), text.length());
+        out.append(text);
+    }
+
+    static String digits(BigInteger number, RenderContext context) {
+        context.read(number.bitLength() * 4L);                   // takes longer than its length
+        return number.toString();
+    }
+
     private static void listed(List<Value> items, Text.Builder out, RenderContext context) {
         String separator = "";
         for (Value item : items) {
-            out.append(separator);
+            write(separator, out, context);
             separator = ", ";
             repr(item, out, context);
         }
@@ -63,27 +90,33 @@ final class PythonText {
 
     private static void quoted(Text text, Text.Builder out, RenderContext context) {
         String chars = text.chars();
-        context.chars(2L + chars.length());
         char quote = chars.indexOf('\'') >= 0 && chars.indexOf('"') < 0 ? '"' : '\'';
-        out.append(String.valueOf(quote));
+        write(String.valueOf(quote), out, context);
+        context.output((long) out.length() + chars.length(), text);
+        int plainFrom = 0;
         for (int i = 0; i < chars.length(); ) {
             int codePoint = chars.codePointAt(i);
             int next = i + Character.charCount(codePoint);
-            String escape = switch (codePoint) {
-                case '\\' -> "\\\\";
-                case '\n' -> "\\n";
-                case '\r' -> "\\r";
-                case '\t' -> "\\t";
-                default -> codePoint == quote ? "\\" + quote : isPrintable(codePoint) ? "" : hex(codePoint);
-            };
-            if (escape.isEmpty()) {
-                out.append(text, i, next);
-            } else {
-                out.append(escape);
+            String escape = escape(codePoint, quote);
+            if (!escape.isEmpty()) {
+                out.append(text, plainFrom, i);
+                write(escape, out, context);
+                plainFrom = next;
             }
             i = next;
         }
-        out.append(String.valueOf(quote));
+        out.append(text, plainFrom, chars.length());
+        write(String.valueOf(quote), out, context);
+    }
+
+    private static String escape(int codePoint, char quote) {
+        return switch (codePoint) {
+            case '\\' -> "\\\\";
+            case '\n' -> "\\n";
+            case '\r' -> "\\r";
+            case '\t' -> "\\t";
+            default -> codePoint == quote ? "\\" + quote : isPrintable(codePoint) ? "" : hex(codePoint);
+        };
     }
 
     private static boolean isPrintable(int codePoint) {
@@ -99,8 +132,9 @@ final class PythonText {
     }
 
     private static String hex(int codePoint) {
-        return codePoint < 0x100 ? String.format("\\x%02x", codePoint)
-                : codePoint < 0x10000 ? String.format("\\u%04x", codePoint) : String.format("\\U%08x", codePoint);
+        return codePoint < 0x100 ? "\\x" + HEX.toHexDigits((byte) codePoint)
+                : codePoint < 0x10000 ? "\\u" + HEX.toHexDigits((short) codePoint)
+                : "\\U" + HEX.toHexDigits(codePoint);
     }
 
     /** Shortest digits that read back the same; an exponent below 1e-4 and from 1e16 on, as Python has it. */

@@ -1,5 +1,6 @@
 package dev.warmpath.router.tokenization.template;
 
+import java.util.List;
 import java.util.Objects;
 
 /**
@@ -29,7 +30,8 @@ public final class RenderedPrompt {
      * @throws TemplateException EVALUATION if the message is not in the prompt as it was written
      */
     public RenderedPrompt upToEndOf(ChatMessage message) {
-        String content = Objects.requireNonNullElse(message.content(), "");
+        List<String> parts = Objects.requireNonNullElse(message.parts(), List.of());
+        String content = parts.isEmpty() ? "" : parts.getLast();   // how others are joined to it, the template says
         String inner = content.strip();
         int start = inner.isEmpty() ? -1 : text().lastIndexOf(inner);
         while (start >= 0 && !isFromClient(start, start + 1)) {    // the template's own words may be the same
@@ -52,17 +54,8 @@ public final class RenderedPrompt {
     /** Whether any character in {@code [start, end)}, in UTF-16 units, is the client's. Logarithmic. */
     public boolean isFromClient(int start, int end) {
         int[] ranges = text.clientRanges();
-        int low = 0;
-        int high = ranges.length / 2;
-        while (low < high) {                                     // the first range that ends after start
-            int middle = (low + high) >>> 1;
-            if (ranges[2 * middle + 1] > start) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        return 2 * low < ranges.length && ranges[2 * low] < end;
+        int first = Text.firstEndingAfter(ranges, start);
+        return first < ranges.length && ranges[first] < end;
     }
 
     @Override

@@ -20,11 +20,24 @@ sealed interface Statement {
 
     record SetField(String namespace, String field, Expression value, int line) implements Statement {}
 
-    record SetBlock(String target, List<Statement> body) implements Statement {}
+    /** A {@code set} or {@code filter} block. @param then what is done with its text, which is the variable {@link #BLOCK} */
+    record Captured(List<Statement> body, Statement then) implements Statement {}
 
-    /** @param defaults one per parameter, null where the caller must give the argument or gets Undefined */
+    /** {@code {% with a = 1, b = 2 %}}: variables of the block alone. */
+    record With(List<String> targets, List<Expression> values, List<Statement> body) implements Statement {}
+
+    /**
+     * A macro; also the body of a {@code call} block, as the macro {@link #CALLER}.
+     *
+     * @param defaults one per parameter, null where the caller must give the argument or gets Undefined
+     * @param extras   of {@link #CALLER}, {@link #MORE} and {@link #MORE_NAMED} those that the body speaks of: it gets no
+     *                 others
+     */
     record MacroDefinition(String name, List<String> parameters, List<@Nullable Expression> defaults,
-            List<Statement> body) implements Statement {}
+            List<Statement> body, java.util.Set<String> extras) implements Statement {}
+
+    /** {@code {% call(x) f(y) %}}: prints {@code f(y)}, which calls the block. */
+    record CallBlock(MacroDefinition block, Expression.Invocation call) implements Statement {}
 
     /** {@code {% generation %}}: marks for training what the model wrote; here it only bounds variables. */
     record Generation(List<Statement> body) implements Statement {}
@@ -32,4 +45,15 @@ sealed interface Statement {
     record Break() implements Statement {}
 
     record Continue() implements Statement {}
+
+    /** What fails if it is reached, and only then. */
+    record Fail(Expression.Failure failure) implements Statement {}
+
+    /** No template can have a variable of this name. */
+    String BLOCK = " block";
+    String CALLER = "caller";
+    /** Positional arguments beyond the parameters. */
+    String MORE = "varargs";
+    /** Named arguments beyond the parameters. */
+    String MORE_NAMED = "kwargs";
 }

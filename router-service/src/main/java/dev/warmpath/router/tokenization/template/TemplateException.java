@@ -4,11 +4,11 @@ package dev.warmpath.router.tokenization.template;
 public final class TemplateException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    /** Whose error it is follows from the kind: {@link #REFUSED} is the caller's, {@link #LIMIT} our bound. */
+    /** To a caller, all of them say that these messages cannot be put into this model's words, and why. */
     public enum Kind {
         /** The source is not Jinja. Found when compiled. */
         SYNTAX,
-        /** Jinja that this interpreter does not speak, by name. Found when compiled wherever the source shows it. */
+        /** Jinja that this interpreter does not speak, by name. A tag is found when compiled, all else when it is reached. */
         UNSUPPORTED,
         /** An operation had no meaning for the values it met, as an attribute of an undefined value. */
         EVALUATION,
@@ -25,6 +25,17 @@ public final class TemplateException extends RuntimeException {
         super(kind == Kind.REFUSED || line == 0 ? message : message + " (line " + line + " of the chat template)");
         this.kind = kind;
         this.line = line;
+    }
+
+    private TemplateException(TemplateException first) {
+        super(first.getMessage());
+        this.kind = first.kind;
+        this.line = first.line;
+    }
+
+    /** The same, with the trace of whoever calls this. */
+    public TemplateException again() {
+        return new TemplateException(this);
     }
 
     public Kind kind() {

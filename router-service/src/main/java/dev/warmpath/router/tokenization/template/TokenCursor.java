@@ -1,9 +1,7 @@
 package dev.warmpath.router.tokenization.template;
 
 import dev.warmpath.router.tokenization.template.Token.Kind;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 
 /** The tokens of a template, read forwards; knows how to complain about the one in front. */
 final class TokenCursor {
@@ -12,17 +10,6 @@ final class TokenCursor {
 
     TokenCursor(List<Token> tokens) {
         this.tokens = tokens;
-    }
-
-    /** Names that some {@code macro} tag defines: a macro may call one that comes later. */
-    static Set<String> macroNames(List<Token> tokens) {
-        var names = new HashSet<String>();
-        for (int i = 2; i < tokens.size(); i++) {
-            if (tokens.get(i - 2).kind() == Kind.TAG_BEGIN && tokens.get(i - 1).is(Kind.NAME, "macro")) {
-                names.add(tokens.get(i).text());
-            }
-        }
-        return names;
     }
 
     Token peek() {
@@ -43,6 +30,11 @@ final class TokenCursor {
 
     boolean isOperator(String... texts) {
         return peek().kind() == Kind.OPERATOR && List.of(texts).contains(peek().text());
+    }
+
+    /** A name with {@code =} behind it. */
+    boolean isNamedArgument() {
+        return peek().kind() == Kind.NAME && tokens.get(at + 1).is(Kind.OPERATOR, "=");
     }
 
     boolean skip(Kind kind, String text) {

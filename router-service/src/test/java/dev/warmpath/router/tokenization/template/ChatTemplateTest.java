@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.warmpath.router.tokenization.template.TemplateException.Kind;
-import java.time.Clock;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,7 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ChatTemplateTest {
-    private static final TemplateLimits SMALL = new TemplateLimits(10_000, 1_000, 20_000, 60);
+    private static final TemplateLimits SMALL =
+            new TemplateLimits(10_000, 1_000, 400_000, 16, 60, Duration.ofSeconds(60));
 
     private static String render(String source) {
         return ChatTemplate.compile(source).render(List.of(new ChatMessage("user", "hi")), true, null, null, Map.of())
@@ -86,38 +87,50 @@ class ChatTemplateTest {
     private static TemplateException failure(String source) {
         var messages = List.of(new ChatMessage("user", "hi"));
         return catchThrowableOfType(TemplateException.class, () -> ChatTemplate
-                .compile(source, SMALL, Clock.systemUTC()).render(messages, true, null, null, Map.of()));
+                .compile(source, SMALL, RenderClock.SYSTEM).render(messages, true, null, null, Map.of()));
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = ';', quoteCharacter = '`', textBlock = """
-            {% include 'x' %}; the tag 'include'
-            {% import 'x' as y %}; the tag 'import'
-            {% extends 'x' %}; the tag 'extends'
-            {% raw %}{% endraw %}; the tag 'raw'
-            {% call f() %}{% endcall %}; the tag 'call'
-            {% filter upper %}{% endfilter %}; the tag 'filter'
-            {% do x %}; the tag 'do'
-            {% for x in y recursive %}{% endfor %}; a 'recursive' loop
-            {{ x|pprint }}; the filter 'pprint'
-            {{ x|map('pprint')|list }}; the filter 'pprint'
-            {{ x|selectattr('a', 'callable')|list }}; the test 'callable'
-            {{ x is callable }}; the test 'callable'
-            {{ open('/etc/passwd') }}; the function 'open'
-            {{ x.format(1) }}; the method 'format'
-            {{ [].append(1) }}; the method 'append'
-            {{ ''.__class__.__mro__() }}; the method '__mro__'
-            {{ x|tojson(nonsense=1) }}; the argument 'nonsense' of 'tojson'
-            {{ range(*x) }}; '*' before an argument
-            {{ (x)() }}; a call of something other than a function, method or macro
-            {{ 99999999999999999999 }}; an integer of more than 64 bits
+            {% include 'x' %}; the tag 'include' is not supported
+            {% import 'x' as y %}; the tag 'import' is not supported
+            {% from 'x' import y with context %}; the tag 'from' is not supported
+            {% extends 'x' %}; the tag 'extends' is not supported
+            {% for x in y recursive %}{% endfor %}; a 'recursive' loop is not supported
+            {{ x|pprint }}; the filter 'pprint' is not supported
+            {{ x|regex.sub('a', 'b') }}; the filter 'regex.sub' is not supported
+            {{ [1]|map('pprint')|list }}; the filter 'pprint' is not supported
+            {{ [1]|selectattr('a', 'sorted')|list }}; the test 'sorted' is not supported
+            {{ x is sorted }}; the test 'sorted' is not supported
+            {{ x is sorted 2 and true }}; the test 'sorted' is not supported
+            {{ 'x'.translate(1) }}; the method 'translate' is not supported
+            {{ [].append(1) }}; access to attribute 'append' of 'list' object is unsafe.
+            {{ {}.update(x) }}; access to attribute 'update' of 'dict' object is unsafe.
+            {{ open('/etc/passwd') }}; 'open' is undefined
+            {{ ''.__class__.__mro__() }}; 'str' has no attribute '__class__'
+            {{ x|tojson(nonsense=1) }}; 'tojson' takes no argument 'nonsense'
+            {{ x|tojson(*x) }}; '*' before an argument of 'tojson' is not supported
+            {{ raise_exception() }}; 'raise_exception' needs 'message'
+            {{ (1)() }}; 'int' object is not callable
+            {{ [x].nope() }}; 'list' has no attribute 'nope'
             """)
-    void what_we_do_not_speak_is_refused_by_name_when_compiled(String source, String named) {
+    void what_nobody_has_written_fails_by_name_where_it_is_reached_and_not_before(String source, String message) {
+        String template = "{# line 1 #}\n{% if messages[0].content == 'go' %}\n" + source + "{% endif %}fine";
+
+        assertThat(render(template)).isEqualTo("fine");
+        assertThat(catchThrowableOfType(TemplateException.class, () -> ChatTemplate.compile(template)
+                .render(List.of(new ChatMessage("user", "go")), true, null, null, Map.of())))
+                .hasMessage(message + " (line 3 of the chat template)");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"do", "block", "trans", "autoescape", "debug"})
+    void a_tag_that_nobody_knows_is_refused_when_compiled_for_nobody_knows_where_it_ends(String tag) {
         var refusal = catchThrowableOfType(TemplateException.class,
-                () -> ChatTemplate.compile("{# line 1 #}\n{% if false %}\n" + source + "{% endif %}"));
+                () -> ChatTemplate.compile("\n{% if false %}{% " + tag + " x %}{% endif %}"));
+
         assertThat(refusal.kind()).isEqualTo(Kind.UNSUPPORTED);
-        assertThat(refusal.line()).isEqualTo(3);
-        assertThat(refusal).hasMessage(named + " is not supported (line 3 of the chat template)");
+        assertThat(refusal).hasMessage("the tag '" + tag + "' is not supported (line 2 of the chat template)");
     }
 
     @ParameterizedTest
@@ -134,7 +147,11 @@ class ChatTemplateTest {
             {% set 1 = 2 %}; expected a name, found '1'
             {% if x %}{% else %}{% elif y %}{% endif %}; 'elif' closes nothing here
             {{ x ? y }}; unexpected character '?'
-            {{ raise_exception() }}; 'raise_exception' needs 'message'
+            {% raw %}x; 'raw' is not closed
+            {% call f %}{% endcall %}; 'call' needs a call
+            {% call f()|upper %}{% endcall %}; 'call' needs a call
+            {% filter %}{% endfilter %}; expected a name, found '%}'
+            {{ f(a=1, 2) }}; a positional argument follows a named one
             {{ 'a\\x4' }}; '\\x' needs 2 hexadecimal digits of a character
             """)
     void broken_sources_name_what_is_wrong_and_where(String source, String message) {
@@ -153,12 +170,11 @@ class ChatTemplateTest {
             {{ 'a' + 1 }}; '+' has no meaning for str and int
             {{ 1 < 'a' }}; '<' has no meaning between int and str
             {{ 1 // 0 }}; division by zero
-            {{ 2 ** 63 }}; the result of '**' does not fit in 64 bits
             {% for x in 1 %}{% endfor %}; int cannot be iterated
             {% for a, b in [[1]] %}{% endfor %}; cannot unpack 1 values into 2 names
             {{ 1|length }}; int has no length
             {{ x.strip() }}; 'x' is undefined
-            {{ 1.5.strip() }}; 'float' has no method 'strip'
+            {{ 1.5.strip() }}; 'float' has no attribute 'strip'
             {% set x = 1 %}{% set x.y = 2 %}; cannot assign attribute 'y': 'x' is not a namespace
             {{ [].x.y }}; 'list' has no attribute 'x'
             """)
@@ -252,7 +268,7 @@ class ChatTemplateTest {
         var prompt = ChatTemplate.compile("{{ messages[0] }}")
                 .render(List.of(new ChatMessage("assistant", null, fields)), false, null, null, Map.of());
         assertThat(prompt.text())
-                .isEqualTo("{'role': 'assistant', 'content': None, 'zebra': None, 'ape': [1, 2.5, True]}");
+                .isEqualTo("{'role': 'assistant', 'content': '', 'zebra': None, 'ape': [1, 2.5, True]}");
     }
 
     @Test
