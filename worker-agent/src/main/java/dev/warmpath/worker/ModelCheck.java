@@ -232,14 +232,16 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
     }
 
     private static List<String> templateWarnings(FolderCheck folder) {
+        if (folder.has("chat_template.jinja")) {
+            return List.of();
+        }
         if (folder.has(TOKENIZER_CONFIG)) {
             JsonNode settings = folder.json(TOKENIZER_CONFIG);
             if (settings == null || settings.hasNonNull(TEMPLATE)) {
                 return List.of();
             }
         }
-        return List.of(noChat(folder.path(), folder.has("chat_template.jinja") ? "chat_template.jinja is not read"
-                : folder.has("chat_template.json") ? "chat_template.json is not read"
+        return List.of(noChat(folder.path(), folder.has("chat_template.json") ? "chat_template.json is not read"
                 : folder.has(TOKENIZER_CONFIG) ? "tokenizer_config.json has no chat_template"
                 : "there is no tokenizer_config.json"));
     }

@@ -187,6 +187,9 @@ class ModelCheckTest {
         remove("tokenizer_config.json");
         assertThat(ModelCheck.of(model).warnings()).singleElement().asString()
                 .contains("there is no tokenizer_config.json");
+
+        write("chat_template.jinja", "{{ messages[0].content }}");
+        assertThat(ModelCheck.of(model).warnings()).isEmpty();
     }
 
     // ---- weights

@@ -28,4 +28,16 @@ class RegistrationJsonTest {
         assertThat(json.readValue(json.writeValueAsString(able), Registration.class)).isEqualTo(able);
         assertThat(Ability.known(List.of("logprobs", "to_fly"))).containsExactly(Ability.LOGPROBS);
     }
+
+    @Test
+    void a_part_that_a_sender_does_not_know_is_absent_and_one_that_a_model_lacks_is_not_told() {
+        var template = new RevisionParts("aa", "bb", "cc", "dd", "ee", "sha256_cbor", "0", 16, 2_048, "ff");
+
+        assertThat(json.writeValueAsString(PARTS)).doesNotContain("chatTemplate");
+        assertThat(json.readValue(json.writeValueAsString(PARTS), RevisionParts.class)).isEqualTo(PARTS);
+        assertThat(json.readValue(json.writeValueAsString(PARTS).replace("}", ",\"chatTemplate\":null}"),
+                RevisionParts.class)).isEqualTo(PARTS);
+        assertThat(json.writeValueAsString(template)).contains("\"chatTemplate\":\"ff\"");
+        assertThat(json.readValue(json.writeValueAsString(template), RevisionParts.class)).isEqualTo(template);
+    }
 }

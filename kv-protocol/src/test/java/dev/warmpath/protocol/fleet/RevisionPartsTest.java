@@ -33,4 +33,15 @@ class RevisionPartsTest {
 
         assertThat(revisions).hasSize(10);
     }
+
+    /** Both as before there was such a part, so that a router of then takes what has none. */
+    @Test
+    void a_chat_template_in_a_file_of_its_own_is_a_part_only_where_there_is_one() {
+        var with = new RevisionParts("w", "c", "t", "tc", "g", "sha256_cbor", "0", 16, 64, "j");
+
+        assertThat(PARTS.revision()).isEqualTo("db3ee4992ea12467");
+        assertThat(PARTS.byName()).doesNotContainKey("chatTemplate");
+        assertThat(with.revision()).isNotEqualTo(PARTS.revision());
+        assertThat(with.byName()).containsEntry("chatTemplate", "j");
+    }
 }

@@ -17,6 +17,7 @@ import java.time.InstantSource;
 import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -130,6 +131,7 @@ public final class RegistrationCheck {
         matches("model.parts.tokenizer", parts.tokenizer(), SHA256_OR_NONE);
         matches("model.parts.tokenizerConfig", parts.tokenizerConfig(), SHA256_OR_NONE);
         matches("model.parts.generationConfig", parts.generationConfig(), SHA256_OR_NONE);
+        matches("model.parts.chatTemplate", parts.chatTemplate(), SHA256_OR_NONE);
         if (parts.tokenizer().isEmpty()) {
             throw new Wrong("model.parts.tokenizer is empty, but the router needs the model's tokenizer.json");
         }
@@ -159,11 +161,13 @@ public final class RegistrationCheck {
      * writing may differ: copying a file can change it.
      */
     static @Nullable String difference(ModelDescription known, ModelDescription now) {
-        Map<String, String> parts = now.parts().byName();
-        for (var part : known.parts().byName().entrySet()) {
-            String other = Objects.requireNonNull(parts.get(part.getKey()));
-            if (!part.getValue().equals(other)) {
-                return unequal(part.getKey(), part.getValue(), other);
+        Map<String, String> parts = known.parts().byName();
+        Map<String, String> others = now.parts().byName();
+        for (String name : Stream.concat(parts.keySet().stream(), others.keySet().stream()).distinct().toList()) {
+            String part = parts.getOrDefault(name, "");
+            String other = others.getOrDefault(name, "");
+            if (!part.equals(other)) {
+                return unequal(name, part, other);
             }
         }
         return firstNonNull(

@@ -83,7 +83,7 @@ final class ModelLoading implements WorkerLinks.Task {
             return false;
         } catch (RuntimeException | Error e) {
             ProcessEnd.rethrowIfFatal(e);
-            // whatever tokenizer or template find wrong with the files: fetching them again does not help
+            // whatever the tokenizer finds wrong with the files: fetching them again does not help
             fleet.modelStuck(revision, "its files make no tokenizer: "
                     + (e instanceof Error ? e.toString() : e.getMessage()));
             fleet.loadingFailed(revision);
@@ -112,7 +112,8 @@ final class ModelLoading implements WorkerLinks.Task {
         byte[] tokenizer = http.file(worker, parts.tokenizer());
         byte[] tokenizerConfig = file(worker, parts.tokenizerConfig());
         return new ModelFiles(tokenizer, tokenizerConfig == null ? EMPTY_JSON : tokenizerConfig,
-                file(worker, parts.generationConfig()), file(worker, parts.config()));
+                file(worker, parts.chatTemplate()), file(worker, parts.generationConfig()),
+                file(worker, parts.config()));
     }
 
     private byte @Nullable [] file(FleetWorker worker, String sha256) throws IOException {

@@ -671,6 +671,9 @@ class FleetTest {
         var noTokenizer = new RevisionParts(SHA_A, SHA_A, "", SHA_A, "", "sha256_cbor", "0", 16, 2_048);
         assertInvalid(registration("w", 1, model("tiny", noTokenizer, 1)), RefusalReason.INVALID,
                 "model.parts.tokenizer is empty, but the router needs the model's tokenizer.json");
+        var noDigest = new RevisionParts(SHA_A, SHA_A, SHA_A, SHA_A, "", "sha256_cbor", "0", 16, 2_048, "no");
+        assertInvalid(registration("w", 1, model("tiny", noDigest, 1)), RefusalReason.INVALID,
+                "model.parts.chatTemplate 'no' does not match [0-9a-f]{64}|");
         assertThat(fleet.snapshot()).isEmpty();
     }
 

@@ -41,12 +41,14 @@ public final class FakeWorker implements AutoCloseable {
 
     private static final RevisionParts PARTS = new RevisionParts("a".repeat(64), "", sha256(TOKENIZER),
             sha256(TOKENIZER_CONFIG), "", "sha256_cbor", "0", 16, 2_048);
-    /** All fake workers serve the same files. */
+    private static final byte[] CHAT_TEMPLATE = "of a file: {{ messages|length }}".getBytes(StandardCharsets.UTF_8);
+    /** All fake workers serve the same files, but for the chat template. */
     public static final String REVISION = PARTS.revision();
 
     public final KeySet announced = new KeySet();
     public final BlockingQueue<byte[]> frames = new LinkedBlockingQueue<>();
     public final AtomicInteger streams = new AtomicInteger();
+    public volatile boolean hasChatTemplate;
     public volatile boolean corruptsFiles;
     public volatile boolean tricklesFiles;
     public volatile String eventProblem = "";
@@ -74,8 +76,14 @@ public final class FakeWorker implements AutoCloseable {
     public Registration registration() {
         return new Registration(Protocol.VERSION, id, epoch,
                 URI.create("http://127.0.0.1:" + server.getAddress().getPort()),
-                new ModelDescription("tiny", REVISION, PARTS, 1_000, 512), 1_000, 8, true, hostBlocks,
+                new ModelDescription("tiny", parts().revision(), parts(), 1_000, 512), 1_000, 8, true, hostBlocks,
                 eventStreams);
+    }
+
+    private RevisionParts parts() {
+        return !hasChatTemplate ? PARTS : new RevisionParts(PARTS.weights(), PARTS.config(), PARTS.tokenizer(),
+                PARTS.tokenizerConfig(), PARTS.generationConfig(), PARTS.hashAlgorithm(), PARTS.hashSeed(),
+                PARTS.blockSize(), PARTS.contextLength(), sha256(CHAT_TEMPLATE));
     }
 
     /** Of the log that it writes to. */
@@ -130,7 +138,8 @@ public final class FakeWorker implements AutoCloseable {
 
     private void file(HttpExchange exchange) throws IOException {
         String digest = exchange.getRequestURI().getPath().substring(Protocol.FILES_PATH.length());
-        byte[] content = Map.of(sha256(TOKENIZER), TOKENIZER, sha256(TOKENIZER_CONFIG), TOKENIZER_CONFIG).get(digest);
+        byte[] content = Map.of(sha256(TOKENIZER), TOKENIZER, sha256(TOKENIZER_CONFIG), TOKENIZER_CONFIG,
+                sha256(CHAT_TEMPLATE), CHAT_TEMPLATE).get(digest);
         try (exchange) {
             if (content == null) {
                 exchange.sendResponseHeaders(404, -1);

@@ -21,10 +21,12 @@ import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.ReloadSource;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.tokenization.SegmentCache;
+import dev.warmpath.router.tokenization.template.ChatMessage;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
@@ -71,6 +73,16 @@ class WorkerLinksTest {
         fake.frames.add(fake.store(4, 5));
         await(() -> worker.keys().size() == 5);
         assertThat(fake.streams).hasValue(1);
+    }
+
+    @Test
+    void a_chat_template_in_a_file_of_its_own_comes_along_and_wins() {
+        fake.hasChatTemplate = true;
+        follow();
+
+        await(() -> fleet.model("tiny") != null);
+        assertThat(Objects.requireNonNull(fleet.model("tiny")).tokenizer()
+                .render(List.of(new ChatMessage("user", "hi")), true, Map.of()).text()).isEqualTo("of a file: 1");
     }
 
     @Test

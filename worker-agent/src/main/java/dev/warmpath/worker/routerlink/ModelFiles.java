@@ -26,9 +26,11 @@ public final class ModelFiles {
     private static final String CONFIG = "config.json";
     private static final String TOKENIZER = "tokenizer.json";
     private static final String TOKENIZER_CONFIG = "tokenizer_config.json";
+    private static final String CHAT_TEMPLATE = "chat_template.jinja";
     private static final String GENERATION_CONFIG = "generation_config.json";
     /** Files that routers may fetch, if the model has them. */
-    public static final List<String> LISTED = List.of(CONFIG, TOKENIZER, TOKENIZER_CONFIG, GENERATION_CONFIG);
+    public static final List<String> LISTED = List.of(CONFIG, TOKENIZER, TOKENIZER_CONFIG, CHAT_TEMPLATE,
+            GENERATION_CONFIG);
 
     private final ModelDescription description;
     private final Map<String, Resource> fileByDigest = new TreeMap<>();
@@ -37,7 +39,8 @@ public final class ModelFiles {
             HashSettings hash, int contextLength, int vocabularySize) throws IOException {
         var parts = new RevisionParts(digestOfAll(weights, kept), listed(files.get(CONFIG)),
                 listed(files.get(TOKENIZER)), listed(files.get(TOKENIZER_CONFIG)),
-                listed(files.get(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize(), contextLength);
+                listed(files.get(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize(), contextLength,
+                listed(files.get(CHAT_TEMPLATE)));
         description =
                 new ModelDescription(name, parts.revision(), parts, lastModifiedSeconds(weights), vocabularySize);
     }

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.time.Instant;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.core.io.ByteArrayResource;
 import org.springframework.core.io.FileSystemResource;
+import org.springframework.core.io.Resource;
 
 class ModelFilesTest {
 
@@ -57,6 +59,18 @@ class ModelFilesTest {
         assertThat(describe(32).revision()).isNotEqualTo(before);
         Files.writeString(directory.resolve("model.safetensors"), "abd");
         assertThat(describe(16).revision()).isNotEqualTo(before);
+    }
+
+    @Test
+    void a_chat_template_in_a_file_of_its_own_is_listed_and_part_of_the_revision() throws IOException {
+        String before = describe(16).revision();
+        Files.writeString(directory.resolve("chat_template.jinja"), "abc");
+
+        assertThat(describe(16).parts().chatTemplate()).isEqualTo(SHA256_OF_ABC);
+        assertThat(describe(16).revision()).isNotEqualTo(before);
+        Files.delete(directory.resolve("chat_template.jinja"));
+        assertThat(describe(16).parts().chatTemplate()).isEmpty();
+        assertThat(describe(16).revision()).isEqualTo(before);
     }
 
     @Test
@@ -156,8 +170,14 @@ class ModelFilesTest {
         try (var all = Files.list(directory)) {
             weights = all.filter(file -> file.toString().endsWith(".safetensors")).sorted().toList();
         }
-        return ModelFiles.read(weights, Map.of("config.json", new FileSystemResource(directory.resolve("config.json")),
-                "tokenizer.json", new FileSystemResource(directory.resolve("tokenizer.json"))), digests, "tiny",
-                HashSettings.ofBlockSize(blockSize), 2_048, 512).description();
+        Map<String, Resource> files = new HashMap<>();
+        for (String name : ModelFiles.LISTED) {
+            var file = new FileSystemResource(directory.resolve(name));
+            if (file.exists()) {
+                files.put(name, file);
+            }
+        }
+        return ModelFiles.read(weights, files, digests, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512)
+                .description();
     }
 }
