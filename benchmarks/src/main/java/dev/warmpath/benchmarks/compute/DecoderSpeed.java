@@ -1,44 +1,72 @@
 package dev.warmpath.benchmarks.compute;
 
-import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.Sampling;
 import dev.warmpath.worker.compute.StepOutput;
-import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.model.InputBatch;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.RunnerSettings;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Tokens per second of prefill (one prompt of 1,500 tokens, one step) and decode (16 to 32 tokens after a short prompt,
- * and after the long one; one stream and twelve). Prompts are uniform random ids. The best of several rounds, since
- * other work shares the machine.
+ * Tokens per second of a model on processors, and of llama.cpp beside it: prefill of one prompt in one step, decoding
+ * of one stream and of sixteen. Prompts are uniform random ids. The two take turns, measurement by measurement, in one
+ * run, since other work may share the machine; medians and the best of all rounds, and the median of the rounds'
+ * quotients.
  * <pre>
  *   java --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp … \
- *        dev.warmpath.benchmarks.compute.DecoderSpeed models/warmpath-tiny [rounds]
+ *        dev.warmpath.benchmarks.compute.DecoderSpeed MODEL THREADS ROUNDS [PYTHON MODEL.gguf]
  * </pre>
+ * PYTHON has llama-cpp-python, built where it runs; the program is run from the repository's root.
  */
 public final class DecoderSpeed {
 
-    private static final int PROMPT = 1500;
+    private static final int STREAMS = 16;
     private static final int SHORT_PROMPT = 32;
+    private static final int LONG_PROMPT = 1024;
     private static final int DRAWN = 32;
-    private static final int STREAMS = 12;
     private static final int BLOCK_SIZE = 16;
-    private static final int BLOCKS_PER_SEQUENCE = 128;
+    private static final int BLOCKS_PER_SEQUENCE = 72;
+    private static final int WARM_UP_ROUNDS = 3;
+
+    /** What is measured. */
+    private enum Case {
+        DECODE_1("decode, 1 stream", 1, SHORT_PROMPT, 0),
+        DECODE_1_LONG("decode, 1 stream behind 1,024", 1, LONG_PROMPT, 0),
+        DECODE_16("decode, 16 streams", STREAMS, SHORT_PROMPT, 0),
+        PREFILL_512("prefill 512", 0, 0, 512),
+        PREFILL_1024("prefill 1,024", 0, 0, LONG_PROMPT);
+
+        private final String label;
+        private final int streams;
+        private final int from;
+        private final int promptLength;
+
+        Case(String label, int streams, int from, int promptLength) {
+            this.label = label;
+            this.streams = streams;
+            this.from = from;
+            this.promptLength = promptLength;
+        }
+
+        int tokens() {
+            return promptLength > 0 ? promptLength : streams * DRAWN;
+        }
+    }
 
     private final ModelRunner runner;
     private final InputBatch batch;
     private final StepOutput output = new StepOutput(STREAMS);
-    private final int[][] tokens = new int[STREAMS][PROMPT + DRAWN + 1];
+    private final int[][] tokens = new int[STREAMS][BLOCKS_PER_SEQUENCE * BLOCK_SIZE];
     private final int[][] blockTables = new int[STREAMS][BLOCKS_PER_SEQUENCE];
 
-    private DecoderSpeed(Path model, ComputeBackend backend) throws IOException {
-        runner = ModelRunner.load(model, backend,
-                RunnerSettings.of(STREAMS * BLOCKS_PER_SEQUENCE + 1, BLOCK_SIZE, PROMPT, STREAMS));
+    private DecoderSpeed(Path model, int threads) throws IOException {
+        runner = ModelRunner.load(model, new VectorBackend(threads),
+                RunnerSettings.of(STREAMS * BLOCKS_PER_SEQUENCE + 1, BLOCK_SIZE, LONG_PROMPT, STREAMS));
         batch = runner.newInputBatch();
         var random = new SplittableRandom(1);
         for (int stream = 0; stream < STREAMS; stream++) {
@@ -52,42 +80,84 @@ public final class DecoderSpeed {
     }
 
     public static void main(String[] args) throws IOException {
-        Path model = Path.of(args[0]);
-        int rounds = args.length > 1 ? Integer.parseInt(args[1]) : 10;
-        System.out.printf("%-10s %16s %16s %16s %16s%n", "backend", "prefill 1500", "decode @32", "decode @1500",
-                "12 x decode @32");
-        report("vector/1", model, new VectorBackend(1), rounds);
-        report("vector/2", model, new VectorBackend(2), rounds);
-        report("scalar", model, new ScalarBackend(), Math.min(rounds, 3));
-    }
-
-    private static void report(String name, Path model, ComputeBackend backend, int rounds) throws IOException {
-        var speed = new DecoderSpeed(model, backend);
-        double[] best = new double[4];
-        for (int round = 0; round < rounds; round++) {
-            best[0] = Math.max(best[0], speed.prefill(0, PROMPT));
-            best[2] = Math.max(best[2], speed.decode(1, PROMPT));
-            for (int stream = 0; stream < STREAMS; stream++) {
-                speed.prefill(stream, SHORT_PROMPT);
+        int threads = Integer.parseInt(args[1]);
+        int rounds = Integer.parseInt(args[2]);
+        var ours = new DecoderSpeed(Path.of(args[0]), threads);
+        if (args.length > 3) {
+            try (var llama = LlamaCpp.start(args[3], args[4], threads, STREAMS, BLOCKS_PER_SEQUENCE * BLOCK_SIZE)) {
+                ours.report(rounds, llama);
             }
-            best[1] = Math.max(best[1], speed.decode(1, SHORT_PROMPT));
-            best[3] = Math.max(best[3], speed.decode(STREAMS, SHORT_PROMPT));
+        } else {
+            ours.report(rounds, null);
         }
-        System.out.printf("%-10s %10.0f tok/s %10.0f tok/s %10.0f tok/s %10.0f tok/s%n",
-                name, best[0], best[1], best[2], best[3]);
-        speed.runner.close();
+        ours.runner.close();
     }
 
-    private double prefill(int stream, int length) {
+    private void report(int rounds, @Nullable LlamaCpp llama) throws IOException {
+        var cases = Case.values();
+        double[][] seconds = new double[cases.length][rounds];
+        double[][] theirs = new double[cases.length][rounds];
+        for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
+            for (Case measured : cases) {
+                double own = seconds(measured);
+                double other = llama == null ? Double.NaN : seconds(measured, llama);
+                if (round >= 0) {
+                    seconds[measured.ordinal()][round] = own;
+                    theirs[measured.ordinal()][round] = other;
+                }
+            }
+        }
+        System.out.printf("| tokens/s | ours, median (best) | llama.cpp, median (best) | ours / llama.cpp |%n"
+                + "|---|---:|---:|---:|%n");
+        for (Case measured : cases) {
+            double[] own = seconds[measured.ordinal()];
+            double[] other = theirs[measured.ordinal()];
+            double[] quotients = new double[rounds];
+            Arrays.setAll(quotients, round -> other[round] / own[round]);
+            System.out.printf("| %s | %,.0f (%,.0f) | %,.0f (%,.0f) | %.2f |%n", measured.label,
+                    measured.tokens() / median(own), measured.tokens() / least(own),
+                    measured.tokens() / median(other), measured.tokens() / least(other), median(quotients));
+        }
+    }
+
+    private static double median(double[] values) {
+        double[] sorted = values.clone();
+        Arrays.sort(sorted);
+        return sorted[sorted.length / 2];
+    }
+
+    private static double least(double[] values) {
+        return Arrays.stream(values).min().orElseThrow();
+    }
+
+    private double seconds(Case measured) {
+        for (int stream = 0; stream < measured.streams; stream++) {
+            prefill(stream, measured.from);
+        }
         long start = System.nanoTime();
+        if (measured.promptLength > 0) {
+            prefill(0, measured.promptLength);
+        } else {
+            decode(measured.streams, measured.from);
+        }
+        return (System.nanoTime() - start) / 1e9;
+    }
+
+    private static double seconds(Case measured, LlamaCpp llama) throws IOException {
+        if (measured.promptLength > 0) {
+            return llama.seconds("prefill", measured.promptLength);
+        }
+        llama.seconds("fill", measured.streams, measured.from);
+        return llama.seconds("decode", measured.streams, measured.from, DRAWN);
+    }
+
+    private void prefill(int stream, int length) {
         batch.clear();
         batch.add(tokens[stream], 0, length, blockTables[stream], BLOCKS_PER_SEQUENCE, Sampling.greedy());
         runner.await(runner.submit(batch), output);
-        return length * 1e9 / (System.nanoTime() - start);
     }
 
-    private double decode(int streams, int from) {
-        long start = System.nanoTime();
+    private void decode(int streams, int from) {
         for (int position = from; position < from + DRAWN; position++) {
             batch.clear();
             for (int stream = 0; stream < streams; stream++) {
@@ -95,6 +165,5 @@ public final class DecoderSpeed {
             }
             runner.await(runner.submit(batch), output);
         }
-        return streams * DRAWN * 1e9 / (System.nanoTime() - start);
     }
 }

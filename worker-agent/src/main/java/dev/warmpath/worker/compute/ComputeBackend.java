@@ -71,8 +71,11 @@ public interface ComputeBackend extends AutoCloseable {
      */
     Tensor allocateWeight(int rows, int columns);
 
-    /** Bytes that {@link #allocateWeight} takes for a matrix of that size, told before anything is allocated. */
-    long weightBytes(int rows, int columns);
+    /**
+     * Bytes that rows of a weight take when they have been uploaded, told before anything is allocated; a little more
+     * where rows of several uploads share what devices take at once.
+     */
+    long weightBytes(WeightFormat format, int rows, int columns);
 
     /** Where those bytes lie. Other tensors lie on the device, if it has memory of its own, or else on the heap. */
     MemoryPlace weightPlace();

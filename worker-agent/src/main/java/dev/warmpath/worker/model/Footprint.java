@@ -4,6 +4,7 @@ import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.lang.reflect.Method;
@@ -78,7 +79,8 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
             return switch (method.getName()) {
                 case "activationType" -> backend.activationType();
                 case "allocate" -> tensor((DataType) arguments[0], (int) arguments[1], (int) arguments[2]);
-                case "allocateWeight" -> weight((int) arguments[0], (int) arguments[1]);
+                case "allocateWeight" -> new Handle(backend.activationType(), (int) arguments[0], (int) arguments[1]);
+                case "upload" -> add((Tensor) arguments[0], (int) arguments[2], (WeightFormat) arguments[3]);
                 case "write", "close" -> null;
                 default -> throw new IllegalStateException("nothing is known of a load that calls " + method);
             };
@@ -89,9 +91,9 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
             return new Handle(type, rows, columns);
         }
 
-        private Tensor weight(int rows, int columns) {
-            bytes.merge(backend.weightPlace(), backend.weightBytes(rows, columns), Math::addExact);
-            return new Handle(backend.activationType(), rows, columns);
+        private @Nullable Object add(Tensor weight, int rows, WeightFormat format) {
+            bytes.merge(backend.weightPlace(), backend.weightBytes(format, rows, weight.columns()), Math::addExact);
+            return null;
         }
     }
 }

@@ -23,7 +23,7 @@ final class WeightUpload {
     private final LongConsumer progress;
 
     /**
-     * @param hasValues false: nothing is read and nothing written, for whoever measures a model
+     * @param hasValues false: nothing is read, and backends are given nothing, for whoever measures a model
      * @param progress  told of bytes, as files have them, when the backend has taken them
      */
     WeightUpload(ComputeBackend backend, boolean hasValues, LongConsumer progress) {
@@ -35,15 +35,23 @@ final class WeightUpload {
     /** @param firstRow of the target @param source [rows, columns of the target] */
     void matrix(Tensor target, int firstRow, WeightTensor source) {
         int rows = source.shape().getFirst();
+        if (hasValues) {
+            upload(target, firstRow, rows, source);
+        } else {
+            backend.upload(target, firstRow, rows, source.format(), MemorySegment.NULL);
+        }
+        progress.accept(source.values().byteSize());
+    }
+
+    private void upload(Tensor target, int firstRow, int rows, WeightTensor source) {
         boolean asStored = source.order().equals(RowOrder.AS_STORED);
         int atOnce = asStored ? rows : (int) Math.max(1, PORTION_BYTES / source.format().bytes(target.columns()));
-        for (int row = 0; hasValues && row < rows; row += atOnce) {
+        for (int row = 0; row < rows; row += atOnce) {
             int count = Math.min(atOnce, rows - row);
             try (var arena = Arena.ofConfined()) {
                 backend.upload(target, firstRow + row, count, source.format(), source.rows(row, count, arena));
             }
         }
-        progress.accept(source.values().byteSize());
     }
 
     /**

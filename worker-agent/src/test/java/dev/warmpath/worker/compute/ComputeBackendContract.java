@@ -128,6 +128,57 @@ public abstract class ComputeBackendContract {
         assertThat(data.readLeading(rows, 2)).containsExactly(5, 6.5f, 1, 2, 3, 4);
     }
 
+    /** More columns than any loop takes at a time, an odd number of them, and formats that change within a panel. */
+    @Test
+    void a_weight_computes_as_its_float32_values_do_whatever_format_its_rows_came_in() {
+        int depth = data.width(577);
+        int outputs = data.width(165);
+        float[] w = DeviceData.uniform(outputs * depth, 2, 1);
+        for (int i = 0; i < w.length; i++) {
+            w[i] = Bf16.toFloat(Bf16.of(w[i]));
+        }
+        Tensor plain = data.weight(outputs, depth, w);
+        Tensor mixed = backend.allocateWeight(outputs, depth);
+        int[] edges = {0, 1, 37, 128, outputs};
+        for (int i = 0; i + 1 < edges.length; i++) {
+            float[] rows = Arrays.copyOfRange(w, edges[i] * depth, edges[i + 1] * depth);
+            boolean isBf16 = i % 2 == 1;
+            backend.upload(mixed, edges[i], edges[i + 1] - edges[i], isBf16 ? WeightFormat.BF16 : WeightFormat.F32,
+                    isBf16 ? data.bf16(rows) : data.segment(rows));
+        }
+        float[] x = data.rounded(DeviceData.uniform(5 * depth, 1, 1));
+        Tensor input = data.activations(5, depth, x);
+        float[] expected = product(input, plain, 5);
+        double tolerance = 64 * 0x1p-7;                         // sums are below 64
+        data.assertSame(product(input, mixed, 5), expected, tolerance);
+        for (int row = 0; row < 5; row++) {
+            Tensor alone = data.activations(1, depth, Arrays.copyOfRange(x, row * depth, (row + 1) * depth));
+            data.assertSame(product(alone, mixed, 1), Arrays.copyOfRange(expected, row * outputs, (row + 1) * outputs),
+                    tolerance);
+        }
+    }
+
+    private float[] product(Tensor input, Tensor weight, int rows) {
+        Tensor output = data.activations(rows, weight.rows());
+        backend.matmul(input, weight, output, rows);
+        return data.read(output);
+    }
+
+    @Test
+    void rows_of_a_weight_that_nothing_was_uploaded_to_are_zeros() {
+        int depth = data.width(33);
+        int outputs = data.width(200);
+        Tensor weight = backend.allocateWeight(outputs, depth);
+        backend.upload(weight, 100, 1, WeightFormat.F32, data.segment(DeviceData.uniform(depth, 2, 1)));
+        float[] sums = product(data.activations(2, depth, data.rounded(DeviceData.uniform(2 * depth, 1, 1))), weight, 2);
+        for (int i = 0; i < sums.length; i++) {
+            assertThat(sums[i] != 0).as("output %d", i % outputs).isEqualTo(i % outputs == 100);
+        }
+        Tensor rows = data.activations(2, depth);
+        backend.embed(data.ints(0, outputs - 1), weight, rows, 2);
+        assertThat(data.read(rows)).containsOnly(0f);
+    }
+
     @Test
     void only_weights_take_uploads() {
         assertThatIllegalArgumentException().isThrownBy(() -> backend.upload(data.ints(1, 2), 0, 1, WeightFormat.F32,

@@ -25,6 +25,7 @@ import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.util.OptionalLong;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,21 +34,20 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class CpuBackend implements ComputeBackend {
 
-    private final TokenSampler sampler = new TokenSampler();
-    private final TokenScorer scorer;
-    private final int panelWidth;
+    private final ThreadTeam team;
+    private final LogitRows logitRows;
     private final OutstandingSteps<Results> outstanding = new OutstandingSteps<>();
 
     /** What a step brings, where it lies. */
     private record Results(SampledTokens sampled, @Nullable ScoredTokens scored) {}
 
     /**
-     * @param panelWidth outputs that lie together in a weight's panel
-     * @param loops      over logits
+     * @param team  threads that compute; the backend's from now on
+     * @param loops over logits; asked once for each thread
      */
-    CpuBackend(int panelWidth, LogitLoops loops) {
-        this.panelWidth = panelWidth;
-        this.scorer = new TokenScorer(loops);
+    CpuBackend(ThreadTeam team, Supplier<LogitLoops> loops) {
+        this.team = team;
+        this.logitRows = new LogitRows(team, loops);
     }
 
     @Override
@@ -65,21 +65,6 @@ abstract class CpuBackend implements ComputeBackend {
     @Override
     public final Tensor allocate(DataType type, int rows, int columns) {
         return new CpuTensor(type, rows, columns);
-    }
-
-    @Override
-    public final Tensor allocateWeight(int rows, int columns) {
-        return new CpuWeight(rows, columns, panelWidth);
-    }
-
-    @Override
-    public final long weightBytes(int rows, int columns) {
-        return (long) CpuWeight.paddedRows(rows, panelWidth) * columns * Float.BYTES;
-    }
-
-    @Override
-    public final MemoryPlace weightPlace() {
-        return MemoryPlace.HEAP;
     }
 
     @Override
@@ -167,10 +152,7 @@ abstract class CpuBackend implements ComputeBackend {
         int[] ids = Handles.ints(tokens, rowCount);
         float[] target = Handles.floats(hidden, rowCount);
         for (int row = 0; row < rowCount; row++) {
-            int start = weight.rowStart(ids[row]);
-            for (int column = 0; column < table.columns(); column++) {
-                target[row * table.columns() + column] = weight.panels[start + column * weight.panelWidth];
-            }
+            weight.widenRow(ids[row], target, row * table.columns());
         }
     }
 
@@ -260,61 +242,19 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public final void sample(Tensor logits, SamplingInputs inputs, SampledTokens output, int rowCount) {
-        sample(logits, inputs, null, output, rowCount);
+        logitRows.sample(logits, inputs, null, output, output, rowCount);
     }
 
     @Override
     public final void sampleAdjusted(Tensor logits, SamplingInputs inputs, LogitAdjustments adjustments,
             SampledTokens before, SampledTokens output, int rowCount) {
-        sample(logits, inputs, new LogitAdjuster(adjustments, Handles.ints(before.tokens(), 0), rowCount), output,
-                rowCount);
-    }
-
-    private void sample(Tensor logits, SamplingInputs inputs, @Nullable LogitAdjuster adjuster, SampledTokens output,
-            int rowCount) {
-        float[] values = Handles.floats(logits, rowCount);
-        long[] seeds = Handles.longs(inputs.seeds(), rowCount);
-        int[] counters = Handles.ints(inputs.counters(), rowCount);
-        float[] temperatures = Handles.floats(inputs.temperatures(), rowCount);
-        int[] topKs = Handles.ints(inputs.topKs(), rowCount);
-        float[] topPs = Handles.floats(inputs.topPs(), rowCount);
-        int[] wanted = Handles.ints(inputs.logprobs(), rowCount);
-        int[] tokens = Handles.ints(output.tokens(), rowCount);
-        float[] logprobs = Handles.floats(output.logprobs(), rowCount);
-        int size = logits.columns();
-        for (int row = 0; row < rowCount; row++) {
-            boolean adjusts = adjuster != null && adjuster.adjusts(row);
-            float[] from = adjusts ? adjuster.adjusted(values, row, size) : values;
-            int token = sampler.draw(from, adjusts ? 0 : row * size, size, temperatures[row], topKs[row], topPs[row],
-                    seeds[row], counters[row]);
-            if (adjusts && token == SampledTokens.NO_TOKEN && TokenSampler.isUsable(values, row * size, size)) {
-                token = SampledTokens.MASKED;
-            }
-            tokens[row] = token;
-            logprobs[row] = wanted[row] != 0 && token >= 0 ? scorer.logprob(values, row * size, size, token)
-                    : Float.NaN;
-        }
+        logitRows.sample(logits, inputs, adjustments, before, output, rowCount);
     }
 
     @Override
     public final void score(Tensor logits, ScoreInputs inputs, ScoredTokens output, int firstRow, int rowCount) {
         Shapes.score(logits, inputs, output, firstRow, rowCount);
-        float[] values = Handles.floats(logits, rowCount);
-        int[] targets = Handles.ints(inputs.targets(), 0);
-        int[] counts = Handles.ints(inputs.counts(), 0);
-        float[] logprobs = Handles.floats(output.logprobs(), 0);
-        int[] ranks = Handles.ints(output.ranks(), 0);
-        int[] topIds = Handles.ints(output.topIds(), 0);
-        float[] topLogprobs = Handles.floats(output.topLogprobs(), 0);
-        int size = logits.columns();
-        for (int row = 0; row < rowCount; row++) {
-            int at = firstRow + row;
-            if (targets[at] != ScoreInputs.NO_TARGET || counts[at] > 0) {
-                ranks[at] = scorer.score(values, row * size, size, targets[at], counts[at], topIds, topLogprobs,
-                        at * ScoredTokens.MOST_LIKELIEST);
-                logprobs[at] = scorer.targetLogprob();
-            }
-        }
+        logitRows.score(logits, inputs, output, firstRow, rowCount);
     }
 
     @Override
@@ -354,6 +294,6 @@ abstract class CpuBackend implements ComputeBackend {
 
     @Override
     public void close() {
-        // arrays go when their handles go
+        team.close();          // arrays go when their handles go
     }
 }

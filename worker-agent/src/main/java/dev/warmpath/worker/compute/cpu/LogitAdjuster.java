@@ -5,25 +5,24 @@ import dev.warmpath.worker.compute.SampledTokens;
 
 /**
  * Step 0 of the rule of {@link dev.warmpath.worker.compute.Sampling}, one row at a time, over the arrays of one step. The
- * logits stay as they are, since log-probabilities are theirs.
+ * logits stay as they are, since log-probabilities are theirs. Members of a team may adjust rows of a step side by side.
  */
 final class LogitAdjuster {
 
-    private final int[] modes;
-    private final int[] starts;
-    private final int[] sources;
-    private final float[] repetitions;
-    private final float[] frequencies;
-    private final float[] presences;
-    private final float[] cuts;
-    private final int[] ids;
-    private final float[] biases;
-    private final int[] notes;
-    private final int[] drawnBefore;
-    private float[] adjusted = new float[0];
+    private int[] modes = new int[0];
+    private int[] starts = new int[0];
+    private int[] sources = new int[0];
+    private float[] repetitions = new float[0];
+    private float[] frequencies = new float[0];
+    private float[] presences = new float[0];
+    private float[] cuts = new float[0];
+    private int[] ids = new int[0];
+    private float[] biases = new float[0];
+    private int[] notes = new int[0];
+    private int[] drawnBefore = new int[0];
 
-    /** @param drawnBefore by the step before; read when a row is adjusted */
-    LogitAdjuster(LogitAdjustments adjustments, int[] drawnBefore, int rowCount) {
+    /** Turns to a step. @param before what the step before drew; read when a row is adjusted */
+    void open(LogitAdjustments adjustments, int[] before, int rowCount) {
         modes = Handles.ints(adjustments.modes(), rowCount);
         starts = Handles.ints(adjustments.starts(), rowCount + 1);
         sources = Handles.ints(adjustments.sources(), rowCount);
@@ -34,25 +33,20 @@ final class LogitAdjuster {
         ids = Handles.ints(adjustments.ids(), 1);
         biases = Handles.floats(adjustments.biases(), 1);
         notes = Handles.ints(adjustments.notes(), 1);
-        this.drawnBefore = drawnBefore;
+        drawnBefore = before;
     }
 
     boolean adjusts(int row) {
         return modes[row] != LogitAdjustments.PLAIN;
     }
 
-    /** A row's adjusted logits, from 0; valid until the next call. */
-    float[] adjusted(float[] logits, int row, int vocabularySize) {
+    /** Sets {@code adjusted} to a row's adjusted logits, from 0. */
+    void adjust(float[] logits, int row, int vocabularySize, LogitLoops loops, float[] adjusted) {
         int first = row * vocabularySize;
-        if (adjusted.length < vocabularySize) {
-            adjusted = new float[vocabularySize];
-        }
         System.arraycopy(logits, first, adjusted, 0, vocabularySize);
         boolean allowedOnly = modes[row] == LogitAdjustments.ALLOWED_ONLY;
         if (allowedOnly) {
-            for (int id = 0; id < vocabularySize; id++) {
-                mask(id);
-            }
+            loops.maskBelow(adjusted, 0, vocabularySize, Float.POSITIVE_INFINITY);
         }
         int last = sources[row] < 0 ? SampledTokens.NO_TOKEN : drawnBefore[sources[row]];
         boolean isCounted = last < 0;
@@ -69,9 +63,8 @@ final class LogitAdjuster {
         if (!isCounted && !allowedOnly) {
             adjusted[last] = penalized(logits[first + last], row, LogitAdjustments.ONCE);
         }
-        ban(row, last);
-        cut(cuts[row], vocabularySize);
-        return adjusted;
+        ban(row, last, adjusted);
+        cut(cuts[row], vocabularySize, loops, adjusted);
     }
 
     private float penalized(float logit, int row, int note) {
@@ -84,31 +77,24 @@ final class LogitAdjuster {
         return Math.abs(logit) <= Float.MAX_VALUE ? Math.clamp(result, -Float.MAX_VALUE, Float.MAX_VALUE) : result;
     }
 
-    private void ban(int row, int last) {
+    private void ban(int row, int last, float[] adjusted) {
         for (int entry = starts[row]; entry < starts[row + 1]; entry++) {
             int note = notes[entry];
             if (note == LogitAdjustments.BAN || note < 0 && last >= 0 && note == LogitAdjustments.banAfter(last)) {
-                mask(ids[entry]);
+                mask(ids[entry], adjusted);
             }
         }
     }
 
-    private void cut(float cut, int vocabularySize) {
-        int largest = cut == Float.NEGATIVE_INFINITY ? SampledTokens.NO_TOKEN
-                : TokenSampler.largest(adjusted, 0, vocabularySize);
-        if (largest == SampledTokens.NO_TOKEN) {
-            return;
-        }
-        float least = adjusted[largest] + cut;
-        for (int id = 0; id < vocabularySize; id++) {
-            if (adjusted[id] < least) {
-                mask(id);
-            }
+    private static void cut(float cut, int vocabularySize, LogitLoops loops, float[] adjusted) {
+        float largest = cut == Float.NEGATIVE_INFINITY ? cut : loops.largest(adjusted, 0, vocabularySize);
+        if (Float.isFinite(largest)) {
+            loops.maskBelow(adjusted, 0, vocabularySize, largest + cut);
         }
     }
 
     /** What is unusable stays so. */
-    private void mask(int id) {
+    private static void mask(int id, float[] adjusted) {
         if (adjusted[id] < Float.POSITIVE_INFINITY) {
             adjusted[id] = Float.NEGATIVE_INFINITY;
         }

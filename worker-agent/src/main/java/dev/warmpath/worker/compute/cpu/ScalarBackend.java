@@ -3,9 +3,11 @@ package dev.warmpath.worker.compute.cpu;
 import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,12 +16,25 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ScalarBackend extends CpuBackend {
 
-    private static final int PANEL_WIDTH = 64;
-
     private float[] scores = new float[0];
 
     public ScalarBackend() {
-        super(PANEL_WIDTH, new LogitLoops());
+        super(new ThreadTeam(1, "warmpath-scalar"), LogitLoops::new);
+    }
+
+    @Override
+    public Tensor allocateWeight(int rows, int columns) {
+        return new HeapWeight(rows, columns);
+    }
+
+    @Override
+    public long weightBytes(WeightFormat format, int rows, int columns) {
+        return HeapWeight.bytes(rows, columns);
+    }
+
+    @Override
+    public MemoryPlace weightPlace() {
+        return MemoryPlace.HEAP;
     }
 
     @Override
@@ -63,9 +78,9 @@ public final class ScalarBackend extends CpuBackend {
         Shapes.matmul(input, weight, output);
         float[] x = Handles.floats(input, rowCount);
         float[] y = Handles.floats(output, rowCount);
-        var w = Handles.weight(weight);
-        for (int first = 0; first < weight.rows(); first += PANEL_WIDTH) {
-            int width = Math.min(PANEL_WIDTH, weight.rows() - first);
+        var w = (HeapWeight) Handles.weight(weight);
+        for (int first = 0; first < weight.rows(); first += HeapWeight.PANEL_WIDTH) {
+            int width = Math.min(HeapWeight.PANEL_WIDTH, weight.rows() - first);
             for (int row = 0; row < rowCount; row++) {
                 multiplyPanel(x, row * input.columns(), input.columns(), w.panels, w.rowStart(first),
                         y, row * output.columns() + first, width);
@@ -80,7 +95,7 @@ public final class ScalarBackend extends CpuBackend {
         }
         for (int k = 0; k < depth; k++) {
             float factor = x[xStart + k];
-            int start = panelStart + k * PANEL_WIDTH;
+            int start = panelStart + k * HeapWeight.PANEL_WIDTH;
             for (int n = 0; n < width; n++) {
                 y[yStart + n] += factor * panel[start + n];
             }

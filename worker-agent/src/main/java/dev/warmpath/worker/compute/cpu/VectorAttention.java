@@ -343,10 +343,11 @@ final class VectorAttention implements ThreadTeam.Task {
             d1.intoArray(sum, 7 * LANES);
             for (int row = 0; row < rowCount; row++) {
                 sumRow(row, Math.max(first[row], shared), length[row], element);
-                VectorMath.storeUpTo(headSize - element,
-                        FloatVector.fromArray(SPECIES, sum, 2 * row * LANES).mul(inverseSums[row]),
-                        FloatVector.fromArray(SPECIES, sum, (2 * row + 1) * LANES).mul(inverseSums[row]),
-                        outputs, outputStart[row] + element);
+                int at = 2 * row * LANES;
+                FloatVector.fromArray(SPECIES, sum, at).mul(inverseSums[row]).intoArray(sum, at);
+                FloatVector.fromArray(SPECIES, sum, at + LANES).mul(inverseSums[row]).intoArray(sum, at + LANES);
+                System.arraycopy(sum, at, outputs, outputStart[row] + element,
+                        Math.min(2 * LANES, headSize - element));
             }
         }
 

@@ -6,9 +6,11 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
+import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import jdk.incubator.vector.FloatVector;
@@ -26,16 +28,37 @@ public final class VectorBackend extends CpuBackend {
     private static final float GELU_CUBE = 0.0713548163f;
 
     private final ThreadTeam team;
+    private final PanelMemory memory;
     private final VectorMatmul matmul;
     private final VectorAttention attention;
     private final float[] lanes = new float[LANES];
 
     /** @param threads that compute a step, the caller included; 1 and above */
     public VectorBackend(int threads) {
-        super(VectorMatmul.PANEL_WIDTH, new VectorLogitLoops());
-        this.team = new ThreadTeam(threads, "warmpath-vector");
-        this.matmul = new VectorMatmul(team);
+        this(new ThreadTeam(threads, "warmpath-vector"));
+    }
+
+    private VectorBackend(ThreadTeam team) {
+        super(team, VectorLogitLoops::new);
+        this.team = team;
+        this.memory = new PanelMemory();
+        this.matmul = new VectorMatmul(team, memory);
         this.attention = new VectorAttention(team);
+    }
+
+    @Override
+    public Tensor allocateWeight(int rows, int columns) {
+        return new PanelWeight(rows, columns, memory, team);
+    }
+
+    @Override
+    public long weightBytes(WeightFormat format, int rows, int columns) {
+        return PanelFormat.of(format).bytes(columns) * Math.ceilDiv(rows, PanelFormat.WIDTH);
+    }
+
+    @Override
+    public MemoryPlace weightPlace() {
+        return MemoryPlace.NATIVE;
     }
 
     @Override
@@ -113,7 +136,7 @@ public final class VectorBackend extends CpuBackend {
         Shapes.matmul(input, weight, output);
         float[] x = Handles.floats(input, rowCount);
         float[] y = Handles.floats(output, rowCount);
-        matmul.multiply(x, Handles.weight(weight), y, rowCount);
+        matmul.multiply(x, (PanelWeight) Handles.weight(weight), y, rowCount);
     }
 
     @Override
@@ -174,7 +197,7 @@ public final class VectorBackend extends CpuBackend {
 
     @Override
     public void close() {
-        team.close();
         super.close();
+        memory.close();
     }
 }

@@ -434,7 +434,7 @@ public final class CudaBackend implements ComputeBackend {
     }
 
     @Override
-    public long weightBytes(int rows, int columns) {
+    public long weightBytes(WeightFormat format, int rows, int columns) {
         return CudaWeight.bytes(rows, columns);
     }
 

@@ -1,0 +1,73 @@
+package dev.warmpath.worker.compute.cpu;
+
+import dev.warmpath.worker.compute.WeightFormat;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
+
+/**
+ * A weight in panels of {@link PanelFormat#WIDTH} rows outside of the heap, each in the format that its rows came in. A
+ * panel whose rows come in several formats, as the last of one part of a fused weight and the first of the next may, is
+ * float32, which holds all of them exactly.
+ */
+final class PanelWeight extends CpuWeight {
+
+    final PanelFormat[] formats;
+    final MemorySegment[] panels;
+    private final PanelMemory memory;
+    private final ThreadTeam team;
+
+    /** @param team packs what is uploaded */
+    PanelWeight(int rows, int columns, PanelMemory memory, ThreadTeam team) {
+        super(rows, columns);
+        this.memory = memory;
+        this.team = team;
+        int panelCount = Math.ceilDiv(rows, PanelFormat.WIDTH);
+        formats = new PanelFormat[panelCount];
+        panels = new MemorySegment[panelCount];
+        Arrays.fill(formats, PanelFormat.ZEROS);
+        Arrays.fill(panels, MemorySegment.NULL);
+    }
+
+    @Override
+    void upload(int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
+        if (rowCount == 0) {
+            return;
+        }
+        int firstPanel = firstRow / PanelFormat.WIDTH;
+        int endPanel = Math.ceilDiv(firstRow + rowCount, PanelFormat.WIDTH);
+        for (int panel = firstPanel; panel < endPanel; panel++) {
+            reserve(panel, PanelFormat.of(format));
+        }
+        float[][] widened = new float[team.size()][columns()];
+        team.run((unit, member) -> {
+            int panel = firstPanel + unit;
+            int end = Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount);
+            for (int row = Math.max(panel * PanelFormat.WIDTH, firstRow); row < end; row++) {
+                format.widen(values, (long) (row - firstRow) * columns(), columns(), widened[member]);
+                formats[panel].pack(widened[member], row % PanelFormat.WIDTH, panels[panel]);
+            }
+        }, endPanel - firstPanel, /* alone */ !team.mayRead(values));
+    }
+
+    private void reserve(int panel, PanelFormat wanted) {
+        PanelFormat present = formats[panel];
+        if (present == PanelFormat.ZEROS || present != wanted && present != PanelFormat.F32) {
+            PanelFormat format = present == PanelFormat.ZEROS ? wanted : PanelFormat.F32;
+            MemorySegment reserved = memory.allocate(format.bytes(columns()));
+            if (present != PanelFormat.ZEROS) {
+                present.widen(panels[panel], 0, columns(), reserved);
+            }
+            formats[panel] = format;
+            panels[panel] = reserved;
+        }
+    }
+
+    @Override
+    void widenRow(int row, float[] target, int start) {
+        PanelFormat format = formats[row / PanelFormat.WIDTH];
+        MemorySegment panel = panels[row / PanelFormat.WIDTH];
+        for (int column = 0; column < columns(); column++) {
+            target[start + column] = format.value(panel, row % PanelFormat.WIDTH, column);
+        }
+    }
+}
