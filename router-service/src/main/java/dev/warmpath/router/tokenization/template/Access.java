@@ -104,11 +104,22 @@ final class Access {
         return forwards ? Math.clamp(place, 0, length) : Math.clamp(place, -1, length - 1);
     }
 
+    /** Lists do not change, so that most slices need no copy. */
     private static Value pick(Value.Sequence base, long from, long to, long stride, RenderContext context) {
+        List<Value> items = base.items();
+        if (stride > 0 ? from >= to : from <= to) {
+            return new Value.Sequence(List.of(), base.tuple());
+        }
+        if (stride == 1) {
+            return new Value.Sequence(items.subList((int) from, (int) to), base.tuple());
+        }
+        if (stride == -1) {
+            return new Value.Sequence(items.subList((int) to + 1, (int) from + 1).reversed(), base.tuple());
+        }
         var picked = new ArrayList<Value>();
-        context.items(Math.max(0, Math.ceilDiv(to - from, stride)));
+        context.items(Math.ceilDiv(to - from, stride));
         for (long i = from; stride > 0 ? i < to : i > to; i += stride) {
-            picked.add(base.items().get((int) i));
+            picked.add(items.get((int) i));
         }
         return new Value.Sequence(picked, base.tuple());
     }

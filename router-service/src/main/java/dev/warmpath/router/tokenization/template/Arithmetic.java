@@ -224,10 +224,7 @@ final class Arithmetic {
         }
         if (left instanceof Value.Sequence(var items, var tuple)
                 && right instanceof Value.Sequence(var others, var otherTuple) && tuple == otherTuple) {
-            context.items((long) items.size() + others.size());
-            var all = new ArrayList<>(items);
-            all.addAll(others);
-            return new Value.Sequence(all, tuple);
+            return new Value.Sequence(SumOfLists.of(items, others, context), tuple);
         }
         return null;
     }

@@ -1,7 +1,6 @@
 package dev.warmpath.router.tokenization.template;
 
 import dev.warmpath.router.tokenization.template.Callee.Arguments;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -66,15 +65,7 @@ final class Builtins {
         long start = onlyStop ? 0 : Operators.integer(arguments.get(0), context);
         long stop = Operators.integer(arguments.get(onlyStop ? 0 : 1), context);
         long step = Operators.integer(arguments.or(2, new Value.Int(1)), context);
-        if (step == 0) {
-            throw context.wrong("the step of a range is zero");
-        }
-        var items = new ArrayList<Value>();
-        for (long i = start; step > 0 ? i < stop : i > stop; i += step) {
-            context.items(1);
-            items.add(new Value.Int(i));
-        }
-        return Value.list(items);
+        return Value.list(Range.of(start, stop, step, context));
     }
 
     /** Named arguments, after the entries of one positional dict or list of pairs. */

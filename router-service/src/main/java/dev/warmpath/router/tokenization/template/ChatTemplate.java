@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * without HTML escapes, nothing that changes a list or a dict; transformers, {@code chat_template_utils.py}); the golden
  * files beside the test were rendered by jinja2. What nobody has written here fails where it is reached, by name, and
  * not before. Differences: keys of a dict are strings, numbers or None, and {@code 1}, {@code 1.0} and {@code True} are
- * three of them; ranges and the views of dicts are lists; loops are not recursive, and blocks not known.
+ * three of them; ranges and the views of dicts print as lists; loops are not recursive, and blocks not known.
  *
  * <p>The rendered prompt knows which characters the client wrote (see {@link RenderedPrompt}): content, names, tools,
  * extra variables. What the template wrote is trusted, and so are {@code bos_token}, {@code eos_token} and a role made
@@ -91,6 +91,7 @@ public final class ChatTemplate {
     public RenderedPrompt render(List<ChatMessage> messages, boolean addGenerationPrompt, @Nullable String bosToken,
             @Nullable String eosToken, Map<String, ?> variables) {
         var context = new RenderContext(limits, clock);
+        context.messages(messages.size());
         var scope = new HashMap<String, Value>();
         scope.put("tools", Value.NONE);                          // Hugging Face defines both for every template
         scope.put("documents", Value.NONE);

@@ -19,6 +19,7 @@ final class RenderContext {
     private final TemplateLimits limits;
     private final RenderClock clock;
     private final long startNanos;
+    private long maxSteps;
     private long maxBytes;
     private long steps;
     private long stepsAtNextLook = STEPS_BETWEEN_LOOKS;
@@ -30,6 +31,7 @@ final class RenderContext {
         this.limits = limits;
         this.clock = clock;
         this.startNanos = clock.nanoTime().getAsLong();
+        this.maxSteps = limits.maxSteps();
         this.maxBytes = limits.maxBytes();
     }
 
@@ -39,6 +41,11 @@ final class RenderContext {
 
     ZonedDateTime now() {
         return ZonedDateTime.now(clock.date());
+    }
+
+    /** The client sent so many messages. */
+    void messages(int count) {
+        maxSteps += (long) count * limits.stepsPerMessage();
     }
 
     /** The client sent so many UTF-16 units, which may be copied some times. */
@@ -54,13 +61,13 @@ final class RenderContext {
     }
 
     private void look() {
-        if (steps > limits.maxSteps()) {
-            throw limit("the chat template needs more than " + limits.maxSteps() + " steps");
+        if (steps > maxSteps) {
+            throw limit("the chat template needs more than " + maxSteps + " steps");
         }
         if (clock.nanoTime().getAsLong() - startNanos > limits.maxTime().toNanos()) {
             throw limit("the chat template takes longer than " + limits.maxTime().toMillis() + " ms");
         }
-        stepsAtNextLook = Math.min(limits.maxSteps() + 1, steps + STEPS_BETWEEN_LOOKS);
+        stepsAtNextLook = Math.min(maxSteps + 1, steps + STEPS_BETWEEN_LOOKS);
     }
 
     /** Before so many UTF-16 units are compared, searched or counted. */
@@ -99,6 +106,11 @@ final class RenderContext {
     void items(long count) {
         steps(count);
         memory(ITEM_BYTES * count);
+    }
+
+    /** A list of so many is nobody's any more. */
+    void forget(long count) {
+        bytes -= ITEM_BYTES * count;
     }
 
     /** Before a dict of so many is made. */

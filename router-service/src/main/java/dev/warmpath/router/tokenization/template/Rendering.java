@@ -142,10 +142,17 @@ final class Rendering {
 
     private Flow loop(Statement.For loop) {
         context.at(loop.line());
-        List<Value> items = Operators.items(evaluation.evaluate(loop.items()), context);
-        if (loop.filter() != null) {
-            items = filtered(loop, loop.filter(), items);
+        List<Value> all = Operators.items(evaluation.evaluate(loop.items()), context);
+        if (loop.filter() == null) {
+            return loop(loop, all);
         }
+        List<Value> kept = filtered(loop, loop.filter(), all);
+        Flow flow = loop(loop, kept);
+        context.forget(kept.size());
+        return flow;
+    }
+
+    private Flow loop(Statement.For loop, List<Value> items) {
         if (items.isEmpty()) {
             return inside(new Scope(evaluation.scope()), loop.otherwise());
         }

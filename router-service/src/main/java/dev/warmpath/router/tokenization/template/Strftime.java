@@ -22,6 +22,7 @@ final class Strftime {
         var out = new StringBuilder();
         context.chars(10L * format.length());
         for (int i = 0; i < format.length(); i++) {
+            context.steps(8);                                    // a date takes longer than a character
             char c = format.charAt(i);
             if (c != '%' || i + 1 == format.length()) {
                 out.append(c);

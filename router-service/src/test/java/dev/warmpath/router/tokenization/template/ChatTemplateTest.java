@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ChatTemplateTest {
     private static final TemplateLimits SMALL =
-            new TemplateLimits(10_000, 1_000, 400_000, 16, 60, Duration.ofSeconds(60));
+            new TemplateLimits(10_000, 0, 1_000, 400_000, 16, 60, Duration.ofSeconds(60));
 
     private static String render(String source) {
         return ChatTemplate.compile(source).render(List.of(new ChatMessage("user", "hi")), true, null, null, Map.of())

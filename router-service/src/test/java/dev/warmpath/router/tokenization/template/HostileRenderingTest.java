@@ -24,7 +24,7 @@ class HostileRenderingTest {
     private static final String LONG = "a".repeat(1 << 18);
     /** A tenth of what there is as a rule. */
     private static final TemplateLimits TENTH =
-            new TemplateLimits(400_000, 2 << 20, 8L << 20, 8, 200, Duration.ofHours(1));
+            new TemplateLimits(400_000, 800, 2 << 20, 8L << 20, 8, 200, Duration.ofHours(1));
 
     /** {@code c} and {@code d} are texts of 262,144 characters, which differ in the last. */
     private static TemplateException failure(String source) {
@@ -50,7 +50,8 @@ class HostileRenderingTest {
         "{% for i in range(99999) %}{{ c.isalpha() }}{% endfor %}",
         "{% for i in range(99999) %}{{ c|int }}{{ c|float }}{% endfor %}",
         "{% set x = namespace(s=c) %}{% for i in range(99999) %}{% set x.s = x.s[1:] %}{% endfor %}",
-        "{% set x = namespace(l=[]) %}{% for i in range(99999) %}{% set x.l = x.l + [i] %}{% endfor %}",
+        "{% set x = namespace(l=[]) %}{% for i in range(99999) %}{% set x.l = [i] + x.l %}{% endfor %}",
+        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
         "{{ ([c] * 9999)|sort|length }}", "{{ ([c] * 9999)|unique|list|length }}", "{{ [d] * 9999 == [d ~ ''] * 9999 }}",
         "{{ (c ~ 'x') in [d] * 99999 }}", "{{ (([c ~ 'x'] * 9999)|map('upper')|list)|length }}", "{{ ([c] * 9999)|join|length }}",
         "{{ [c] * 9999 }}", "{{ ([c] * 9999)|tojson }}", "{{ ([0] * 9999)|tojson(indent=c) }}",
@@ -131,7 +132,7 @@ class HostileRenderingTest {
         String source = "{% for i in range(9999) %}{{ i }}{% endfor %}";
 
         var late = catchThrowableOfType(TemplateException.class, () -> ChatTemplate
-                .compile(source, new TemplateLimits(400_000, 2 << 20, 8L << 20, 8, 200, Duration.ofSeconds(90)), clock)
+                .compile(source, new TemplateLimits(400_000, 800, 2 << 20, 8L << 20, 8, 200, Duration.ofSeconds(90)), clock)
                 .render(List.of(), true, null, null, Map.of()));
 
         assertThat(late.kind()).isEqualTo(Kind.LIMIT);
