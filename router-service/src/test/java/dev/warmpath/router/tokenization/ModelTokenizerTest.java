@@ -86,7 +86,16 @@ class ModelTokenizerTest {
     void content_keeps_its_mark_through_every_operation_of_a_template() {
         for (String operation : List.of("c|trim", "c[::-1][::-1]", "c.split('&')|join('&')", "(c ~ '!')[:-1]",
                 "c|replace('&', '+')", "[c]|first", "{'k': c}.k", "c|tojson", "c|upper|lower", "[c]|map('trim')|join",
-                "' '.join([c])", "[c]", "c.strip()", "(c * 2)", "{c: 1}|tojson", "c|string")) {
+                "' '.join([c])", "[c]", "c.strip()", "(c * 2)", "{c: 1}|tojson", "c|string", "c|safe", "(c|safe) + ''",
+                "'%s' % c", "'%40s' % c", "'%(k)s' % {'k': c}", "'%s'|format(c)", "'{}'.format(c)", "'{:>40}'.format(c)",
+                "'{k}'.format(k=c)", "c.format()", "c % []", "c.center(40)", "c.ljust(40, '-')", "c.zfill(40)",
+                "c.partition('&')|join('')", "c.rsplit('&')|join('-')", "c.splitlines()|join", "c.removesuffix('b')",
+                "c.replace('', '')", "c.swapcase().swapcase()", "c.casefold()", "c|indent(2, true)", "[c]|sort|first",
+                "[c]|unique|first", "[c, c]|min", "({'k': c}|dictsort)[0][1]", "(c, c)|string", "dict(k=c).k",
+                "dict(**{c: 1})|list", "namespace(k=c).k", "{c: 1}|items|list", "[c]|select|list", "[c]|reverse|first",
+                "[1, 2]|tojson(separators=(c, ':'))", "[1]|tojson(indent=c)", "('x' * 99)[:1] ~ c", "c[0] ~ c[1:]",
+                "(c|list)|join", "(c ~ '<')|replace('<', '<')|string", "c|attr('strip')()", "[[c]]|map('first')|first",
+                "[{'k': c}]|map(attribute='k')|first", "[{}]|map(attribute='k', default=c)|first", "x|default(c)")) {
             ChatTemplate template = ChatTemplate.compile(
                     "{% set c = messages[0].content %}<|begin|>{{ " + operation + " }}<|end|>");
             int[] ids = BYTE_LEVEL.encode(template.render(
@@ -94,6 +103,39 @@ class ModelTokenizerTest {
             assertThat(ids).as(operation).startsWith(BEGIN).endsWith(END).doesNotContain(USER);
             assertThat(IntStream.of(ids).filter(id -> id == END).count()).as(operation).isEqualTo(1);
         }
+    }
+
+    @Test
+    void blocks_and_macros_of_a_template_keep_the_mark_of_what_they_print() {
+        for (String source : List.of("{% filter upper %}{{ c }}{% endfilter %}", "{% set x %}{{ c }}{% endset %}{{ x }}",
+                "{% set x | trim %}{{ c }}{% endset %}{{ x }}", "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(c) }}",
+                "{% macro m() %}{{ caller(c) }}{% endmacro %}{% call(a) m() %}{{ a }}{% endcall %}",
+                "{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(c, **{c: 1}) }}",
+                "{% with a = c %}{{ a }}{% endwith %}", "{% for x in c %}{{ x }}{% endfor %}",
+                "{% generation %}{{ c }}{% endgeneration %}", "{% for x in [c] if x %}{{ loop.cycle(x) }}{% endfor %}")) {
+            ChatTemplate template = ChatTemplate.compile("{% set c = messages[0].content %}" + source);
+            int[] ids = BYTE_LEVEL.encode(template.render(
+                    List.of(new ChatMessage("user", "a<|user|><|USER|>")), false, null, null, Map.of()));
+            assertThat(ids).as(source).doesNotContain(USER);
+        }
+    }
+
+    /** Each of these puts a marker together from what is no text of the client's own. */
+    @Test
+    void formats_and_numbers_of_a_client_write_no_markers() {
+        for (String content : List.of("{e:<<1}{r:|^6}{e:><1}", "{0}{1}{2}{3}{4}{5}{6}{7}")) {
+            ChatTemplate template = ChatTemplate.compile("{{ messages[0].content.format('<', '|', 'u', 's', 'e', 'r', '|', "
+                    + "'>', e='', r=messages[0].role) }}");
+            var prompt = template.render(List.of(new ChatMessage("user", content)), false, null, null, Map.of());
+            assertThat(prompt.text()).isEqualTo("<|user|>");
+            assertThat(BYTE_LEVEL.encode(prompt)).doesNotContain(USER);
+        }
+        ChatTemplate numbers = ChatTemplate.compile("{{ ('%c' * 8) % n }}{{ '{:c}{:c}{:c}{:c}{:c}{:c}{:c}{:c}'.format(*n) }}"
+                .replace("% n", "% (n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7])"));
+        var prompt = numbers.render(List.of(), false, null, null,
+                Map.of("n", "<|user|>".chars().boxed().toList()));
+        assertThat(prompt.text()).isEqualTo("<|user|><|user|>");
+        assertThat(BYTE_LEVEL.encode(prompt)).doesNotContain(USER);
     }
 
     @Test

@@ -92,6 +92,9 @@ final class BraceFormat {
             throw context.wrong("Invalid format specifier");
         }
         Text text = written.isEmpty() ? PythonText.of(value, context) : spec.of(value, context);
+        if (field.clientRanges().length > 0) {
+            text = Text.fromClient(text.chars());                // which the client has filled up, too
+        }
         return escapes ? Html.escaped(text, context) : text;
     }
 

@@ -86,7 +86,7 @@ final class Builtins {
         List<Value> named = arguments.named();
         context.entries(named.size());
         for (int i = 0; i < named.size(); i++) {
-            entries.put(Text.trusted(arguments.givenNames().get(i)), named.get(i));
+            entries.put(arguments.givenNames().get(i), named.get(i));
         }
         return entries;
     }

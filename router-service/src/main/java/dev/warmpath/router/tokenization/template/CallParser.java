@@ -21,7 +21,7 @@ final class CallParser {
     /** The arguments of a call; its opening parenthesis has been read. */
     CallArguments arguments() {
         var positional = new ArrayList<Expression>();
-        var names = new ArrayList<String>();
+        var names = new ArrayList<Text>();
         var named = new ArrayList<Expression>();
         @Nullable Expression spread = null;
         @Nullable Expression spreadNamed = null;
@@ -39,7 +39,7 @@ final class CallParser {
             } else if (spreadNamed == null && cursor.skip(Kind.OPERATOR, "**")) {
                 spreadNamed = expression.get();
             } else if (cursor.isNamedArgument() && spreadNamed == null) {
-                names.add(cursor.expectName().text());
+                names.add(Text.trusted(cursor.expectName().text()));
                 cursor.expect(Kind.OPERATOR, "=");
                 named.add(expression.get());
             } else if (names.isEmpty() && spread == null && spreadNamed == null) {

@@ -27,7 +27,7 @@ record Callee(String name, List<String> parameters, int required, boolean open, 
      * @param values one per parameter, null where not given; for an open callee as many as given
      * @param names  for an open callee one per value, null for a positional one; else empty
      */
-    record Arguments(List<@Nullable Value> values, List<@Nullable String> names) {
+    record Arguments(List<@Nullable Value> values, List<@Nullable Text> names) {
         Value get(int index) {
             return or(index, Value.NONE);
         }
@@ -80,9 +80,9 @@ record Callee(String name, List<String> parameters, int required, boolean open, 
         }
 
         /** Of an open callee: those that are given, in the order of {@link #named}. */
-        List<String> givenNames() {
-            var given = new ArrayList<String>();
-            for (@Nullable String name : names) {
+        List<Text> givenNames() {
+            var given = new ArrayList<Text>();
+            for (@Nullable Text name : names) {
                 if (name != null) {
                     given.add(name);
                 }
@@ -127,7 +127,7 @@ record Callee(String name, List<String> parameters, int required, boolean open, 
      *
      * @return one per parameter, null where none was given; of an open callee all, positional ones first
      */
-    <T> List<@Nullable T> placed(List<T> positional, List<String> names, List<T> named) throws Unfit {
+    <T> List<@Nullable T> placed(List<T> positional, List<Text> names, List<T> named) throws Unfit {
         if (open) {
             var all = new ArrayList<@Nullable T>(positional);
             all.addAll(named);
@@ -141,7 +141,7 @@ record Callee(String name, List<String> parameters, int required, boolean open, 
             placed.set(i, positional.get(i));
         }
         for (int i = 0; i < names.size(); i++) {
-            int place = parameters.indexOf(names.get(i));
+            int place = parameters.indexOf(names.get(i).chars());
             if (place < 0 || placed.get(place) != null) {
                 throw new Unfit("'" + name + "' takes no argument '" + names.get(i) + "'");
             }
@@ -156,17 +156,17 @@ record Callee(String name, List<String> parameters, int required, boolean open, 
     }
 
     /** Of an open callee: which of what is {@link #placed} is named how. */
-    List<@Nullable String> namesOf(int positionalCount, List<String> names) {
+    List<@Nullable Text> namesOf(int positionalCount, List<Text> names) {
         if (!open) {
             return List.of();
         }
-        List<@Nullable String> all = new ArrayList<>(Arrays.asList(new @Nullable String[positionalCount]));
+        List<@Nullable Text> all = new ArrayList<>(Arrays.asList(new @Nullable Text[positionalCount]));
         all.addAll(names);
         return all;
     }
 
     /** @param target as of {@link Body#call} */
-    Value call(Value target, List<Value> positional, List<String> names, List<Value> named, RenderContext context) {
+    Value call(Value target, List<Value> positional, List<Text> names, List<Value> named, RenderContext context) {
         try {
             return body.call(target,
                     new Arguments(placed(positional, names, named), namesOf(positional.size(), names)), context);

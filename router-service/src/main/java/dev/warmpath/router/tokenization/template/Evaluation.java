@@ -182,7 +182,7 @@ final class Evaluation {
         if (written.spread() != null) {
             positional.addAll(Operators.items(evaluate(written.spread()), context));
         }
-        List<String> names = written.names();
+        List<Text> names = written.names();
         List<Value> named = evaluateAll(written.named());
         if (written.spreadNamed() != null) {
             names = new ArrayList<>(names);
@@ -202,18 +202,18 @@ final class Evaluation {
         };
     }
 
-    private void spread(Value dict, List<String> names, List<Value> named) {
+    private void spread(Value dict, List<Text> names, List<Value> named) {
         if (!(dict instanceof Value.Dict(Map<Value, Value> entries))) {
             throw context.wrong("a dict is needed behind '**', not " + Operators.typeName(dict));
         }
         context.items(entries.size());
         entries.forEach((key, value) -> {
-            names.add(TextMethods.string(key, context).chars());
+            names.add(TextMethods.string(key, context));
             named.add(value);
         });
     }
 
-    private Value macro(Value.Macro macro, List<Value> positional, List<String> names, List<Value> named,
+    private Value macro(Value.Macro macro, List<Value> positional, List<Text> names, List<Value> named,
             Value.@Nullable Macro caller) {
         Statement.MacroDefinition definition = macro.definition();
         List<String> parameters = definition.parameters();
@@ -222,14 +222,14 @@ final class Evaluation {
         boolean takesMore = extras.contains(Statement.MORE);
         boolean takesMoreNamed = extras.contains(Statement.MORE_NAMED);
         if (positional.size() > parameters.size() && !takesMore || caller != null && !takesCaller
-                || !takesMoreNamed && !names.stream().allMatch(parameters::contains)) {
+                || !takesMoreNamed && !names.stream().map(Text::chars).allMatch(parameters::contains)) {
             throw context.wrong("the macro '" + definition.name() + "' takes " + parameters);
         }
         var arguments = new Scope(macro.scope());
         Scope before = enter(arguments);
         for (int i = 0; i < parameters.size(); i++) {
             String parameter = parameters.get(i);
-            int place = names.indexOf(parameter);
+            int place = names.indexOf(Text.trusted(parameter));
             @Nullable Expression otherwise = definition.defaults().get(i);
             arguments.set(parameter, i < positional.size() ? positional.get(i)
                     : place >= 0 ? named.get(place)
@@ -252,11 +252,11 @@ final class Evaluation {
         return text;
     }
 
-    private static Value moreNamed(List<String> parameters, List<String> names, List<Value> named) {
+    private static Value moreNamed(List<String> parameters, List<Text> names, List<Value> named) {
         var more = new LinkedHashMap<Value, Value>();
         for (int i = 0; i < names.size(); i++) {
-            if (!parameters.contains(names.get(i))) {
-                more.put(Text.trusted(names.get(i)), named.get(i));
+            if (!parameters.contains(names.get(i).chars())) {
+                more.put(names.get(i), named.get(i));
             }
         }
         return new Value.Dict(more);

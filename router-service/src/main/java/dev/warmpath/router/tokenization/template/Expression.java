@@ -50,7 +50,7 @@ sealed interface Expression {
      * @param otherwise of a method: the call where the owner has no such method, but maybe an attribute
      */
     record Call(Callee callee, @Nullable Expression target, List<@Nullable Expression> arguments,
-            List<@Nullable String> names, @Nullable Invocation otherwise, int line) implements Expression {}
+            List<@Nullable Text> names, @Nullable Invocation otherwise, int line) implements Expression {}
 
     /** A call of whatever the value turns out to be: a macro, as a rule. */
     record Invocation(Expression callee, CallArguments arguments, int line) implements Expression {}
@@ -64,7 +64,7 @@ sealed interface Expression {
      * @param spread      {@code *list}, behind the positional ones
      * @param spreadNamed {@code **dict}, behind the named ones
      */
-    record CallArguments(List<Expression> positional, List<String> names, List<Expression> named,
+    record CallArguments(List<Expression> positional, List<Text> names, List<Expression> named,
             @Nullable Expression spread, @Nullable Expression spreadNamed) {
         static final CallArguments NONE = new CallArguments(List.of(), List.of(), List.of(), null, null);
 

@@ -112,7 +112,7 @@ record FormatSpec(String fill, char align, char sign, boolean alternate, int wid
         if (number.signum() < 0 || number.bitLength() > 21 || !Character.isValidCodePoint(number.intValue())) {
             throw context.wrong("no character has that number");
         }
-        return Text.trusted(Character.toString(number.intValue()));
+        return Text.fromClient(Character.toString(number.intValue()));   // whose number it was, nobody knows
     }
 
     private String prefix() {

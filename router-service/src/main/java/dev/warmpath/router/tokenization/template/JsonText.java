@@ -13,10 +13,10 @@ final class JsonText {
     private static final int MOST_INDENT = 64;
 
     private final boolean asciiOnly;
-    private final String indent;
+    private final Text indent;
     private final boolean indented;
-    private final String itemSeparator;
-    private final String keySeparator;
+    private final Text itemSeparator;
+    private final Text keySeparator;
     private final boolean sortedKeys;
     private final RenderContext context;
     private final Text.Builder out = new Text.Builder();
@@ -27,17 +27,14 @@ final class JsonText {
         asciiOnly = Operators.truth(arguments.or(0, Value.FALSE));
         Value given = arguments.or(1, Value.NONE);
         indented = !(given instanceof Value.None);
-        indent = given instanceof Text text ? text.chars()
-                : indented ? " ".repeat(Math.clamp(Operators.integer(given, context), 0, MOST_INDENT)) : "";
+        indent = given instanceof Text text ? text
+                : Text.trusted(indented ? " ".repeat(Math.clamp(Operators.integer(given, context), 0, MOST_INDENT)) : "");
         List<Value> separators = Operators.items(
                 arguments.or(2, Value.NONE) instanceof Value.Sequence pair ? pair : new Value.Undefined(""), context);
-        itemSeparator = separators.size() == 2 ? string(separators.get(0)) : indented ? "," : ", ";
-        keySeparator = separators.size() == 2 ? string(separators.get(1)) : ": ";
+        itemSeparator = separators.size() == 2 ? PythonText.of(separators.get(0), context)
+                : Text.trusted(indented ? "," : ", ");
+        keySeparator = separators.size() == 2 ? PythonText.of(separators.get(1), context) : Text.trusted(": ");
         sortedKeys = Operators.truth(arguments.or(3, Value.FALSE));
-    }
-
-    private String string(Value value) {
-        return PythonText.of(value, context).chars();
     }
 
     Text write(Value value) {
@@ -65,6 +62,11 @@ final class JsonText {
 
     private void write(String text) {
         context.output((long) out.length() + text.length(), text.length());
+        out.append(text);
+    }
+
+    private void write(Text text) {
+        context.output((long) out.length() + text.chars().length(), text);
         out.append(text);
     }
 
@@ -129,9 +131,10 @@ final class JsonText {
 
     private void newLine(int level) {
         if (indented) {
-            context.output(out.length() + 1L + (long) level * indent.length(), 1L + (long) level * indent.length());
-            out.append("\n");
-            out.append(indent.repeat(level));
+            write("\n");
+            for (int i = 0; i < level; i++) {
+                write(indent);
+            }
         }
     }
 

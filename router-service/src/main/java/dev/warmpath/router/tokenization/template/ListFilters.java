@@ -91,11 +91,11 @@ final class ListFilters {
 
     private static UnaryOperator<Value> change(Arguments arguments, RenderContext context) {
         List<Value> positional = arguments.positional();
-        List<String> names = arguments.givenNames();
+        List<Text> names = arguments.givenNames();
         List<Value> named = arguments.named();
-        int attributeAt = names.indexOf("attribute");
+        int attributeAt = names.indexOf(Text.trusted("attribute"));
         if (positional.isEmpty() && attributeAt >= 0) {
-            int defaultAt = names.indexOf("default");
+            int defaultAt = names.indexOf(Text.trusted("default"));
             if (names.size() > (defaultAt >= 0 ? 2 : 1)) {
                 throw context.wrong("'map' takes attribute and default, or a filter");
             }
@@ -129,7 +129,7 @@ final class ListFilters {
         }
         Callee test = Builtins.test(PythonText.of(positional.get(testAt), context).chars());
         List<Value> rest = positional.subList(testAt + 1, positional.size());
-        List<String> names = arguments.givenNames();
+        List<Text> names = arguments.givenNames();
         List<Value> named = arguments.named();
         return LazyItems.of(target, context, item -> {
             Value answer = test.call(looked.apply(item), rest, names, named, context);

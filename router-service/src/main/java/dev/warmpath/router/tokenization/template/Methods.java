@@ -120,9 +120,9 @@ final class Methods {
 
     private static Value format(Value target, Arguments arguments, RenderContext context) {
         var named = new HashMap<String, Value>();
-        List<String> names = arguments.givenNames();
+        List<Text> names = arguments.givenNames();
         for (int i = 0; i < names.size(); i++) {
-            named.put(names.get(i), arguments.named().get(i));
+            named.put(names.get(i).chars(), arguments.named().get(i));
         }
         return new BraceFormat(arguments.positional(), named, context).format((Text) target);
     }

@@ -158,7 +158,7 @@ final class PercentFormat {
             return text;
         }
         if (value instanceof Value.Int(long number) && number >= 0 && number <= Character.MAX_CODE_POINT) {
-            return Text.trusted(Character.toString((int) number));
+            return Text.fromClient(Character.toString((int) number));     // whose number it was, nobody knows
         }
         throw context.wrong("%c requires an int or a character");
     }

@@ -77,13 +77,13 @@ final class TextFilters {
     /** {@code '%s'|format(x)}: all arguments, or all of them named. */
     private static Value format(Value target, Arguments arguments, RenderContext context) {
         List<Value> positional = arguments.positional();
-        List<String> names = arguments.givenNames();
+        List<Text> names = arguments.givenNames();
         if (!positional.isEmpty() && !names.isEmpty()) {
             throw context.wrong("can't handle positional and keyword arguments at the same time");
         }
         Map<Value, Value> named = new LinkedHashMap<>();
         for (int i = 0; i < names.size(); i++) {
-            named.put(Text.trusted(names.get(i)), arguments.named().get(i));
+            named.put(names.get(i), arguments.named().get(i));
         }
         Value given = names.isEmpty() ? Value.tuple(positional) : new Value.Dict(named);
         return new PercentFormat(text(target, context), given, context).format();
