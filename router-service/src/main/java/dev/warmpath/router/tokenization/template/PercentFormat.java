@@ -157,8 +157,10 @@ final class PercentFormat {
         if (value instanceof Text text && text.codePointCount() == 1) {
             return text;
         }
-        if (value instanceof Value.Int(long number) && number >= 0 && number <= Character.MAX_CODE_POINT) {
-            return Text.fromClient(Character.toString((int) number));     // whose number it was, nobody knows
+        if (Operators.isIntegral(value) && Character.isValidCodePoint(
+                Math.clamp(Operators.integer(value, context), -1, Integer.MAX_VALUE))) {
+            // whose number it was, nobody knows
+            return Text.fromClient(Character.toString((int) Operators.integer(value, context)));
         }
         throw context.wrong("%c requires an int or a character");
     }
