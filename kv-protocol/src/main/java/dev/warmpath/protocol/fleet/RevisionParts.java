@@ -23,9 +23,9 @@ import java.util.Map;
  * @param hashSeed         see {@link dev.warmpath.protocol.block.HashSettings}
  * @param blockSize        tokens per KV-cache block
  * @param contextLength    most tokens of prompt and answer together: the model's, or what its workers cap it to
- * @param chatTemplate     digest of chat_template.jinja, which wins over those; the empty string also where a sender does
- *                         not know this part. Only of a model that has the file is it part of the revision: a router that
- *                         does not know it refuses that one, and renders no other template for it
+ * @param chatTemplate     digest of chat_template.jinja, which wins over those; the empty string also where a sender
+ *                         does not know this part. Only of a model that has the file is it part of the revision: a
+ *                         router that does not know it refuses that one, and renders no other template for it
  */
 public record RevisionParts(
         String weights,

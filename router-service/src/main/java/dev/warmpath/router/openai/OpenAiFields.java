@@ -105,8 +105,9 @@ final class OpenAiFields {
             Unserved.unlessString("prompt_cache_key"));
 
     static final Text ROLE = Text.required("role");
-    static final Mixed<List<String>> CONTENT = new Mixed<>("content", "a string, or parts of a `type` \"text\" and a `text`",
-            "required, but beside `tool_calls`", ChatRequest::readContent);
+    static final Mixed<List<String>> CONTENT = new Mixed<>("content",
+            "a string, or parts of a `type` \"text\" and a `text`", "required, but beside `tool_calls`",
+            ChatRequest::readContent);
     static final Text NAME = new Text("name", "none");
     static final Mixed<List<Map<String, @Nullable Object>>> TOOL_CALLS = new Mixed<>("tool_calls",
             "calls of an earlier answer, as it had them", "none", ToolFields::readCalls);

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A model's chat templates by name. The model loads and completes texts whatever they are: one that cannot be read fails
- * when it is used. Safe for concurrent use.
+ * A model's chat templates by name. The model loads and completes texts whatever they are: one that cannot be read
+ * fails when it is used. Safe for concurrent use.
  */
 final class ChatTemplates {
     static final String DEFAULT = "default";
@@ -53,13 +53,15 @@ final class ChatTemplates {
         return sources.isEmpty() ? null : String.join("\n", sources.values());
     }
 
-    /** Which of these the templates write: as a whole, or around a role. They may write others, put together from pieces. */
+    /** Which of these the templates write: as a whole, or around a role. They may put others together from pieces. */
     Set<String> written(List<AddedToken> tokens) {
         String literals = templates.values().stream().map(ChatTemplate::literals).collect(Collectors.joining());
         AddedTokenFinder.Search search = new AddedTokenFinder(tokens).search(RenderedPrompt.trusted(literals));
         var written = new HashSet<String>();
-        for (@Nullable Match found = search.next(0, new BitSet()); found != null; found = search.next(found.end(), new BitSet())) {
+        @Nullable Match found = search.next(0, new BitSet());
+        while (found != null) {
             written.add(found.token().content());
+            found = search.next(found.end(), new BitSet());
         }
         var pieces = new HashMap<String, Boolean>();
         for (AddedToken token : tokens) {

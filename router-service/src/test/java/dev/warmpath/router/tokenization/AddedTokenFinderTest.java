@@ -102,7 +102,8 @@ class AddedTokenFinderTest {
     }
 
     private static AddedToken token(int id, String content, String flags) {
-        return new AddedToken(id, content, flags.contains("s"), flags.contains("s"), flags.contains("l"), flags.contains("r"),
+        boolean special = flags.contains("s");
+        return new AddedToken(id, content, special, /* marker */ special, flags.contains("l"), flags.contains("r"),
                 flags.contains("w"), false);
     }
 

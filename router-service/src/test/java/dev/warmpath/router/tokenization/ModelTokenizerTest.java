@@ -87,8 +87,9 @@ class ModelTokenizerTest {
         for (String operation : List.of("c|trim", "c[::-1][::-1]", "c.split('&')|join('&')", "(c ~ '!')[:-1]",
                 "c|replace('&', '+')", "[c]|first", "{'k': c}.k", "c|tojson", "c|upper|lower", "[c]|map('trim')|join",
                 "' '.join([c])", "[c]", "c.strip()", "(c * 2)", "{c: 1}|tojson", "c|string", "c|safe", "(c|safe) + ''",
-                "'%s' % c", "'%40s' % c", "'%(k)s' % {'k': c}", "'%s'|format(c)", "'{}'.format(c)", "'{:>40}'.format(c)",
-                "'{k}'.format(k=c)", "c.format()", "c % []", "c.center(40)", "c.ljust(40, '-')", "c.zfill(40)",
+                "'%s' % c", "'%40s' % c", "'%(k)s' % {'k': c}", "'%s'|format(c)", "'{}'.format(c)",
+                "'{:>40}'.format(c)", "'{k}'.format(k=c)", "c.format()", "c % []", "c.center(40)",
+                "c.ljust(40, '-')", "c.zfill(40)",
                 "c.partition('&')|join('')", "c.rsplit('&')|join('-')", "c.splitlines()|join", "c.removesuffix('b')",
                 "c.replace('', '')", "c.swapcase().swapcase()", "c.casefold()", "c|indent(2, true)", "[c]|sort|first",
                 "[c]|unique|first", "[c, c]|min", "({'k': c}|dictsort)[0][1]", "(c, c)|string", "dict(k=c).k",
@@ -107,12 +108,14 @@ class ModelTokenizerTest {
 
     @Test
     void blocks_and_macros_of_a_template_keep_the_mark_of_what_they_print() {
-        for (String source : List.of("{% filter upper %}{{ c }}{% endfilter %}", "{% set x %}{{ c }}{% endset %}{{ x }}",
+        for (String source : List.of("{% filter upper %}{{ c }}{% endfilter %}",
+                "{% set x %}{{ c }}{% endset %}{{ x }}",
                 "{% set x | trim %}{{ c }}{% endset %}{{ x }}", "{% macro m(a) %}{{ a }}{% endmacro %}{{ m(c) }}",
                 "{% macro m() %}{{ caller(c) }}{% endmacro %}{% call(a) m() %}{{ a }}{% endcall %}",
                 "{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(c, **{c: 1}) }}",
                 "{% with a = c %}{{ a }}{% endwith %}", "{% for x in c %}{{ x }}{% endfor %}",
-                "{% generation %}{{ c }}{% endgeneration %}", "{% for x in [c] if x %}{{ loop.cycle(x) }}{% endfor %}")) {
+                "{% generation %}{{ c }}{% endgeneration %}",
+                "{% for x in [c] if x %}{{ loop.cycle(x) }}{% endfor %}")) {
             ChatTemplate template = ChatTemplate.compile("{% set c = messages[0].content %}" + source);
             int[] ids = BYTE_LEVEL.encode(template.render(
                     List.of(new ChatMessage("user", "a<|user|><|USER|>")), false, null, null, Map.of()));
@@ -124,14 +127,14 @@ class ModelTokenizerTest {
     @Test
     void formats_and_numbers_of_a_client_write_no_markers() {
         for (String content : List.of("{e:<<1}{r:|^6}{e:><1}", "{0}{1}{2}{3}{4}{5}{6}{7}")) {
-            ChatTemplate template = ChatTemplate.compile("{{ messages[0].content.format('<', '|', 'u', 's', 'e', 'r', '|', "
-                    + "'>', e='', r=messages[0].role) }}");
+            ChatTemplate template = ChatTemplate.compile("{{ messages[0].content.format('<', '|', 'u', 's', 'e', 'r', "
+                    + "'|', '>', e='', r=messages[0].role) }}");
             var prompt = template.render(List.of(new ChatMessage("user", content)), false, null, null, Map.of());
             assertThat(prompt.text()).isEqualTo("<|user|>");
             assertThat(BYTE_LEVEL.encode(prompt)).doesNotContain(USER);
         }
-        ChatTemplate numbers = ChatTemplate.compile("{{ ('%c' * 8) % n }}{{ '{:c}{:c}{:c}{:c}{:c}{:c}{:c}{:c}'.format(*n) }}"
-                .replace("% n", "% (n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7])"));
+        ChatTemplate numbers = ChatTemplate.compile("{% for i in n %}{{ '%c' % i }}{% endfor %}"
+                + "{{ ('{:c}' * 8).format(*n) }}");
         var prompt = numbers.render(List.of(), false, null, null,
                 Map.of("n", "<|user|>".chars().boxed().toList()));
         assertThat(prompt.text()).isEqualTo("<|user|><|user|>");
@@ -311,8 +314,8 @@ class ModelTokenizerTest {
         assertThat(chat(rag, Map.of("tools", List.of("x")))).isEqualTo("t");
         var fault = catchThrowableOfType(TokenizationException.class, () -> chat(rag, Map.of()));
         assertThat(fault.kind()).isEqualTo(TokenizationException.Kind.NO_CHAT_TEMPLATE);
-        assertThat(fault).hasMessage("of the model's chat templates, [rag, tool_use], none is named 'default'; send its "
-                + "prompt as text");
+        assertThat(fault).hasMessage(
+                "of the model's chat templates, [rag, tool_use], none is named 'default'; send its prompt as text");
     }
 
     private static String chat(ModelTokenizer tokenizer, Map<String, ?> variables) {

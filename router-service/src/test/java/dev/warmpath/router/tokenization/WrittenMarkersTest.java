@@ -23,11 +23,13 @@ class WrittenMarkersTest {
     private static final int OBSERVER = 487;
     private static final String TEMPLATE = """
             {% for message in messages %}\
-            {% if message.role == 'user' %}<｜User｜>{{ message.content }}{% else %}{{ '<｜Assistant｜>' ~ message.content }}\
+            {% if message.role == 'user' %}<｜User｜>{{ message.content }}\
+            {% else %}{{ '<｜Assistant｜>' ~ message.content }}\
             {% for call in message.calls or [] %}
 
 
-            {{ '<call>' ~ call }}{% endfor %}{% endif %}{% endfor %}{% if add_generation_prompt %}<｜Assistant｜>{% endif %}""";
+            {{ '<call>' ~ call }}{% endfor %}{% endif %}{% endfor %}\
+            {% if add_generation_prompt %}<｜Assistant｜>{% endif %}""";
 
     private static ModelTokenizer tokenizer(String template) {
         ObjectNode json = (ObjectNode) JsonMapper.shared().readTree(TestTokenizers.resource("byte-level.json"));

@@ -6,8 +6,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code x.name}, {@code x[index]} and {@code x[start:stop:step]}. What is not there is Undefined, as in Jinja. By a dot,
- * a method wins over a key of that name; in brackets, the key wins.
+ * {@code x.name}, {@code x[index]} and {@code x[start:stop:step]}. What is not there is Undefined, as in Jinja. By a
+ * dot, a method wins over a key of that name; in brackets, the key wins.
  */
 final class Access {
     private Access() {}

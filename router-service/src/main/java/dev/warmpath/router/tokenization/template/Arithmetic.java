@@ -171,7 +171,7 @@ final class Arithmetic {
             case "*" -> Math.multiplyExact(x, y);
             case "//" -> Math.floorDivExact(x, y);
             case "%" -> Math.floorMod(x, y);
-            case "**" -> throw new ArithmeticException();          // there may be a way, but nobody raises numbers often
+            case "**" -> throw new ArithmeticException();          // nobody raises numbers often
             default -> throw new IllegalStateException(operator);
         };
     }

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Every function, filter and test of templates, by name; one that is not here fails when it is called. Names, parameters
- * and defaults are those of Jinja 3.1, and of Hugging Face for {@code tojson}, {@code raise_exception} and
+ * Every function, filter and test of templates, by name; one that is not here fails when it is called. Names,
+ * parameters and defaults are those of Jinja 3.1, and of Hugging Face for {@code tojson}, {@code raise_exception} and
  * {@code strftime_now}. {@link Methods} has what values can be asked.
  */
 final class Builtins {
@@ -135,8 +135,8 @@ final class Builtins {
         test("upper", "", (target, _, context) ->
                 Value.bool(TextCase.isAll(PythonText.of(target, context), Character::isUpperCase, context)));
         test("sameas", "other", (target, arguments, _) -> Value.bool(isSame(target, arguments.get(0))));
-        test("filter", "", (target, _, _) -> Value.bool(target instanceof Text && FILTERS.containsKey(target.toString())));
-        test("test", "", (target, _, _) -> Value.bool(target instanceof Text && TESTS.containsKey(target.toString())));
+        test("filter", "", (target, _, _) -> Value.bool(isNameIn(FILTERS, target)));
+        test("test", "", (target, _, _) -> Value.bool(isNameIn(TESTS, target)));
         comparison("==", "eq", "equalto", "==");
         comparison("!=", "ne", "!=");
         comparison("<", "lt", "lessthan", "<");
@@ -147,7 +147,8 @@ final class Builtins {
     }
 
     private static Value remains(Value target, Value divisor, long rest, RenderContext context) {
-        return Value.bool(Operators.equal(Arithmetic.apply("%", target, divisor, context), new Value.Int(rest), context));
+        Value remainder = Arithmetic.apply("%", target, divisor, context);
+        return Value.bool(Operators.equal(remainder, new Value.Int(rest), context));
     }
 
     private static void comparison(String operator, String... names) {
@@ -155,6 +156,10 @@ final class Builtins {
             test(name, "other", (target, arguments, context) ->
                     Value.bool(Operators.compare(operator, target, arguments.get(0), context)));
         }
+    }
+
+    private static boolean isNameIn(Map<String, Callee> family, Value value) {
+        return value instanceof Text name && family.containsKey(name.chars());
     }
 
     private static boolean isSequence(Value value) {

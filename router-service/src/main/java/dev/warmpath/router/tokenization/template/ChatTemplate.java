@@ -13,10 +13,11 @@ import org.jspecify.annotations.Nullable;
  * A model's chat template, ready to turn conversations into prompts. Safe for concurrent use.
  *
  * <p>Semantics are Jinja 3.1's with Hugging Face's settings (trim_blocks, lstrip_blocks, loop controls, {@code tojson}
- * without HTML escapes, nothing that changes a list or a dict; transformers, {@code chat_template_utils.py}); the golden
- * files beside the test were rendered by jinja2. What nobody has written here fails where it is reached, by name, and
- * not before. Differences: keys of a dict are strings, numbers or None, and {@code 1}, {@code 1.0} and {@code True} are
- * three of them; ranges and the views of dicts print as lists; loops are not recursive, and blocks not known.
+ * without HTML escapes, nothing that changes a list or a dict; transformers, {@code chat_template_utils.py}); the
+ * golden files beside the test were rendered by jinja2. What nobody has written here fails where it is reached, by
+ * name, and not before. Differences: keys of a dict are strings, numbers or None, and {@code 1}, {@code 1.0} and
+ * {@code True} are three of them; ranges and the views of dicts print as lists; loops are not recursive, and blocks not
+ * known.
  *
  * <p>The rendered prompt knows which characters the client wrote (see {@link RenderedPrompt}): content, names, tools,
  * extra variables. What the template wrote is trusted, and so are {@code bos_token}, {@code eos_token} and a role made
@@ -70,7 +71,7 @@ public final class ChatTemplate {
         return source;
     }
 
-    /** All text that the template writes itself, between tags and in strings, each piece with a {@code \0} behind it. */
+    /** All text that the template writes itself, between tags and in strings, a {@code \0} behind each piece. */
     public String literals() {
         return literals;
     }

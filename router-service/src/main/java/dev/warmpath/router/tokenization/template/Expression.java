@@ -3,7 +3,7 @@ package dev.warmpath.router.tokenization.template;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What has a value. Names of filters, tests and functions are resolved already; one that nobody knows fails if called. */
+/** What has a value. Names of filters, tests and functions are resolved; one that nobody knows fails if called. */
 sealed interface Expression {
     record Constant(Value value) implements Expression {}
 

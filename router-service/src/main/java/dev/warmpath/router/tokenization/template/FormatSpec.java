@@ -24,8 +24,8 @@ record FormatSpec(String fill, char align, char sign, boolean alternate, int wid
     static final int NONE = -1;
     static final int MOST_DIGITS = 4_300;
     private static final int USUAL_PRECISION = 6;
-    private static final Pattern SPEC = Pattern.compile(
-            "(?:(.)?([<>=^]))?([-+ ])?(z)?(#)?(0)?([0-9]+)?([,_])?(?:\\.([0-9]+))?([bcdeEfFgGnosxX%])?", Pattern.DOTALL);
+    private static final Pattern SPEC = Pattern.compile("(?:(.)?([<>=^]))?([-+ ])?(z)?(#)?(0)?([0-9]+)?([,_])?"
+            + "(?:\\.([0-9]+))?([bcdeEfFgGnosxX%])?", Pattern.DOTALL);
 
     /** @return null if it is none */
     static @Nullable FormatSpec parse(String text) {
@@ -156,7 +156,8 @@ record FormatSpec(String fill, char align, char sign, boolean alternate, int wid
             end++;
         }
         boolean isNegative = number < 0 || number == 0 && 1 / number < 0;
-        return signed(isNegative, "", text.substring(0, end), text.substring(end) + (type == '%' ? "%" : ""), 3, context);
+        String rest = text.substring(end) + (type == '%' ? "%" : "");
+        return signed(isNegative, "", text.substring(0, end), rest, 3, context);
     }
 
     /** Without a type, a float shows that it is one. */

@@ -27,8 +27,8 @@ final class JsonText {
         asciiOnly = Operators.truth(arguments.or(0, Value.FALSE));
         Value given = arguments.or(1, Value.NONE);
         indented = !(given instanceof Value.None);
-        indent = given instanceof Text text ? text
-                : Text.trusted(indented ? " ".repeat(Math.clamp(Operators.integer(given, context), 0, MOST_INDENT)) : "");
+        indent = given instanceof Text text ? text : !indented ? Text.EMPTY
+                : Text.trusted(" ".repeat(Math.clamp(Operators.integer(given, context), 0, MOST_INDENT)));
         List<Value> separators = Operators.items(
                 arguments.or(2, Value.NONE) instanceof Value.Sequence pair ? pair : new Value.Undefined(""), context);
         itemSeparator = separators.size() == 2 ? PythonText.of(separators.get(0), context)

@@ -31,10 +31,10 @@ final class ListFilters {
                         OrderFilters.extreme(target, arguments, false, context)),
                 Callee.of("sum", "attribute start", 0, OrderFilters::sum),
                 Callee.open("map", ListFilters::map),
-                Callee.open("select", (target, arguments, context) -> chosen(target, arguments, false, true, context)),
-                Callee.open("reject", (target, arguments, context) -> chosen(target, arguments, false, false, context)),
-                Callee.open("selectattr", (target, arguments, context) -> chosen(target, arguments, true, true, context)),
-                Callee.open("rejectattr", (target, arguments, context) -> chosen(target, arguments, true, false, context)));
+                Callee.open("select", (target, given, context) -> chosen(target, given, false, true, context)),
+                Callee.open("reject", (target, given, context) -> chosen(target, given, false, false, context)),
+                Callee.open("selectattr", (target, given, context) -> chosen(target, given, true, true, context)),
+                Callee.open("rejectattr", (target, given, context) -> chosen(target, given, true, false, context)));
     }
 
     private static Value first(Value target, RenderContext context) {

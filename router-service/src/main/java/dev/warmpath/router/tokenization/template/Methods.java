@@ -34,7 +34,8 @@ final class Methods {
         sequences();
         forbidden(DICT, "dict", "clear pop popitem setdefault update");
         forbidden(SEQUENCE, "list", "append extend insert remove reverse sort");
-        for (String name : "encode expandtabs format_map isidentifier isprintable istitle maketrans translate".split(" ")) {
+        for (String name : List.of("encode", "expandtabs", "format_map", "isidentifier", "isprintable", "istitle",
+                "maketrans", "translate")) {
             add(Callee.unknown("the method '" + name + "'"), name, TEXT);
         }
         add(Callee.unknown("the method 'fromkeys'"), "fromkeys", DICT);
@@ -89,8 +90,10 @@ final class Methods {
     }
 
     private static void finding() {
-        text("startswith", "prefix start end", 1, (text, given, context) -> TextMethods.begins(text, given, true, context));
-        text("endswith", "suffix start end", 1, (text, given, context) -> TextMethods.begins(text, given, false, context));
+        text("startswith", "prefix start end", 1,
+                (text, given, context) -> TextMethods.begins(text, given, true, context));
+        text("endswith", "suffix start end", 1,
+                (text, given, context) -> TextMethods.begins(text, given, false, context));
         text("find", "sub start end", 1, (text, given, context) ->
                 new Value.Int(TextMethods.find(text, given, true, context)));
         text("rfind", "sub start end", 1, (text, given, context) ->
@@ -107,8 +110,9 @@ final class Methods {
         text("title", "", 0, (text, _, context) -> TextCase.title(text, context));
         text("capitalize", "", 0, (text, _, context) -> TextCase.capitalize(text, context));
         text("swapcase", "", 0, (text, _, context) -> TextCase.swapped(text, context));
-        text("replace", "old new count", 2, (text, given, context) -> TextMethods.replace(text,
-                TextMethods.string(given.get(0), context), TextMethods.string(given.get(1), context), given.get(2), context));
+        text("replace", "old new count", 2, (text, given, context) ->
+                TextMethods.replace(text, TextMethods.string(given.get(0), context),
+                        TextMethods.string(given.get(1), context), given.get(2), context));
         text("join", "iterable", 1, (text, given, context) ->
                 TextMethods.joinStrings(text, Operators.items(given.get(0), context), context));
         text("zfill", "width", 1, TextMethods::zeroFilled);

@@ -73,10 +73,9 @@ final class PercentFormat {
         boolean left = flags.contains("-") || width < 0;
         boolean zero = flags.contains("0") && !left;
         char sign = flags.contains("+") ? '+' : flags.contains(" ") ? ' ' : '-';
-        boolean isText = "sra".indexOf(type) >= 0;
-        append(written(value, new FormatSpec(zero && !isText && type != 'c' ? "0" : " ",
-                left ? '<' : zero && !isText && type != 'c' ? '=' : '>', sign, flags.contains("#"), Math.abs(width), '\0',
-                precision, type)));
+        boolean zeros = zero && "srac".indexOf(type) < 0;
+        append(written(value, new FormatSpec(zeros ? "0" : " ", left ? '<' : zeros ? '=' : '>', sign,
+                flags.contains("#"), Math.abs(width), '\0', precision, type)));
     }
 
     private Value entry(String name) {
@@ -145,7 +144,8 @@ final class PercentFormat {
         Text digits = new FormatSpec("0", '=', spec.sign(), spec.alternate(),
                 Math.clamp((long) spec.precision() + signs + (spec.alternate() ? 2 : 0), 0, Integer.MAX_VALUE), '\0',
                 FormatSpec.NONE, type).of(number, context);
-        return withPrecision(spec, FormatSpec.NONE, 's').padded(digits, spec.align() == '=' ? '>' : spec.align(), context);
+        return withPrecision(spec, FormatSpec.NONE, 's')
+                .padded(digits, spec.align() == '=' ? '>' : spec.align(), context);
     }
 
     private static FormatSpec withPrecision(FormatSpec spec, int precision, char type) {

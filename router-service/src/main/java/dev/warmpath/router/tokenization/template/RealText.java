@@ -37,7 +37,8 @@ final class RealText {
         int exponent = number == 0 ? 0 : rounded.precision() - rounded.scale() - 1;
         String digits = rounded.unscaledValue().toString();
         String padded = digits + "0".repeat(Math.max(0, precision + 1 - digits.length()));
-        String mantissa = padded.charAt(0) + (precision > 0 || alternate ? "." : "") + padded.substring(1, precision + 1);
+        String point = precision > 0 || alternate ? "." : "";
+        String mantissa = padded.charAt(0) + point + padded.substring(1, precision + 1);
         return mantissa + "e" + (exponent < 0 ? "-" : "+") + (Math.abs(exponent) < 10 ? "0" : "") + Math.abs(exponent);
     }
 

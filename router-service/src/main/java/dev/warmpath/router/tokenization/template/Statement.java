@@ -20,7 +20,11 @@ sealed interface Statement {
 
     record SetField(String namespace, String field, Expression value, int line) implements Statement {}
 
-    /** A {@code set} or {@code filter} block. @param then what is done with its text, which is the variable {@link #BLOCK} */
+    /**
+     * A {@code set} or {@code filter} block.
+     *
+     * @param then what is done with its text, which is the variable {@link #BLOCK}
+     */
     record Captured(List<Statement> body, Statement then) implements Statement {}
 
     /** {@code {% with a = 1, b = 2 %}}: variables of the block alone. */
@@ -30,8 +34,8 @@ sealed interface Statement {
      * A macro; also the body of a {@code call} block, as the macro {@link #CALLER}.
      *
      * @param defaults one per parameter, null where the caller must give the argument or gets Undefined
-     * @param extras   of {@link #CALLER}, {@link #MORE} and {@link #MORE_NAMED} those that the body speaks of: it gets no
-     *                 others
+     * @param extras   of {@link #CALLER}, {@link #MORE} and {@link #MORE_NAMED} those that the body speaks of: it gets
+     *                 no others
      */
     record MacroDefinition(String name, List<String> parameters, List<@Nullable Expression> defaults,
             List<Statement> body, java.util.Set<String> extras) implements Statement {}

@@ -8,7 +8,7 @@ public final class TemplateException extends RuntimeException {
     public enum Kind {
         /** The source is not Jinja. Found when compiled. */
         SYNTAX,
-        /** Jinja that this interpreter does not speak, by name. A tag is found when compiled, all else when it is reached. */
+        /** Jinja that this interpreter does not speak, by name. Tags are found when compiled, all else when reached. */
         UNSUPPORTED,
         /** An operation had no meaning for the values it met, as an attribute of an undefined value. */
         EVALUATION,

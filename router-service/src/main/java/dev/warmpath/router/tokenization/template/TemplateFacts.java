@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * it takes what a message says.
  *
  * <p>A template takes parts if it goes through the content of one of the messages: the rule of vLLM
- * ({@code renderers/hf.py}, {@code _detect_content_format}), which follows assignments of {@code messages} and of slices
- * of them by name, whatever their scope.
+ * ({@code renderers/hf.py}, {@code _detect_content_format}), which follows assignments of {@code messages} and of
+ * slices of them by name, whatever their scope.
  */
 final class TemplateFacts {
     private static final String MESSAGES = "messages";
@@ -44,7 +44,8 @@ final class TemplateFacts {
     void assigned(@Nullable String name, Expression value) {
         @Nullable Access access = access(value);
         if (access != null && access.key == null) {
-            assignmentsByVariable.computeIfAbsent(access.variable, _ -> new ArrayList<>()).add(new Binding(name, access));
+            assignmentsByVariable.computeIfAbsent(access.variable, _ -> new ArrayList<>())
+                    .add(new Binding(name, access));
         }
     }
 
@@ -140,7 +141,8 @@ final class TemplateFacts {
     private static @Nullable String key(Expression entry) {
         return switch (entry) {
             case Expression.Attribute attribute -> attribute.name();
-            case Expression.Item(_, Expression.Constant(Value value), _) when value instanceof Text text -> text.chars();
+            case Expression.Item(_, Expression.Constant(Value value), _) when value instanceof Text text ->
+                text.chars();
             default -> null;
         };
     }

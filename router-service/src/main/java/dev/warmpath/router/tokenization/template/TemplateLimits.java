@@ -23,8 +23,8 @@ public record TemplateLimits(
             new TemplateLimits(4_000_000, 8_000, 16 << 20, 64L << 20, 16, 200, Duration.ofSeconds(5));
 
     public TemplateLimits {
-        if (maxSteps < 1 || stepsPerMessage < 0 || maxOutputChars < 1 || maxBytes < maxOutputChars || bytesPerChar < 0 || maxDepth < 1
-                || !maxTime.isPositive()) {
+        if (maxSteps < 1 || stepsPerMessage < 0 || maxOutputChars < 1 || maxBytes < maxOutputChars || bytesPerChar < 0
+                || maxDepth < 1 || !maxTime.isPositive()) {
             throw new IllegalArgumentException("template limits must be positive, and bytes must allow one output");
         }
     }

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * Immutable; positions are UTF-16 units unless a name says code points.
  *
  * <p>What went through Jinja's filter {@code safe} is <em>markup</em>: it prints as it is, but a plain string that is
- * added to it, or formatted into it, is escaped for HTML, whoever prints it. Templates rely on neither, yet some of them
- * say {@code safe}, and what they then write is what models were trained on.
+ * added to it, or formatted into it, is escaped for HTML, whoever prints it. Templates rely on neither, yet some of
+ * them say {@code safe}, and what they then write is what models were trained on.
  */
 final class Text implements Value, Comparable<Text> {
     private static final int[] NO_RANGES = new int[0];
@@ -77,7 +77,7 @@ final class Text implements Value, Comparable<Text> {
         return codePointCount;
     }
 
-    /** From and to count code points, as Python's indices do. Takes as long as the text only where it has surrogates. */
+    /** From and to count code points, as Python's indices do. Takes as long as the text if that has surrogates. */
     Text codePoints(int from, int to) {
         if (codePointCount() == chars.length()) {
             return substring(from, to);
@@ -120,7 +120,8 @@ final class Text implements Value, Comparable<Text> {
 
     /** Cuts every character of {@code set}, or Python's white space where it is empty, off the chosen ends. */
     Text strip(String set, boolean left, boolean right) {
-        @Nullable BitSet many = set.length() > FEW_CHARS ? set.codePoints().collect(BitSet::new, BitSet::set, BitSet::or) : null;
+        @Nullable BitSet many = set.length() <= FEW_CHARS ? null
+                : set.codePoints().collect(BitSet::new, BitSet::set, BitSet::or);
         int from = 0;
         int to = chars.length();
         while (left && from < to && strips(set, many, chars.codePointAt(from))) {
@@ -167,7 +168,7 @@ final class Text implements Value, Comparable<Text> {
         private int[] ranges = NO_RANGES;
         private int count;
 
-        /** Those of another text that lie in {@code [from, to)} of it, moved by {@code shift}. Others are not looked at. */
+        /** Those of another text that lie in {@code [from, to)} of it, moved by {@code shift}; looks at no others. */
         void add(int[] others, int from, int to, int shift) {
             for (int i = firstEndingAfter(others, from); i < others.length && others[i] < to; i += 2) {
                 int start = Math.max(from, others[i]);

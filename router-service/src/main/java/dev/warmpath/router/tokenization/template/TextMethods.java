@@ -367,8 +367,8 @@ final class TextMethods {
     }
 
     /**
-     * Jinja's filter: each line but the first further in, and that one if it is asked for; empty ones stay where they are
-     * unless they are asked for.
+     * Jinja's filter: each line but the first further in, and that one if it is asked for; empty ones stay where they
+     * are unless they are asked for.
      *
      * @param space what is put before a line
      */

@@ -52,18 +52,23 @@ class HostileRenderingTest {
         "{% set x = namespace(s=c) %}{% for i in range(99999) %}{% set x.s = x.s[1:] %}{% endfor %}",
         "{% set x = namespace(l=[]) %}{% for i in range(99999) %}{% set x.l = [i] + x.l %}{% endfor %}",
         "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
-        "{{ ([c] * 9999)|sort|length }}", "{{ ([c] * 9999)|unique|list|length }}", "{{ [d] * 9999 == [d ~ ''] * 9999 }}",
-        "{{ (c ~ 'x') in [d] * 99999 }}", "{{ (([c ~ 'x'] * 9999)|map('upper')|list)|length }}", "{{ ([c] * 9999)|join|length }}",
+        "{{ ([c] * 9999)|sort|length }}", "{{ ([c] * 9999)|unique|list|length }}",
+        "{{ [d] * 9999 == [d ~ ''] * 9999 }}",
+        "{{ (c ~ 'x') in [d] * 99999 }}", "{{ (([c ~ 'x'] * 9999)|map('upper')|list)|length }}",
+        "{{ ([c] * 9999)|join|length }}",
         "{{ [c] * 9999 }}", "{{ ([c] * 9999)|tojson }}", "{{ ([0] * 9999)|tojson(indent=c) }}",
-        "{{ ([0] * 9999)|tojson(separators=(c, c)) }}", "{{ c|replace('a', c)|length }}", "{{ c.replace('', c)|length }}",
+        "{{ ([0] * 9999)|tojson(separators=(c, c)) }}", "{{ c|replace('a', c)|length }}",
+        "{{ c.replace('', c)|length }}",
         "{{ c|list|list|length }}", "{% for x in c %}{% for y in c %}{% endfor %}{% endfor %}",
         "{{ '%*d' % (999999999, 1) }}", "{{ '{:>999999999}'.format(1) }}", "{{ 'x'.ljust(999999999) }}",
         "{{ 'x'.zfill(999999999) }}", "{{ c|indent(d)|length }}{{ ('\\n' * 9999)|indent(c, blank=true) }}",
-        "{{ 9 ** (9 ** 9) }}", "{% set x = namespace(i=9) %}{% for i in range(99) %}{% set x.i = x.i * x.i %}{% endfor %}",
+        "{{ 9 ** (9 ** 9) }}",
+        "{% set x = namespace(i=9) %}{% for i in range(99) %}{% set x.i = x.i * x.i %}{% endfor %}",
         "{% set x = namespace(l=[1]) %}{% for i in range(64) %}{% set x.l = [x.l, x.l] %}{% endfor %}{{ x.l|tojson }}",
-        "{% set x = namespace(l=[1], m=[1]) %}{% for i in range(64) %}{% set x.l = [x.l, x.l] %}{% set x.m = [x.m, x.m] %}"
-                + "{% endfor %}{{ x.l == x.m }}",
-        "{% set x = namespace(g=[1]) %}{% for i in range(9999) %}{% set x.g = x.g|map('string') %}{% endfor %}{{ x.g|list }}",
+        "{% set x = namespace(l=[1], m=[1]) %}{% for i in range(64) %}{% set x.l = [x.l, x.l] %}"
+                + "{% set x.m = [x.m, x.m] %}{% endfor %}{{ x.l == x.m }}",
+        "{% set x = namespace(g=[1]) %}{% for i in range(9999) %}{% set x.g = x.g|map('string') %}{% endfor %}"
+                + "{{ x.g|list }}",
         "{% macro f() %}{% call f() %}{{ caller() }}{% endcall %}{% endmacro %}{% call f() %}x{% endcall %}",
         "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
         "{{ strftime_now('%Y' * 999999) }}", "{{ range(0, 2 ** 62, 2 ** 32 + 1)|unique|list|length }}"})
@@ -131,8 +136,8 @@ class HostileRenderingTest {
         var clock = new RenderClock(Clock.systemUTC(), () -> Duration.ofMinutes(minutes.getAndIncrement()).toNanos());
         String source = "{% for i in range(9999) %}{{ i }}{% endfor %}";
 
-        var late = catchThrowableOfType(TemplateException.class, () -> ChatTemplate
-                .compile(source, new TemplateLimits(400_000, 800, 2 << 20, 8L << 20, 8, 200, Duration.ofSeconds(90)), clock)
+        var limits = new TemplateLimits(400_000, 800, 2 << 20, 8L << 20, 8, 200, Duration.ofSeconds(90));
+        var late = catchThrowableOfType(TemplateException.class, () -> ChatTemplate.compile(source, limits, clock)
                 .render(List.of(), true, null, null, Map.of()));
 
         assertThat(late.kind()).isEqualTo(Kind.LIMIT);
