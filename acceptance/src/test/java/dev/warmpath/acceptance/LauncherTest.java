@@ -29,6 +29,8 @@ class LauncherTest {
     /** For a launcher that hangs: it watches for progress itself, and gives up where there is none. */
     private static final Duration TIMEOUT = Duration.ofMinutes(10);
 
+    private static final Path TINY = LocalFleet.ROOT.resolve("models/warmpath-tiny");
+
     @TempDir
     Path state;
 
@@ -87,7 +89,12 @@ class LauncherTest {
     void mistakes_are_answered_with_a_sentence() throws IOException, InterruptedException {
         assertThat(warmpath("up", "--workers", "none").text()).contains("--workers takes a number from 1 to 64");
         assertThat(warmpath("up", "--port", "70000").text()).contains("--port takes a number");
-        assertThat(warmpath("up", "--model", "nowhere").text()).contains("nowhere is no model directory");
+        assertThat(warmpath("up", "--model", "nowhere").text()).contains("there is no folder or file 'nowhere'");
+        assertThat(warmpath("up", "--model", "Qwen/Qwen2.5-0.5B-Instruct").text())
+                .contains("hf download Qwen/Qwen2.5-0.5B-Instruct --local-dir Qwen2.5-0.5B-Instruct'");
+        assertThat(warmpath("up", "--model").text()).contains("--model needs a value");
+        assertThat(warmpath("up", "--context", "all").text()).contains("--context takes a number from 2");
+        assertThat(warmpath("up", "--heap=2g").text()).contains("--heap takes a size such as 512MB or 4GB, not '2g'");
         assertThat(warmpath("up", "--routers", "10").text()).contains("--routers takes a number from 1 to 9");
         assertThat(warmpath("up", "--redis", "here").text()).contains("--redis takes 'embedded' or a URI");
         assertThat(warmpath("index").text()).contains("no fleet with a Redis is running");
@@ -105,6 +112,10 @@ class LauncherTest {
         assertThat(warmpath("images", "--tag", "a b").text()).contains("--tag takes letters, digits");
         assertThat(warmpath("images", "--base", "JDK=x").text()).contains("--base takes JDK_IMAGE=");
         assertThat(warmpath("images", "router").text()).contains("images does not know 'router'");
+        assertThat(warmpath("up", "--port", "1", "--help")).satisfies(said -> {
+            assertThat(said.status()).isZero();
+            assertThat(said.text()).contains("up [options]", "--kv-memory N").doesNotContain("  status ");
+        });
         assertThat(warmpath("dance")).satisfies(said -> {
             assertThat(said.status()).isEqualTo(1);
             assertThat(said.text()).contains("'dance' is no command", "Usage: ./warmpath COMMAND");
@@ -149,15 +160,39 @@ class LauncherTest {
     }
 
     @Test
-    void a_gpu_that_is_demanded_and_not_there_is_the_last_word_of_the_log_and_leaves_no_process()
+    void what_keeps_a_model_from_being_served_is_told_at_once_in_words_of_the_launcher(@TempDir Path model)
             throws IOException, InterruptedException {
-        Said up = warmpath("up", "--backend", "cuda", "--workers", "1", "--detach",
-                "--port", Integer.toString(LocalFleet.freePortRange(1, 1)));
+        Files.copy(TINY.resolve("config.json"), model.resolve("config.json"));
+        Files.writeString(model.resolve("tokenizer.json"), "{\"model\": {\"type\": \"Magic\", \"vocab\": {}}}");
+
+        Said up = warmpath("up", "--model=" + model + "/", "--backend", "cuda", "--context", "4096", "--detach",
+                "--port", Integer.toString(LocalFleet.freePortRange(1, 2)));
 
         assertThat(up.status()).isEqualTo(1);
-        assertThat(up.text()).contains("worker-1 ended before it was ready")
-                .contains("warmpath.compute.backend is cuda, but /nowhere/libcuda.so.1, named by WARMPATH_CUDA_DRIVER, "
-                        + "does not exist");
+        assertThat(up.text().lines()).as(up.text()).satisfiesExactly(
+                template -> assertThat(template).startsWith("warning: ").contains("so chat is answered with an error"),
+                count -> assertThat(count).isEqualTo("warmpath: 4 things keep " + model + " from being served:"),
+                weights -> assertThat(weights).contains(model + " has no *.safetensors"),
+                context -> assertThat(context)
+                        .startsWith("- --context is 4096, but the model was made for 2048 tokens"),
+                gpu -> assertThat(gpu).contains("--backend is cuda, but /nowhere/libcuda.so.1, named by "
+                        + "WARMPATH_CUDA_DRIVER, does not exist. Put that right, or compute on processors by --backend "
+                        + "vector"),
+                tokenizer -> assertThat(tokenizer).contains("tokenizer.json does not load"));
+        assertThat(state.resolve("fleet")).as("nothing was started").doesNotExist();
+    }
+
+    @Test
+    void a_worker_that_ends_before_it_is_ready_has_the_last_word_and_leaves_no_process()
+            throws IOException, InterruptedException {
+        Process up = builder(state.resolve("said"), Map.of("WARMPATH_ROUTERLINK_HEARTBEATINTERVAL", "1h"), "up",
+                "--workers", "1", "--detach", "--port", Integer.toString(LocalFleet.freePortRange(1, 1))).start();
+
+        assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+        assertThat(up.exitValue()).isEqualTo(1);
+        assertThat(read("said")).contains("worker-1 ended before it was ready", "warmpath.routerlink",
+                "heartbeatInterval")
+                .doesNotContain("\tat ");
         assertThat(warmpath("status").text()).contains("no fleet is running");
     }
 

@@ -125,8 +125,8 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
     }
 
     /**
-     * What a cache on the heap takes if nobody says, in bytes, whole megabytes: a few conversations of the whole context,
-     * but no more than half of what is left, unless it is one conversation that needs more.
+     * What a cache on the heap takes if nobody says, in bytes, whole megabytes: a few conversations of the whole
+     * context, but no more than half of what is left, unless it is one conversation that needs more.
      */
     private static long defaultMemory(BlockPoolSize none, KvCacheSettings smallest, KvProperties kv,
             SchedulerSettings scheduler, HeapRoom heap) {
@@ -216,8 +216,8 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
 
     private static void requireHeapForSome(BlockPoolSize size, HeapRoom heap) {
         if (size.blockCount() <= NULL_BLOCKS) {
-            throw new SettingsException(String.format(Locale.ROOT, "the model takes %,d bytes, and there is no room for a "
-                    + "KV cache: %s", heap.held(), heap.limit()),
+            throw new SettingsException(String.format(Locale.ROOT, "the model takes %,d bytes, and there is no room "
+                    + "for a KV cache: %s", heap.held(), heap.limit()),
                     heap.remedy(SMALLEST_DEFAULT.toBytes()));
         }
     }
@@ -225,8 +225,8 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
     private static void requireHeap(BlockPoolSize size, long swap, HeapRoom heap) {
         if (!heap.takes(size.bytes() + swap)) {
             throw new SettingsException(String.format(Locale.ROOT, "the model takes %,d bytes, its KV cache %,d "
-                    + "(warmpath.kv.memory or warmpath.kv.block-count) and swap space %,d (warmpath.kv.swap-space), but "
-                    + "%s", heap.held(), size.bytes(), swap, heap.limit()),
+                    + "(warmpath.kv.memory or warmpath.kv.block-count) and swap space %,d (warmpath.kv.swap-space), "
+                    + "but %s", heap.held(), size.bytes(), swap, heap.limit()),
                     heap.remedy(size.bytes() + swap) + ", or give the cache less");
         }
     }

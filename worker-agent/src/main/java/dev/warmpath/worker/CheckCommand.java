@@ -19,8 +19,8 @@ import org.springframework.util.unit.DataSize;
  * <pre>
  * check [--workers N] [--heap SIZE] [--beside SIZE] [--machine SIZE] --warmpath.model.directory=DIR [--warmpath.…=…]
  * </pre>
- * Settings as a worker has them, by arguments or from the environment. What is wrong is a line each, {@code - } before it,
- * and all of it is told; what one should know has {@code warning: } before it. If they would start, lines
+ * Settings as a worker has them, by arguments or from the environment. What is wrong is a line each, {@code - } before
+ * it, and all of it is told; what one should know has {@code warning: } before it. If they would start, lines
  * {@code name=value} say what is to be told to them.
  */
 final class CheckCommand {

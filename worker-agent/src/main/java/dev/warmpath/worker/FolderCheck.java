@@ -36,7 +36,8 @@ record FolderCheck(Path path, Set<String> names, List<Problem> problems) {
     private static final String AGAIN = "Fetch it again; a download may have broken off";
     private static final Pattern PLACE = Pattern.compile(":? \\(start marker|\\[Source");
     private static final Pattern READ = Pattern.compile(
-            "(config|tokenizer|tokenizer_config|generation_config|model\\.safetensors\\.index)\\.json|.+\\.safetensors");
+            "(config|tokenizer|tokenizer_config|generation_config|model\\.safetensors\\.index)\\.json"
+                    + "|chat_template\\.jinja|.+\\.safetensors");
     private static final int MOST_ENTRIES = 10_000;
     private static final int MOST_LISTED = 5;
 

@@ -19,8 +19,8 @@ import org.springframework.validation.beanvalidation.SpringValidatorAdapter;
  * Settings of a worker that has no application context. As there, they are validated; unlike there, one that is wrong
  * leaves its capability null and the others readable.
  */
-record GivenSettings(@Nullable ModelProperties model, @Nullable KvProperties kv, @Nullable SchedulerProperties scheduler,
-        @Nullable ComputeProperties compute) {
+record GivenSettings(@Nullable ModelProperties model, @Nullable KvProperties kv,
+        @Nullable SchedulerProperties scheduler, @Nullable ComputeProperties compute) {
 
     /** @param problems gets what is wrong */
     static GivenSettings read(ConfigurableEnvironment environment, List<Problem> problems) {
@@ -49,8 +49,8 @@ record GivenSettings(@Nullable ModelProperties model, @Nullable KvProperties kv,
                 case SettingsException contradiction -> contradiction.problems();
                 case BindValidationException invalid -> invalid.getValidationErrors().getAllErrors().stream()
                         .map(error -> problem(invalid.getValidationErrors().getName().toString(), error)).toList();
-                case Throwable other -> List.of(new Problem("%s is '%s', which cannot be read: %s".formatted(e.getName(),
-                        e.getProperty() == null ? "" : e.getProperty().getValue(), other.getMessage()), ""));
+                case Throwable other -> List.of(new Problem("%s is '%s', which cannot be read: %s".formatted(
+                        e.getName(), e.getProperty() == null ? "" : e.getProperty().getValue(), other.getMessage()), ""));
             };
         }
 

@@ -13,5 +13,6 @@ import dev.warmpath.worker.model.ModelConfig;
  * @param config     with the context that they serve
  * @param cache      the pool of each
  */
-record MemoryPlan(int workers, long heapBytes, long youngBytes, long neededBytes, KvProperties kv, ModelConfig config, CachePlan cache) {
+record MemoryPlan(int workers, long heapBytes, long youngBytes, long neededBytes, KvProperties kv, ModelConfig config,
+        CachePlan cache) {
 }

@@ -123,9 +123,10 @@ final class MemoryPlanner {
         long process = heap + beside(context);
         if (process > given.share(workers)) {
             long all = workers * process + given.besideBytes() + given.systemBytes();
-            throw new SettingsException(String.format(Locale.ROOT, "this machine has %s, which is %s too little: %s %s (a "
-                    + "heap of %s, of which the KV cache takes %s for a context of %,d tokens; %s beside it for weights; %s "
-                    + "for the JVM and its buffers), routers and whatever else belongs to the fleet %s, the system %s",
+            throw new SettingsException(String.format(Locale.ROOT, "this machine has %s, which is %s too little: %s "
+                    + "%s (a heap of %s, of which the KV cache takes %s for a context of %,d tokens; %s beside it for "
+                    + "weights; %s for the JVM and its buffers), routers and whatever else belongs to the fleet %s, "
+                    + "the system %s",
                     Megabytes.text(given.machineBytes()), Megabytes.text(all - given.machineBytes()),
                     workers == 1 ? "a worker takes" : workers + " workers take, each,", Megabytes.text(process),
                     Megabytes.text(heap), Megabytes.text(cache), context, Megabytes.text(start.besideHeap(context)),

@@ -26,8 +26,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What a model has and lacks: everything that can be told without its weights' values, all at once. Most who read one of
- * these sentences have fetched half of a model, or another layout of it, or have given its name.
+ * What a model has and lacks: everything that can be told without its weights' values, all at once. Most who read one
+ * of these sentences have fetched half of a model, or another layout of it, or have given its name.
  *
  * @param problems each keeps the model from being served
  * @param warnings a sentence each, of what does not
@@ -144,7 +144,8 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
     /** What a file system says of a file, in a clause. */
     static String said(IOException e) {
         return e instanceof NoSuchFileException missing
-                ? "there is no " + missing.getFile() + (missing.getReason() == null ? "" : ", but " + missing.getReason())
+                ? "there is no " + missing.getFile()
+                        + (missing.getReason() == null ? "" : ", but " + missing.getReason())
                 : e instanceof FileSystemException ? e.getMessage() : e.toString();
     }
 
@@ -161,9 +162,9 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
                     "Give the model's folder");
         }
         if (HUB_ID.matcher(model.toString()).matches()) {
-            return new Problem("there is no folder %s; if it is a model's name on the Hugging Face hub: nothing is fetched "
-                    .formatted(model) + "from there", "Fetch it, such as by 'hf download %s --local-dir %s', and give that "
-                    .formatted(model, model.getFileName()) + "folder");
+            return new Problem("there is no folder " + model + "; if it is a model's name on the Hugging Face hub: nothing "
+                    + "is fetched from there", "Fetch it, such as by 'hf download " + model + " --local-dir "
+                    + model.getFileName() + "', and give that folder");
         }
         return new Problem("there is no folder " + model, "Give the model's, " + LAYOUT);
     }

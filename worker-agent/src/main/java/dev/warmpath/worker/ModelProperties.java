@@ -37,8 +37,9 @@ public record ModelProperties(@NotNull Path directory, @Nullable String name,
 
     public ModelProperties {
         if (name != null && !name.isBlank() && !NAME.matcher(name).matches()) {
-            throw new SettingsException("warmpath.model.name is '" + name + "', but a name is 1 to 256 ASCII characters "
-                    + "without spaces, quotes and backslashes", "Give such a one, or none, and the folder's is taken");
+            throw new SettingsException("warmpath.model.name is '" + name + "', but a name is 1 to 256 ASCII "
+                    + "characters without spaces, quotes and backslashes",
+                    "Give such a one, or none, and the folder's is taken");
         }
     }
 

@@ -17,8 +17,8 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What can be told of a start before a weight is read: whether model, settings and device go together, and what it takes.
- * Whatever does not is collected, so that nobody starts as often as he has made mistakes.
+ * What can be told of a start before a weight is read: whether model, settings and device go together, and what it
+ * takes. Whatever does not is collected, so that nobody starts as often as he has made mistakes.
  */
 final class Preflight {
 
@@ -42,8 +42,8 @@ final class Preflight {
      * @param isContextGiven whether one is asked for
      * @param footprint      of the model on that backend
      */
-    record Ready(ModelSource source, ModelConfig config, boolean isContextGiven, ComputeBackend backend, SchedulerSettings scheduler,
-            StepSettings steps, Footprint footprint) {
+    record Ready(ModelSource source, ModelConfig config, boolean isContextGiven, ComputeBackend backend,
+            SchedulerSettings scheduler, StepSettings steps, Footprint footprint) {
 
         Ready withContextLength(int contextLength) {
             return new Ready(source, config.withContextLength(contextLength), isContextGiven, backend, scheduler, steps,
@@ -67,8 +67,8 @@ final class Preflight {
 
         /**
          * The context that is served: the one that is asked for, or else as much of the model's as the cache has room
-         * for. Where the cache takes what a device has left it is the model's: that is another number each time, and the
-         * context is a part of the revision, in which workers are to agree.
+         * for. Where the cache takes what a device has left it is the model's: that is another number each time, and
+         * the context is a part of the revision, in which workers are to agree.
          *
          * @param kv   the cache's size, as far as it is given
          * @param heap with a context of so many tokens
@@ -97,8 +97,8 @@ final class Preflight {
 
         /** That the context is shorter than the model's, a sentence. */
         String shortened(int context) {
-            return String.format(Locale.ROOT, "the context is %,d tokens instead of the model's %,d, for so many of one "
-                    + "sequence have room in the KV cache; it grows with warmpath.kv.memory, and "
+            return String.format(Locale.ROOT, "the context is %,d tokens instead of the model's %,d, for so many of "
+                    + "one sequence have room in the KV cache; it grows with warmpath.kv.memory, and "
                     + "warmpath.model.context-length demands one", context, config.contextLength());
         }
     }

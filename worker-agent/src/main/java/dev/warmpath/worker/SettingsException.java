@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Settings that cannot all be followed: with each other, with the model, or with this machine; or a model that cannot be
- * served. Found before the weights are loaded, except that a device has too little memory for them or beside them;
+ * Settings that cannot all be followed: with each other, with the model, or with this machine; or a model that cannot
+ * be served. Found before the weights are loaded, except that a device has too little memory for them or beside them;
  * {@link SettingsFailureAnalyzer} prints it instead of a stack trace.
  */
 final class SettingsException extends RuntimeException {

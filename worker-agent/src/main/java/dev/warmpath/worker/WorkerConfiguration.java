@@ -193,8 +193,8 @@ class WorkerConfiguration {
                 + (start.isOnDevice() ? plan.bookBytes() : plan.size().bytes()) + HeapRoom.LEAST_SLACK;
         long needed = onHeap + start.besideHeap(context);
         if (needed > machineBytes) {
-            throw new SettingsException(String.format(Locale.ROOT, "this machine, or the container, has %s, which is %s "
-                    + "too little: %s for the heap with the KV cache, %s beside it for weights",
+            throw new SettingsException(String.format(Locale.ROOT, "this machine, or the container, has %s, which is "
+                    + "%s too little: %s for the heap with the KV cache, %s beside it for weights",
                     Megabytes.text(machineBytes), Megabytes.text(needed - machineBytes), Megabytes.text(onHeap),
                     Megabytes.text(start.besideHeap(context))),
                     "Give it more, lower warmpath.kv.memory, or take a smaller model");

@@ -70,9 +70,9 @@ class CachePlanTest {
     void a_heap_that_the_model_fills_by_itself_is_too_small() {
         try (var backend = new ScalarBackend()) {
             assertThatThrownBy(() -> plan(MODEL, backend, new HeapRoom(GIBIBYTE, 27_000_000_000L, By.THIS_JVM)))
-                    .isInstanceOf(SettingsException.class).hasMessage("the model takes 27,000,000,000 bytes, and there is "
-                            + "no room for a KV cache: this JVM's heap, where they lie, has room for 1,073,741,824 only. "
-                            + "Start it with -Xmx38960m or more");
+                    .isInstanceOf(SettingsException.class).hasMessage("the model takes 27,000,000,000 bytes, and "
+                            + "there is no room for a KV cache: this JVM's heap, where they lie, has room for "
+                            + "1,073,741,824 only. Start it with -Xmx38960m or more");
         }
     }
 
@@ -169,8 +169,8 @@ class CachePlanTest {
         // 1.5 times what is needed: a part of a heap is for new objects
         assertThatThrownBy(() -> plan("kv.memory=1GB", "kv.swap-space=512MB")).hasMessage(
                 "the model takes 0 bytes, its KV cache 966,328,320 (warmpath.kv.memory or warmpath.kv.block-count) and "
-                        + "swap space 536,838,144 (warmpath.kv.swap-space), but this JVM's heap, where they lie, has room "
-                        + "for 1,073,741,824 only. Start it with -Xmx2295m or more, or give the cache less");
+                        + "swap space 536,838,144 (warmpath.kv.swap-space), but this JVM's heap, where they lie, has "
+                        + "room for 1,073,741,824 only. Start it with -Xmx2295m or more, or give the cache less");
         try (var backend = new ScalarBackend()) {
             assertThatThrownBy(() -> plan(MODEL, backend, new HeapRoom(GIBIBYTE, 960_000_000, By.THIS_JVM),
                     "kv.memory=128MB")).hasMessageContaining("the model takes 960,000,000 bytes, its KV cache 120,");
@@ -216,8 +216,9 @@ class CachePlanTest {
     void more_than_the_device_has_left_is_refused_and_the_heap_is_not_asked() {
         assertThatThrownBy(() -> plan(device(1 << 30), "kv.memory=2GB")).hasMessage(
                 "the KV cache (warmpath.kv.memory or warmpath.kv.block-count) takes 1,932,730,368 bytes, but of the "
-                        + "device's 1,181,116,006,400 bytes 1,073,741,824 are free; less 16,777,216 for what goes beside the "
-                        + "cache, 1,056,964,608 are left. Lower it, or leave both unset to use what is left");
+                        + "device's 1,181,116,006,400 bytes 1,073,741,824 are free; less 16,777,216 for what goes "
+                        + "beside the cache, 1,056,964,608 are left. Lower it, or leave both unset to use what is "
+                        + "left");
         assertThat(plan(device(4L << 30), "kv.memory=2GB").size().bytes()).isGreaterThan(GIBIBYTE);
     }
 

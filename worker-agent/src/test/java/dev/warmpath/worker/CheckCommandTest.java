@@ -59,10 +59,13 @@ class CheckCommandTest {
 
         assertThat(said.status()).isEqualTo(1);
         assertThat(said.out().lines()).satisfiesExactly(
-                name -> assertThat(name).startsWith("- WARMPATH_KV_MEMROY is no setting; the nearest one is --kv-memory"),
-                context -> assertThat(context).startsWith("- --context is 1, but it must be greater than or equal to 2"),
+                name -> assertThat(name)
+                        .startsWith("- WARMPATH_KV_MEMROY is no setting; the nearest one is --kv-memory"),
+                context -> assertThat(context)
+                        .startsWith("- --context is 1, but it must be greater than or equal to 2"),
                 block -> assertThat(block).startsWith("- WARMPATH_KV_BLOCKSIZE is 0, but it must be"),
-                threads -> assertThat(threads).startsWith("- WARMPATH_COMPUTE_THREADS is 'many', which cannot be read"));
+                threads -> assertThat(threads)
+                        .startsWith("- WARMPATH_COMPUTE_THREADS is 'many', which cannot be read"));
     }
 
     @Test
@@ -79,6 +82,7 @@ class CheckCommandTest {
         assertThat(check(UnaryOperator.identity(), "--wrokers", "2")).isEqualTo(new Said(2, "", "check does not know "
                 + "'--wrokers'; it takes --workers N, --heap SIZE, --beside SIZE, --machine SIZE and settings as "
                 + "--warmpath.model.directory=DIR\n"));
-        assertThat(check(UnaryOperator.identity(), "--workers", "two").err()).isEqualTo("--workers does not take 'two'\n");
+        assertThat(check(UnaryOperator.identity(), "--workers", "two").err())
+                .isEqualTo("--workers does not take 'two'\n");
     }
 }

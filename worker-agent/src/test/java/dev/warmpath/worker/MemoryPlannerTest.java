@@ -23,8 +23,8 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.util.unit.DataSize;
 
 /**
- * A model of 7 billion weights, 32 layers of 8 KV heads of 128, and a context of 32,768: a block of 16 tokens takes 4 MiB
- * in float32. 150 MB of it lie on the heap, the weights beside it at a bit more than four bits each.
+ * A model of 7 billion weights, 32 layers of 8 KV heads of 128, and a context of 32,768: a block of 16 tokens takes 4
+ * MiB in float32. 150 MB of it lie on the heap, the weights beside it at a bit more than four bits each.
  */
 class MemoryPlannerTest {
 
@@ -40,8 +40,8 @@ class MemoryPlannerTest {
     void eight_gigabytes_hold_the_model_and_a_shorter_context() {
         MemoryPlan plan = plan(1, 8_192, OPEN, null, null);
 
-        // 8,192 less 512 of the system, 700 of the router, 352 of the JVM and 3,900 of weights are 2,728 for the heap; less
-        // 341 of slack and 154 of the model, 2,233 have room for 502 blocks, which are 8,016 tokens
+        // 8,192 less 512 of the system, 700 of the router, 352 of the JVM and 3,900 of weights are 2,728 for the heap;
+        // less 341 of slack and 154 of the model, 2,233 have room for 502 blocks, which are 8,016 tokens
         assertThat(plan.config().contextLength()).isEqualTo(7_936);
         assertThat(plan.cache().cache().blockCount()).isEqualTo(497);
         assertThat(plan.kv().memory()).isEqualTo(DataSize.ofMegabytes(2_209));
@@ -52,11 +52,11 @@ class MemoryPlannerTest {
     @Test
     void two_workers_do_not_fit_and_the_sentence_has_all_the_numbers() {
         assertThatThrownBy(() -> plan(2, 8_192, OPEN, null, null)).isInstanceOf(SettingsException.class).hasMessage(
-                "this machine has 8,192 MB, which is 2,310 MB too little: 2 workers take, each, 4,645 MB (a heap of 393 MB, "
-                        + "of which the KV cache takes 147 MB for a context of 512 tokens; 3,900 MB beside it for weights; "
-                        + "352 MB for the JVM and its buffers), routers and whatever else belongs to the fleet 700 MB, the "
-                        + "system 512 MB. Start fewer workers, or take a smaller model, one of fewer bits a weight, or a "
-                        + "machine with more memory");
+                "this machine has 8,192 MB, which is 2,310 MB too little: 2 workers take, each, 4,645 MB (a heap of "
+                        + "393 MB, of which the KV cache takes 147 MB for a context of 512 tokens; 3,900 MB beside it "
+                        + "for weights; 352 MB for the JVM and its buffers), routers and whatever else belongs to the "
+                        + "fleet 700 MB, the system 512 MB. Start fewer workers, or take a smaller model, one of "
+                        + "fewer bits a weight, or a machine with more memory");
     }
 
     @Test

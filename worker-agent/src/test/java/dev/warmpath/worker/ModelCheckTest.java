@@ -73,8 +73,8 @@ class ModelCheckTest {
     @Test
     void a_models_name_on_the_hub_is_answered_with_how_to_fetch_it() {
         assertThat(problems(Path.of("Qwen/Qwen2.5-0.5B-Instruct"))).containsExactly("there is no folder "
-                + "Qwen/Qwen2.5-0.5B-Instruct; if it is a model's name on the Hugging Face hub: nothing is fetched from "
-                + "there. Fetch it, such as by 'hf download Qwen/Qwen2.5-0.5B-Instruct --local-dir "
+                + "Qwen/Qwen2.5-0.5B-Instruct; if it is a model's name on the Hugging Face hub: nothing is fetched "
+                + "from there. Fetch it, such as by 'hf download Qwen/Qwen2.5-0.5B-Instruct --local-dir "
                 + "Qwen2.5-0.5B-Instruct', and give that folder");
     }
 
@@ -181,8 +181,8 @@ class ModelCheckTest {
     void a_model_without_a_chat_template_is_served_with_a_warning() throws IOException {
         write("tokenizer_config.json", "{\"chat_template\": null}");
         assertThat(ModelCheck.of(model).problems()).isEmpty();
-        assertThat(ModelCheck.of(model).warnings()).containsExactly(model + ": tokenizer_config.json has no chat_template,"
-                + " so chat is answered with an error; completions work");
+        assertThat(ModelCheck.of(model).warnings()).containsExactly(model + ": tokenizer_config.json has no "
+                + "chat_template, so chat is answered with an error; completions work");
 
         remove("tokenizer_config.json");
         assertThat(ModelCheck.of(model).warnings()).singleElement().asString()

@@ -33,7 +33,8 @@ class ModelPropertiesTest {
     void a_name_that_routers_would_refuse_is_refused_before_the_model_is_read() {
         for (String name : new String[] {"two words", "quo\"te", "back\\slash", "ä", "x".repeat(257)}) {
             assertThatThrownBy(() -> new ModelProperties(Path.of("model"), name, null, null))
-                    .isInstanceOf(SettingsException.class).hasMessageStartingWith("warmpath.model.name is '" + name + "'");
+                    .isInstanceOf(SettingsException.class)
+                    .hasMessageStartingWith("warmpath.model.name is '" + name + "'");
         }
         assertThat(new ModelProperties(Path.of("model"), "Qwen/Qwen2.5:0.5b", null, null).servedName())
                 .isEqualTo("Qwen/Qwen2.5:0.5b");

@@ -53,6 +53,12 @@ final class ChatTemplates {
         return sources.isEmpty() ? null : String.join("\n", sources.values());
     }
 
+    /** Of those that cannot be read: the name, and why. */
+    Map<String, String> faults() {
+        return faults.entrySet().stream()
+                .collect(Collectors.toMap(Map.Entry::getKey, fault -> String.valueOf(fault.getValue().getMessage())));
+    }
+
     /** Which of these the templates write: as a whole, or around a role. They may put others together from pieces. */
     Set<String> written(List<AddedToken> tokens) {
         String literals = templates.values().stream().map(ChatTemplate::literals).collect(Collectors.joining());

@@ -8,8 +8,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
-import tools.jackson.databind.json.JsonMapper;
 
 /**
  * Tells whether a router could tokenize for a model, with none running.
@@ -17,7 +15,8 @@ import tools.jackson.databind.json.JsonMapper;
  * <pre>
  * check FOLDER
  * </pre>
- * What is wrong is a line with {@code - } before it. Of files that are missing, or no JSON, a worker's check tells.
+ * What is wrong is a line with {@code - } before it, what one should know one with {@code warning: }. Of files that are
+ * missing, or no JSON, a worker's check tells.
  */
 public final class CheckCommand {
 
@@ -40,11 +39,14 @@ public final class CheckCommand {
         }
         Path folder = Path.of(arguments.getFirst());
         try {
-            byte[] tokenizer = read(folder.resolve("tokenizer.json"));
+            byte[] tokenizer = json(folder.resolve("tokenizer.json"));
             if (tokenizer != null) {
-                byte[] settings = read(folder.resolve("tokenizer_config.json"));
+                byte[] settings = json(folder.resolve("tokenizer_config.json"));
                 new ModelTokenizer(new ModelFiles(tokenizer, settings == null ? EMPTY_JSON : settings,
-                        read(folder.resolve("generation_config.json")), read(folder.resolve("config.json"))));
+                        read(folder.resolve("chat_template.jinja")), json(folder.resolve("generation_config.json")),
+                        json(folder.resolve("config.json")))).chatTemplateFaults().forEach((name, fault) -> out.println(
+                                "warning: %s: its chat template '%s' cannot be read, so chat is answered with an "
+                                        .formatted(folder, name) + "error; completions work: " + fault));
             }
             return COULD;
         } catch (RuntimeException e) {
@@ -56,16 +58,20 @@ public final class CheckCommand {
         }
     }
 
-    /** @return null if there is no such file, or one that is too long, or no JSON in it */
+    /** @return null if there is no such file, or one that is too long */
     private static byte @Nullable [] read(Path file) throws IOException {
-        if (!Files.exists(file) || Files.size(file) > Protocol.MAX_FILE_BYTES) {
-            return null;
-        }
-        byte[] bytes = Files.readAllBytes(file);
+        return Files.exists(file) && Files.size(file) <= Protocol.MAX_FILE_BYTES ? Files.readAllBytes(file) : null;
+    }
+
+    /** @return null also if it is no JSON */
+    private static byte @Nullable [] json(Path file) throws IOException {
+        byte[] bytes = read(file);
         try {
-            JsonMapper.shared().readTree(bytes);
+            if (bytes != null) {
+                TokenizerJson.parse(file.toString(), bytes);
+            }
             return bytes;
-        } catch (JacksonException e) {
+        } catch (TokenizationException e) {
             return null;
         }
     }

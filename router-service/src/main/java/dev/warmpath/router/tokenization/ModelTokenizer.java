@@ -290,6 +290,11 @@ public final class ModelTokenizer {
         return contextLength;
     }
 
+    /** Why chat templates cannot be read, by name; those that can are not among them. */
+    Map<String, String> chatTemplateFaults() {
+        return chatTemplates.faults();
+    }
+
     /** The chat templates as the model's files have them, one behind the other; null if there is none. */
     public @Nullable String chatTemplate() {
         return chatTemplates.source();

@@ -9,13 +9,16 @@ import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
+import tools.jackson.core.json.JsonReadFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
 /** tokenizer.json, read, and rewritten for the native tokenizers that a {@link ModelTokenizer} keeps. */
 final class TokenizerJson {
-    private static final JsonMapper MAPPER = JsonMapper.shared();
+    /** Infinity stands in published config.json, as Python writes it; workers take it. */
+    private static final JsonMapper MAPPER =
+            JsonMapper.builder().enable(JsonReadFeature.ALLOW_NON_NUMERIC_NUMBERS).build();
 
     private final ObjectNode root;
     private final Set<String> markers;

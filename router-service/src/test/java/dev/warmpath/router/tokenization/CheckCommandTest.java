@@ -41,6 +41,9 @@ class CheckCommandTest {
     void files_that_make_a_tokenizer_are_answered_with_nothing() throws IOException {
         assertThat(check(folder.toString())).isEqualTo(new Said(0, ""));
 
+        Files.writeString(folder.resolve("config.json"), "{\"time_step_limit\": [0.0, Infinity]}");
+        assertThat(check(folder.toString())).as("as Python writes it").isEqualTo(new Said(0, ""));
+
         Files.delete(folder.resolve("tokenizer_config.json"));
         assertThat(check(folder.toString())).isEqualTo(new Said(0, ""));
     }
@@ -52,6 +55,17 @@ class CheckCommandTest {
         assertThat(check(folder.toString())).satisfies(said -> {
             assertThat(said.status()).isEqualTo(1);
             assertThat(said.text()).startsWith("- " + folder + ": tokenizer.json does not load: ").hasLineCount(1);
+        });
+    }
+
+    @Test
+    void a_chat_template_that_cannot_be_read_is_a_warning() throws IOException {
+        Files.writeString(folder.resolve("chat_template.jinja"), "{% for message in %}");
+
+        assertThat(check(folder.toString())).satisfies(said -> {
+            assertThat(said.status()).isZero();
+            assertThat(said.text()).startsWith("warning: " + folder + ": its chat template 'default' cannot be read, "
+                    + "so chat is answered with an error; completions work: ").hasLineCount(1);
         });
     }
 

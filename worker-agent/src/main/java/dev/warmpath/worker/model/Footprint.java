@@ -15,10 +15,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a model takes beside its cache, before a byte of its weights is read: it is loaded with everything but their
- * values, on a backend that only adds up what it is asked for. So whatever refuses a load is found here as well, a tensor
- * that is missing or has another shape, and nothing has to be calculated twice.
+ * values, on a backend that only adds up what it is asked for. So whatever refuses a load is found here as well, a
+ * tensor that is missing or has another shape, and nothing has to be calculated twice.
  *
- * <p>What grows with the context, such as the table of rotary angles, grows by the token: two contexts tell of all others.
+ * <p>What grows with the context, such as the table of rotary angles, grows by the token: two contexts tell of all
+ * others.
  *
  * @param shortContext tokens of the first one
  * @param small        bytes at each place with that one
