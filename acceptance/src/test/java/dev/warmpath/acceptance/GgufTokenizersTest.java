@@ -132,6 +132,19 @@ class GgufTokenizersTest {
         assertThat(without.encode(" a", true)).isEqualTo(tokenizer.encode("a", false));
     }
 
+    /** Of all tensors of a llama, those of Phi's names are enough to see its tokenizer. */
+    @Test
+    void markers_of_phi_take_white_space_along() throws IOException {
+        GgufWriter phi = sentencePiece(golden()).put("general.architecture", "phi3");
+        for (String key : List.of("context_length", "embedding_length", "block_count", "feed_forward_length",
+                "attention.head_count", "attention.head_count_kv")) {
+            phi.put("phi3." + key, key.equals("context_length") ? 64 : 8);
+        }
+        ModelTokenizer tokenizer = read(phi.put("phi3.attention.layer_norm_rms_epsilon", 1e-5f));
+        assertThat(tokenizer.encode("a</s> \n b", false)).isEqualTo(tokenizer.encode("a</s>b", false));
+        assertThat(tokenizer.encode("a<unk> b", false)).isNotEqualTo(tokenizer.encode("a<unk>b", false));
+    }
+
     private static JsonNode golden() throws IOException {
         try (InputStream file = Objects.requireNonNull(
                 GgufTokenizersTest.class.getResourceAsStream("sentencepiece.json"))) {

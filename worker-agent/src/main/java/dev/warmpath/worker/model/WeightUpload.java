@@ -68,7 +68,7 @@ final class WeightUpload {
                 float[] values = new float[hasValues ? source.shape().getFirst() : 0];
                 source.format().widen(source.rows(0, values.length, arena), 0, values.length, values);
                 for (float value : values) {
-                    all.setAtIndex(ValueLayout.JAVA_FLOAT, next++, (float) ((value + shift) * scale));
+                    all.setAtIndex(ValueLayout.JAVA_FLOAT, next++, (float) ((value - source.added() + shift) * scale));
                 }
                 progress.accept(source.values().byteSize());
             }

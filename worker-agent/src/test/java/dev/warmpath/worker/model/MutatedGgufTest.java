@@ -207,11 +207,12 @@ class MutatedGgufTest {
         "llama.embedding_length        | 2147483644 | model.embed_tokens.weight is of shape [6, 8]",
         "llama.feed_forward_length     | 2147483647 | mlp.gate_proj.weight is of shape [16, 8]",
         "llama.block_count             | -1         | is no whole number from 0 to 2147483647",
-        "llama.embedding_length        | 0          | hidden_size is 0, takes",
+        "llama.embedding_length        | 0          | hidden_size is 0, takes a whole number from 1 on",
         "llama.attention.head_count    | 3          | ",
         "llama.attention.key_length    | 6          | attention.value_length",
-        "llama.expert_count            | 8          | llama.expert_count",
-        "llama.rope.dimension_count    | 6          | partial_rotary_factor",
+        "llama.expert_count            | 8          | is 8: mixtures of experts are not served",
+        "llama.attention.sliding_window | 16        | llama.attention.sliding_window",
+        "llama.rope.dimension_count    | 2          | key llama.rope.dimension_count at byte",
         "tokenizer.ggml.eos_token_id   | 6          | is 6, of 6 tokens",
         "split.count                   | 2          | is 2: the first of so many"})
     void a_number_that_does_not_fit_is_refused(String key, int number, String why) throws IOException {

@@ -39,7 +39,7 @@ final class TestRunner implements AutoCloseable {
                 .withCache(settings.blockCount(), settings.hostBlockCount()), settings);
     }
 
-    private TestRunner(ModelRunner runner, RunnerSettings settings) {
+    TestRunner(ModelRunner runner, RunnerSettings settings) {
         this.runner = runner;
         this.blockSize = settings.steps().blockSize();
         this.batch = runner.newInputBatch();

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,7 @@ final class GgufTokenizer {
     private static final String TEMPLATE = "tokenizer.chat_template";
     private static final String SPACE = "▁";
     private static final String FIRST_BYTE = "<0x00>";
+    private static final Set<String> PHI3_PLAIN = Set.of("<unk>", "<s>", "<|endoftext|>");
     private static final JsonMapper JSON = JsonMapper.shared();
 
     private final GgufMetadata metadata;
@@ -84,11 +86,18 @@ final class GgufTokenizer {
         for (int id = 0; id < vocabulary.size(); id++) {
             if (vocabulary.isAdded(id)) {
                 json.writeTree(JSON.createObjectNode().put("id", id).put("content", vocabulary.text(id))
-                        .put("single_word", false).put("lstrip", false).put("rstrip", false).put("normalized", false)
+                        .put("single_word", false).put("lstrip", false).put("rstrip", takesSpaceAlong(id))
+                        .put("normalized", false)
                         .put("special", vocabulary.isSpecial(id)));
             }
         }
         json.writeEndArray();
+    }
+
+    /** Markers of Phi 3 take white space behind them along; files do not say so, and llama.cpp knows it, too. */
+    private boolean takesSpaceAlong(int id) {
+        return words == null && GgufArchitecture.of(metadata) == GgufArchitecture.PHI3 && vocabulary.isSpecial(id)
+                && !PHI3_PLAIN.contains(vocabulary.text(id));
     }
 
     /** SentencePiece's spaces are marks, and one is put before each text; composed characters are Qwen's. */
