@@ -1,17 +1,23 @@
 package dev.warmpath.worker.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.process.GgufWriter;
+import dev.warmpath.worker.model.source.ModelSource;
+import dev.warmpath.worker.model.weights.WeightFileException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -225,6 +231,9 @@ class MutatedGgufTest {
         assertThat(refusals.requireRefused("twice", file,
                 good().put("tokenizer.ggml.tokens", List.of("a", "b", "ab", "a", "<|begin|>", "<|end|>")).bytes()))
                 .contains("has the same text for tokens 0 and 3");
+        assertThat(refusals.requireRefused("too many", file,
+                good().put("tokenizer.ggml.tokens", List.of("a", "b", "ab", "abb", "<|begin|>", "<|end|>", "c"))
+                        .without("tokenizer.ggml.token_type").bytes())).contains("has 7 tokens, but the embedding 6");
         assertThat(refusals.requireRefused("kinds", file,
                 good().put("tokenizer.ggml.token_type", new int[] {1, 1}).bytes()))
                 .contains("has 2 kinds for 6 tokens");
@@ -237,6 +246,23 @@ class MutatedGgufTest {
                 .contains("key tokenizer.ggml.scores at byte 0: has 0 scores for 6 tokens");
         assertThat(refusals.requireRefused("begin", file, good().without("tokenizer.ggml.bos_token_id").bytes()))
                 .contains("key tokenizer.ggml.add_bos_token", "is true, but the file does not say which token that is");
+    }
+
+    /** Each of its cuts would be a merge: some billions, of a file of two megabytes. */
+    @Test
+    void a_vocabulary_that_is_made_to_explode_is_refused() throws IOException {
+        List<String> pieces = IntStream.rangeClosed(1, 2_000).mapToObj("a"::repeat).toList();
+        GgufWriter exploding = GgufWriter.llama(pieces.size()).put("tokenizer.ggml.model", "llama")
+                .put("tokenizer.ggml.tokens", pieces).put("tokenizer.ggml.scores", new float[pieces.size()]);
+        Files.write(file, exploding.bytes());
+
+        assertThatThrownBy(() -> ModelSource.of(file)).isInstanceOf(WeightFileException.class)
+                .hasMessageContaining("has token 512, of 513 characters, behind 128781 merges, takes 512 and 1048576");
+        List<String> nothing = Collections.nCopies((1 << 20) + 1, "");
+        Files.write(file, GgufWriter.llama(3).put("tokenizer.ggml.model", "gpt2")
+                .put("tokenizer.ggml.tokens", nothing).bytes());
+        assertThatThrownBy(() -> ModelSource.of(file)).isInstanceOf(WeightFileException.class)
+                .hasMessageContaining("has 1048577 tokens, takes 1048576");
     }
 
     @Test

@@ -80,7 +80,8 @@ final class GgufConfig {
         return layers;
     }
 
-    private int vocabularySize() {
+    /** Rows of the embedding. */
+    int vocabularySize() {
         WeightTensor embedding = tensors.get("token_embd.weight");
         if (embedding == null) {
             throw refused("vocab_size", "says nothing, for there is no tensor token_embd.weight");

@@ -47,6 +47,7 @@ final class GgufModel implements ModelSource {
             var config = new GgufConfig(metadata, tensors);
             names = config.tensorNames();
             var tokenizer = new GgufTokenizer(metadata);
+            tokenizer.requireWithin(config.vocabularySize());
             make(CONFIG, config.bytes());
             make(TOKENIZER, tokenizer.tokenizer());
             make(TOKENIZER_CONFIG, tokenizer.tokenizerConfig(config.contextLength()));

@@ -8,9 +8,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -23,6 +24,8 @@ import tools.jackson.databind.node.ObjectNode;
  * SentencePiece's BPE ({@code llama}).
  */
 final class GgufTokenizer {
+
+    private static final Logger log = LoggerFactory.getLogger(GgufTokenizer.class);
 
     private static final String MODEL = "tokenizer.ggml.model";
     private static final String PRE = "tokenizer.ggml.pre";
@@ -54,12 +57,22 @@ final class GgufTokenizer {
     }
 
     private PreTokenizer preTokenizer() {
+        if (!metadata.has(PRE)) {
+            log.warn("the file has no {}: texts are cut by default, and maybe not as its model has learnt it", PRE);
+        }
         String name = metadata.text(PRE, "default");
         PreTokenizer found = name == null ? null : PreTokenizer.named(name);
         if (found == null) {
             throw metadata.refused(PRE, "is %s, takes %s".formatted(name, PreTokenizer.allNames()));
         }
         return found;
+    }
+
+    /** @param embedding tokens that the model has; rows beyond the last token may fill it up */
+    void requireWithin(int embedding) {
+        if (vocabulary.size() > embedding) {
+            throw vocabulary.refused("has %d tokens, but the embedding %d".formatted(vocabulary.size(), embedding));
+        }
     }
 
     /** tokenizer.json. */
@@ -139,7 +152,7 @@ final class GgufTokenizer {
         addTemplate(processor.putArray("single"), begin, end, "A");
         addTemplate(processor.putArray("pair"), begin, end, "A", "B");
         ObjectNode tokens = processor.putObject("special_tokens");
-        for (String token : Stream.of(begin, end).filter(Objects::nonNull).collect(Collectors.toSet())) {
+        for (String token : Stream.of(begin, end).filter(Objects::nonNull).distinct().toList()) {
             ObjectNode described = tokens.putObject(token).put("id", token);
             described.putArray("ids").add(vocabulary.id(token));
             described.putArray("tokens").add(token);

@@ -21,6 +21,9 @@ final class GgufVocabulary {
     /** No such token. */
     static final int NONE = -1;
 
+    /** Four times those of the largest published vocabulary. */
+    static final int MOST_TOKENS = 1 << 20;
+
     static final String TOKENS = "tokenizer.ggml.tokens";
     private static final String KINDS = "tokenizer.ggml.token_type";
     private static final Kind[] KIND_BY_NUMBER = Kind.values();
@@ -48,9 +51,12 @@ final class GgufVocabulary {
      */
     GgufVocabulary(GgufMetadata metadata, boolean sentencePiece) {
         this.metadata = metadata;
+        if (metadata.length(TOKENS) > MOST_TOKENS) {
+            throw refused("has %d tokens, takes %d".formatted(metadata.length(TOKENS), MOST_TOKENS));
+        }
         metadata.texts(TOKENS, this::add);
         if (texts.isEmpty()) {
-            throw metadata.refused(TOKENS, "has no token");
+            throw refused("has no token");
         }
         kinds = metadata.integers(KINDS);
         if (kinds != null && kinds.length < texts.size()) {
@@ -66,7 +72,7 @@ final class GgufVocabulary {
         String text = written.isEmpty() ? "[EMPTY_%d]".formatted(id) : written;
         Integer other = ids.putIfAbsent(text, id);
         if (other != null) {
-            throw metadata.refused(TOKENS, "has the same text for tokens %d and %d".formatted(other, id));
+            throw refused("has the same text for tokens %d and %d".formatted(other, id));
         }
         texts.add(text);
     }
@@ -92,6 +98,11 @@ final class GgufVocabulary {
                 ends.add(id);
             }
         }
+    }
+
+    /** @param problem of the tokens, a clause that follows their key */
+    RuntimeException refused(String problem) {
+        return metadata.refused(TOKENS, problem);
     }
 
     int size() {

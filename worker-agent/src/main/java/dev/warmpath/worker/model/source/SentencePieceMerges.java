@@ -17,12 +17,27 @@ final class SentencePieceMerges {
     private record Scored(Merge merge, float score, int leftLength, int rightLength) {
     }
 
+    /** SentencePiece makes them of 16 at most, unless it is told otherwise. */
+    static final int MOST_CHARS = 512;
+    /** Twice those of the largest published vocabulary, 262,144 pieces. */
+    static final int MOST_MERGES = 1 << 20;
+
     private SentencePieceMerges() {}
 
-    /** @param scores by id. @return the first to be merged first */
+    /**
+     * @param scores by id
+     * @return the first to be merged first
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if a piece is longer, or merges are more, than any
+     *         vocabulary has
+     */
     static List<Merge> of(GgufVocabulary vocabulary, float[] scores) {
         List<Scored> merges = new ArrayList<>();
         for (int id = 0; id < vocabulary.size(); id++) {
+            int length = vocabulary.text(id).length();
+            if (length > MOST_CHARS || merges.size() > MOST_MERGES) {
+                throw vocabulary.refused("has token %d, of %d characters, behind %d merges, takes %d and %d"
+                        .formatted(id, length, merges.size(), MOST_CHARS, MOST_MERGES));
+            }
             if (vocabulary.isMerged(id)) {
                 addCuts(vocabulary, vocabulary.text(id), scores[id], merges);
             }
