@@ -7,11 +7,13 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.Random;
 import java.util.function.DoubleUnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
@@ -177,6 +179,34 @@ public abstract class ComputeBackendContract {
         Tensor rows = data.activations(2, depth);
         backend.embed(data.ints(0, outputs - 1), weight, rows, 2);
         assertThat(data.read(rows)).containsOnly(0f);
+    }
+
+    /** Bytes that make no number too large or none at all, whatever they are part of. */
+    @ParameterizedTest
+    @EnumSource
+    void weights_of_every_format_are_worth_what_widening_makes_of_them(WeightFormat format) {
+        int columns = 512;
+        byte[] bytes = new byte[(int) format.bytes(3L * columns)];
+        new Random(7).nextBytes(bytes);
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] &= 0x3B;
+        }
+        MemorySegment values = MemorySegment.ofArray(bytes);
+        float[] widened = new float[3 * columns];
+        format.widen(values, 0, widened.length, widened);
+        Tensor weight = backend.allocateWeight(3, columns);
+        backend.upload(weight, 1, 2, format, values.asSlice(format.bytes(columns)));
+        backend.upload(weight, 0, 1, format, values.asSlice(0, format.bytes(columns)));
+        Tensor rows = data.activations(3, columns);
+        backend.embed(data.ints(0, 1, 2), weight, rows, 3);
+        assertThat(data.read(rows)).containsExactly(data.rounded(widened));
+    }
+
+    @Test
+    void an_upload_does_not_end_within_a_block() {
+        Tensor weight = backend.allocateWeight(2, 48);
+        assertThatIllegalArgumentException().isThrownBy(() -> backend.upload(weight, 0, 2, WeightFormat.Q8_0,
+                MemorySegment.ofArray(new byte[3 * 34]))).withMessage("upload of rows that end within a block");
     }
 
     @Test
