@@ -18,6 +18,21 @@
 // what is minus infinity the weight at it is 0.
 constexpr float NO_SCORE = -1e30f;
 
+// What becomes of a product of query and key: its scale, as an exponent of 2. Most models have no more.
+struct PlainScores {
+    static constexpr bool SHAPED = false;
+    float scaleLog2;
+};
+
+// Those of layers with a window or a cap.
+struct ShapedScores {
+    static constexpr bool SHAPED = true;
+    float scaleLog2;
+    int window;        // positions that a token sees, its own included; more than any context has: all
+    float capInside;   // a product x becomes capOutside * tanh(capInside * x); 0: it stays
+    float capOutside;
+};
+
 template <int D, int TILES>
 class AttentionRows {
 public:
@@ -47,6 +62,38 @@ public:
                         scores[tile][i / 2][2 * half + i % 2] = MINUS_INFINITY;
                     }
                 }
+            }
+        }
+    }
+
+    // Takes out the keys before those that a row sees. hidden(tile, half): how many of these keys those are.
+    template <int keyTiles, typename Hidden>
+    __device__ __forceinline__ static void mask_before(float (&scores)[TILES][keyTiles][4], Hidden hidden) {
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int start = hidden(tile, half);
+#pragma unroll
+                for (int i = 0; i < 2 * keyTiles; i++) {
+                    if (i / 2 * 8 + lane_index() % 4 * 2 + i % 2 < start) {
+                        scores[tile][i / 2][2 * half + i % 2] = MINUS_INFINITY;
+                    }
+                }
+            }
+        }
+    }
+
+    // Bounds products, before any is taken out: tanh z = 1 - 2 / (exp(2z) + 1).
+    template <int keyTiles>
+    __device__ __forceinline__ static void cap(float (&scores)[TILES][keyTiles][4], float inside, float outside) {
+        const float exponent = 2.0f * 1.4426950408889634f * inside;
+#pragma unroll
+        for (int tile = 0; tile < TILES; tile++) {
+#pragma unroll
+            for (int i = 0; i < 4 * keyTiles; i++) {
+                float& score = scores[tile][i / 4][i % 4];
+                score = outside - divide_fast(2.0f * outside, exp2_fast(exponent * score) + 1.0f);
             }
         }
     }

@@ -68,6 +68,21 @@ struct DecodePiece {
         later = static_cast<int>(target.words[2]);
         stride = static_cast<int>(target.words[3]);
     }
+
+    // Leaves the blocks out that a window hides from all tokens: nobody may read those. What is left may be nothing, and
+    // is only a part of what the plan counted on: the plan is one for all layers.
+    // Returns how many keys are hidden from the first token, of each later one one more; less than a block if any.
+    __device__ __forceinline__ int leave_hidden(int window) {
+        const int position = firstBlock * BLOCK_TOKENS + tokens + later - queries;  // of the first token
+        const int hidden = position - firstBlock * BLOCK_TOKENS - window + 1;
+        int blocks = hidden > 0 ? hidden / BLOCK_TOKENS : 0;
+        if (blocks * BLOCK_TOKENS > tokens) {
+            blocks = (tokens + BLOCK_TOKENS - 1) / BLOCK_TOKENS;
+        }
+        firstBlock += blocks;
+        tokens -= blocks * BLOCK_TOKENS;
+        return hidden - blocks * BLOCK_TOKENS;
+    }
 };
 
 template <int D, typename KV>
@@ -138,30 +153,46 @@ public:
 
     Rows rows;
 
-    __device__ __forceinline__ DecodeWarp(const bf16* queryRows, int stride, const DecodePiece& piece, int group) {
+    // hidden: keys of the piece that a window hides from the first token
+    __device__ __forceinline__ DecodeWarp(const bf16* queryRows, int stride, const DecodePiece& piece, int group,
+                                          int hiddenBefore)
+        : mostBefore(hiddenBefore - piece.tokens + piece.queries - 1) {
         load_query<D, KV>(queryRows, stride, piece.queries, group, query);
         mostHidden = hidden_from(0, piece);
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            hidden[half] = hidden_from((lane_index() / 4 + half * 8) / group, piece);
+            const int token = (lane_index() / 4 + half * 8) / group;
+            hidden[half] = hidden_from(token, piece);
+            before[half] = hiddenBefore - piece.tokens + token;
         }
     }
 
     // One stage of the ring, with `keys` keys of the piece from its first on, at least 1.
-    __device__ __forceinline__ void attend(const unsigned char* stage, int keys, float scaleLog2) {
+    template <typename Rule>
+    __device__ __forceinline__ void attend(const unsigned char* stage, int keys, const Rule& rule) {
         float scores[1][Shape::STAGE_KEYS / 8][4] = {};
         multiply_keys(stage, scores[0]);
+        if constexpr (Rule::SHAPED) {
+            if (rule.capInside > 0) {
+                Rows::cap(scores, rule.capInside, rule.capOutside);
+            }
+            if (mostBefore + keys > 0) {
+                Rows::mask_before(scores, [=](int, int half) { return before[half] + keys; });
+            }
+        }
         if (keys - mostHidden < Shape::STAGE_KEYS) {
             Rows::mask(scores, [=](int, int half) { return keys - hidden[half]; });
         }
-        rows.weigh(scores, scaleLog2);
+        rows.weigh(scores, rule.scaleLog2);
         add_values(scores, stage + Shape::STAGE_BYTES / 2);
     }
 
 private:
     unsigned query[D / 16][4];
     int mostHidden;
-    int hidden[2];  // by half: of the piece's last keys so many are behind the row's token
+    int hidden[2];   // by half: of the piece's last keys so many are behind the row's token
+    int mostBefore;  // where scores are shaped, likewise: hidden by a window, less all keys of the piece
+    int before[2];
 
     __device__ static __forceinline__ int hidden_from(int token, const DecodePiece& piece) {
         const int behind = piece.queries - 1 - token - piece.later;
@@ -270,19 +301,23 @@ struct DecodeMerge {
     }
 };
 
-template <int D, typename KV>
+template <int D, typename KV, typename Rule>
 __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride, const KV* keys, const KV* values,
                                                  const int* blockTables, int tableStride, const int* plan,
                                                  float* partialOutputs, float* partialStats, bf16* output,
-                                                 int queryHeads, int kvHeads, float scaleLog2) {
+                                                 int queryHeads, int kvHeads, Rule rule) {
     typedef DecodeShape<D, KV> Shape;
     REQUIRE_THREADS(DECODE_WARPS * 32);
     DYNAMIC_SHARED(rings);
     SHARED(DecodeStats, stats, DECODE_WARPS * DECODE_ROWS);
     // Read beside the count, not after it: each load that waits for another is a cold 1 µs before the first key.
-    const DecodePiece piece(plan, block_index_y());
+    DecodePiece piece(plan, block_index_y());
     if (block_index_y() >= plan[0]) {
         return;
+    }
+    int hiddenBefore = 0;
+    if constexpr (Rule::SHAPED) {
+        hiddenBefore = piece.leave_hidden(rule.window);
     }
     const int kvHead = block_index_x();
     const int group = queryHeads / kvHeads;
@@ -316,13 +351,13 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
     }
 
     const bf16* const query = qkv + static_cast<long long>(piece.row) * qkvStride + kvHead * group * D;
-    DecodeWarp<D, KV> warp(query, qkvStride, piece, group);
+    DecodeWarp<D, KV> warp(query, qkvStride, piece, group, hiddenBefore);
     int left = ahead;
     for (int turn = 0; left > 0; turn++) {
         cp_async_wait<Shape::STAGES - 2>();
         sync_warp();  // this stage is there for all lanes, and all have left the one that is filled next
         gather(turn + Shape::STAGES - 1);
-        warp.attend(ring + turn % Shape::STAGES * Shape::STAGE_BYTES, left, scaleLog2);
+        warp.attend(ring + turn % Shape::STAGES * Shape::STAGE_BYTES, left, rule);
         left -= DECODE_WARPS * Shape::STAGE_KEYS;
     }
     cp_async_wait<0>();
@@ -431,7 +466,17 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
          const int* plan, float* partialOutputs, float* partialStats, bf16* output, int queryHeads, int kvHeads,       \
          float scaleLog2) {                                                                                            \
         decode_attention<D, KV>(qkv, qkvStride, keys, values, blockTables, tableStride, plan, partialOutputs,          \
-                                partialStats, output, queryHeads, kvHeads, scaleLog2);                                 \
+                                partialStats, output, queryHeads, kvHeads, PlainScores{scaleLog2});                    \
+    }
+
+#define SHAPED_DECODE_ATTENTION_KERNEL(name, D, KV, blocksPerMultiprocessor)                                           \
+    extern "C" __global__ void __launch_bounds__(DECODE_WARPS * 32, blocksPerMultiprocessor)                           \
+    name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables,                     \
+         int tableStride, const int* plan, float* partialOutputs, float* partialStats, bf16* output,                   \
+         int queryHeads, int kvHeads, float scaleLog2, int window, float capInside, float capOutside) {                \
+        decode_attention<D, KV>(qkv, qkvStride, keys, values, blockTables, tableStride, plan, partialOutputs,          \
+                                partialStats, output, queryHeads, kvHeads,                                             \
+                                ShapedScores{scaleLog2, window, capInside, capOutside});                               \
     }
 
 DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d32, 32, bf16, 3)
@@ -440,6 +485,13 @@ DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d128, 128, bf16, 2)
 DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d32, 32, e4m3, 4)
 DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d64, 64, e4m3, 3)
 DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d128, 128, e4m3, 2)
+
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d32_shaped, 32, bf16, 3)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d64_shaped, 64, bf16, 2)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d128_shaped, 128, bf16, 2)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d32_shaped, 32, e4m3, 4)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d64_shaped, 64, e4m3, 3)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d128_shaped, 128, e4m3, 2)
 
 #define REDUCE_PARTIALS_KERNEL(name, D)                                                                                \
     extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)                                                       \

@@ -323,7 +323,7 @@ wp_soft_cap(float* logits, float cap, int columns, const int* live) {
         const int column = first + i * GATE_THREADS;
         if (column < columns) {
             const float power = exp2_fast(2.0f * 1.4426950408889634f / cap * row[column]);
-            row[column] = cap - 2.0f * cap / (power + 1.0f);
+            row[column] = cap - divide_fast(2.0f * cap, power + 1.0f);
         }
     }
 }

@@ -53,8 +53,19 @@ struct alignas(16) PrefillTile {
 
 // What a CTA works on: in shared memory, since the loop has no register to spare for what is used once a turn.
 struct PrefillWork {
-    PrefillTile tile;
+    PrefillTile tile;  // positions from firstBlock on
     int kvHead;
+    int firstBlock;    // of the sequence's table; 0 without a window
+    int hidden;        // keys from there on that a window hides from row 0; row r sees r fewer of them. May be below 0
+
+    // Begins with the turn in which row 0 sees its first key.
+    __device__ __forceinline__ void leave_hidden(int window) {
+        const int first = tile.firstPosition - window + 1;
+        const int base = first > 0 ? first / PREFILL_KEYS * PREFILL_KEYS : 0;
+        tile.firstPosition -= base;
+        firstBlock = base / BLOCK_TOKENS;
+        hidden = first - base;
+    }
 };
 
 template <int D>
@@ -71,17 +82,30 @@ class PrefillWarp {
 public:
     typedef PrefillShape<D> Shape;
 
-    // 64 keys and values in shared memory. visible: how many of them row 0 of the CTA sees; row r sees r more.
-    __device__ __forceinline__ void attend(const unsigned char* query, const unsigned char* keys, int visible,
-                                           float scaleLog2) {
+    // The 64 keys and values of a turn, in shared memory.
+    template <typename Rule>
+    __device__ __forceinline__ void attend(const unsigned char* query, const unsigned char* keys,
+                                           const PrefillWork& work, int turn, const Rule& rule) {
         float scores[TILES][PREFILL_KEYS / 8][4] = {};
         multiply_keys(query, keys, scores);
+        if constexpr (Rule::SHAPED) {
+            if (rule.capInside > 0) {
+                rows.cap(scores, rule.capInside, rule.capOutside);
+            }
+            const int hidden = work.hidden - turn * PREFILL_KEYS;  // from row 0 of the CTA; from row r, r more
+            if (hidden + first_row(TILES - 1) + 15 > 0) {
+                rows.mask_before(scores, [=](int tile, int half) {
+                    return hidden + first_row(tile) + lane_index() / 4 + half * 8;
+                });
+            }
+        }
+        const int visible = work.tile.firstPosition + 1 - turn * PREFILL_KEYS;  // to row 0; to row r, r more
         if (visible + first_row(0) < PREFILL_KEYS) {
             rows.mask(scores, [=](int tile, int half) {
                 return visible + first_row(tile) + lane_index() / 4 + half * 8;
             });
         }
-        rows.weigh(scores, scaleLog2);
+        rows.weigh(scores, rule.scaleLog2);
         rows.add_values(scores, keys + Shape::KEYS_BYTES);
     }
 
@@ -152,7 +176,7 @@ private:
 
 // The keys and values of one KV head, brought into shared memory turn by turn: 64 of each, as bf16, for all warps. Each
 // warp gathers one of a turn's four cache blocks.
-template <int D, typename KV>
+template <int D, typename KV, bool shaped>
 class PrefillKeys {
 public:
     typedef PrefillShape<D> Shape;
@@ -169,10 +193,12 @@ public:
         const int tokens = work.tile.key_count() - turn * PREFILL_KEYS - warp_index() * BLOCK_TOKENS;
         int block[1];
         walk.take(block, tokens);
+        // a block that is hidden from row 0 is from all rows, and may be anybody's: there are such in the first turn
+        const int seen = shaped && turn == 0 && (warp_index() + 1) * BLOCK_TOKENS <= work.hidden ? 0 : tokens;
         const long long start = block_start(block[0], kvHeads, work.kvHead, D);
         unsigned char* const rows = target + warp_index() * BLOCK_TOKENS * ROW_BYTES;
-        gather_block<ROW_BYTES>(rows, keys + start, tokens);
-        gather_block<ROW_BYTES>(rows + PREFILL_KEYS * ROW_BYTES, values + start, tokens);
+        gather_block<ROW_BYTES>(rows, keys + start, seen);
+        gather_block<ROW_BYTES>(rows + PREFILL_KEYS * ROW_BYTES, values + start, seen);
         cp_async_commit();
     }
 
@@ -247,41 +273,45 @@ __device__ __forceinline__ void load_prefill_query(unsigned char* query, const b
     }
 }
 
-template <int D, typename KV, int TILES>
+template <int D, typename KV, int TILES, typename Rule>
 __device__ __forceinline__ void prefill_rows(const PrefillWork& work, unsigned char* query, const bf16* queryRows,
-                                             int queryStride, PrefillKeys<D, KV>& keys, bf16* output, int queryHeads,
-                                             float scaleLog2) {
+                                             int queryStride, PrefillKeys<D, KV, Rule::SHAPED>& keys, bf16* output,
+                                             int queryHeads, const Rule& rule) {
     load_prefill_query<D, TILES>(query, queryRows, queryStride, work.tile.rowCount);
     keys.gather(0);
     PrefillWarp<D, TILES> warp;
     for (int turn = 0; turn * PREFILL_KEYS < work.tile.key_count(); turn++) {
         const unsigned char* const taken = keys.take(turn);
-        warp.attend(query, taken, work.tile.firstPosition + 1 - turn * PREFILL_KEYS, scaleLog2);
+        warp.attend(query, taken, work, turn, rule);
     }
     const long long firstRow = work.tile.firstRow;
     warp.write(query, output + (firstRow * queryHeads + block_index_x()) * D, work.tile.rowCount, queryHeads * D);
 }
 
-template <int D, typename KV>
+template <int D, typename KV, typename Rule>
 __device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride, const KV* keys, const KV* values,
                                                   const int* blockTables, int tableStride, const int* tiles,
-                                                  bf16* output, int queryHeads, int kvHeads, float scaleLog2) {
+                                                  bf16* output, int queryHeads, int kvHeads, const Rule& rule) {
     REQUIRE_THREADS(PREFILL_WARPS * 32);
     DYNAMIC_SHARED(query);
     SHARED(PrefillWork, works, 1);
     const PrefillWork& work = works[0];
     if (thread_index() == 0) {
         works[0] = {reinterpret_cast<const PrefillTile*>(tiles)[block_index_y()],
-                    block_index_x() / (queryHeads / kvHeads)};
+                    block_index_x() / (queryHeads / kvHeads), 0, 0};
+        if constexpr (Rule::SHAPED) {
+            works[0].leave_hidden(rule.window);
+        }
     }
     sync_block();
-    PrefillKeys<D, KV> gathered(work, query + PrefillShape<D>::QUERY_BYTES, keys, values,
-                                blockTables + static_cast<long long>(work.tile.sequence) * tableStride, kvHeads);
+    const int* const table = blockTables + static_cast<long long>(work.tile.sequence) * tableStride;
+    PrefillKeys<D, KV, Rule::SHAPED> gathered(work, query + PrefillShape<D>::QUERY_BYTES, keys, values,
+                                              Rule::SHAPED ? table + work.firstBlock : table, kvHeads);
     const bf16* const queryRows = qkv + static_cast<long long>(work.tile.firstRow) * qkvStride + block_index_x() * D;
     if (work.tile.rowCount > PREFILL_ROWS / 2) {
-        prefill_rows<D, KV, 2>(work, query, queryRows, qkvStride, gathered, output, queryHeads, scaleLog2);
+        prefill_rows<D, KV, 2>(work, query, queryRows, qkvStride, gathered, output, queryHeads, rule);
     } else {
-        prefill_rows<D, KV, 1>(work, query, queryRows, qkvStride, gathered, output, queryHeads, scaleLog2);
+        prefill_rows<D, KV, 1>(work, query, queryRows, qkvStride, gathered, output, queryHeads, rule);
     }
 }
 
@@ -296,7 +326,16 @@ __device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \
          const int* tiles, bf16* output, int queryHeads, int kvHeads, float scaleLog2) {                               \
         prefill_attention<D, KV>(qkv, qkvStride, keys, values, blockTables, tableStride, tiles, output, queryHeads,    \
-                                 kvHeads, scaleLog2);                                                                  \
+                                 kvHeads, PlainScores{scaleLog2});                                                     \
+    }
+
+#define SHAPED_PREFILL_ATTENTION_KERNEL(name, D, KV)                                                                   \
+    extern "C" __global__ void __launch_bounds__(PREFILL_WARPS * 32, 2)                                                \
+    name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables,                     \
+         int tableStride, const int* tiles, bf16* output, int queryHeads, int kvHeads, float scaleLog2,                \
+         int window, float capInside, float capOutside) {                                                              \
+        prefill_attention<D, KV>(qkv, qkvStride, keys, values, blockTables, tableStride, tiles, output, queryHeads,    \
+                                 kvHeads, ShapedScores{scaleLog2, window, capInside, capOutside});                     \
     }
 
 PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d32, 32, bf16)
@@ -305,3 +344,10 @@ PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d128, 128, bf16)
 PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d32, 32, e4m3)
 PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d64, 64, e4m3)
 PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d128, 128, e4m3)
+
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d32_shaped, 32, bf16)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d64_shaped, 64, bf16)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d128_shaped, 128, bf16)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d32_shaped, 32, e4m3)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d64_shaped, 64, e4m3)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d128_shaped, 128, e4m3)

@@ -164,6 +164,9 @@ __device__ __forceinline__ float exp2_fast(float x) {
     return result;
 }
 
+// a / b, two units in the last place; 0 where b is above 2^126, infinity included, and a is not.
+__device__ __forceinline__ float divide_fast(float a, float b) { return __fdividef(a, b); }
+
 // Rounded by themselves: the compiler makes no fused operation of them.
 __device__ __forceinline__ float multiply(float a, float b) { return __fmul_rn(a, b); }
 __device__ __forceinline__ float subtract(float a, float b) { return __fsub_rn(a, b); }

@@ -314,6 +314,8 @@ inline float exp2_fast(float x) {
     return result < 1.17549435e-38f ? 0.0f : result;  // NaN passes
 }
 
+inline float divide_fast(float a, float b) { return b > 8.5070592e37f ? 0.0f * a : a / b; }  // a is finite
+
 inline float multiply(float a, float b) { return a * b; }
 inline float subtract(float a, float b) { return a - b; }
 

@@ -393,11 +393,11 @@ def cases():
                                  head_dim=LEFT_OUT, sliding_window=19, original_max_position_embeddings=256),
                  {"fused": True}),
     }
-    pairs = 12  # of 32 elements, 3/4 of which turn
+    pairs = 24  # of 64 elements, 3/4 of which turn
     longrope = {"partial_rotary_factor": 0.75, "original_max_position_embeddings": 40, "sliding_window": None,
                 "rope_scaling": {"type": "longrope", "short_factor": [round(1 + 0.02 * i, 2) for i in range(pairs)],
-                                 "long_factor": [round(1 + 0.35 * i * i, 2) for i in range(pairs)]}}
-    phi4 = config_of("phi3", "Phi3", hidden_size=128, head_dim=LEFT_OUT, **longrope)
+                                 "long_factor": [round(1 + 0.1 * i * i, 2) for i in range(pairs)]}}
+    phi4 = config_of("phi3", "Phi3", hidden_size=256, head_dim=LEFT_OUT, **longrope)
     every["phi4-mini"] = (phi3, {**phi4, "served": 256}, {"fused": True})
     every["phi4-mini-short"] = (phi3, {**phi4, "max_position_embeddings": 200, "original_max_position_embeddings": 190,
                                        "served": 190}, {"fused": True})

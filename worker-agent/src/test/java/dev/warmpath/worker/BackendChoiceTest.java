@@ -83,8 +83,6 @@ class BackendChoiceTest {
     @WithCompiledKernels
     @CsvSource(delimiter = ';', value = {
         "16; 48; 0; 0; false; the model's heads have 48 elements, kernels take 32, 64 or 128",
-        "16; 32; 4096; 0; false; the model's attention has a window of 4096 tokens, kernels take none",
-        "16; 32; 0; 50; false; the model's attention caps scores at 50.0, kernels take no cap",
         "16; 32; 0; 0; true; the model's attention has sinks, kernels take none",
         "8; 32; 0; 0; false; warmpath.kv.block-size is 8, but the kernels of this device take blocks of 16 tokens",
     })

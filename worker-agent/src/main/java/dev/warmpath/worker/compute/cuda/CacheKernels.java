@@ -2,9 +2,16 @@ package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.CacheType;
 
-/** The kernels of one element type and head size, and the dynamic shared memory of those that want some, in bytes. */
-record CacheKernels(Kernel rotateStore, Kernel decode, int decodeSharedBytes, Kernel reduce, Kernel prefill,
+/**
+ * The kernels of one element type and head size, and the dynamic shared memory of those that want some, in bytes.
+ * @param attention of layers without window and cap
+ * @param shaped    of the others
+ */
+record CacheKernels(Kernel rotateStore, Attention attention, Attention shaped, int decodeSharedBytes, Kernel reduce,
                     int prefillSharedBytes) {
+
+    record Attention(Kernel decode, Kernel prefill) {
+    }
 
     static CacheKernels of(CudaDevice device, CacheType type, int headSize) {
         String element = switch (type) {
@@ -14,11 +21,16 @@ record CacheKernels(Kernel rotateStore, Kernel decode, int decodeSharedBytes, Ke
         };
         return new CacheKernels(
                 device.kernel("wp_rotate_store_" + element),
-                device.kernel("wp_decode_attention_%s_d%d".formatted(element, headSize)),
+                attention(device, "%s_d%d".formatted(element, headSize)),
+                attention(device, "%s_d%d_shaped".formatted(element, headSize)),
                 decodeSharedBytes(type, headSize),
                 device.kernel("wp_reduce_partials_d" + headSize),
-                device.kernel("wp_prefill_attention_%s_d%d".formatted(element, headSize)),
                 prefillSharedBytes(type, headSize));
+    }
+
+    private static Attention attention(CudaDevice device, String variant) {
+        return new Attention(device.kernel("wp_decode_attention_" + variant),
+                device.kernel("wp_prefill_attention_" + variant));
     }
 
     /** A ring of stages for each warp; a stage is the keys and values of one block of one head, of two if small. */

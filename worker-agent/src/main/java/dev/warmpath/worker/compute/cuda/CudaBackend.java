@@ -233,7 +233,7 @@ public final class CudaBackend implements ComputeBackend {
             Shapes.attention(queryHeads, pages.shape(), spec, sinks, output);
             KernelSizes.requireGroup(pages.shape(), queryHeads);
             KernelSizes.requireAttention(spec);
-            var attention = new Operation.Attention(handles.activations(qkv, rowCount), spec.scale(),
+            var attention = new Operation.Attention(handles.activations(qkv, rowCount), spec,
                     handles.ints(batch.blockTables(), 0), batch.blockTableStride(), pages, layer,
                     handles.activations(output, rowCount));
             runner.attendIn(batch, pages.shape().kvHeadCount(), queryHeads / pages.shape().kvHeadCount(),

@@ -94,12 +94,6 @@ final class KernelSizes {
     }
 
     private static @Nullable String lackOfAttention(AttentionSpec spec) {
-        if (spec.window() != AttentionSpec.NO_WINDOW) {
-            return "attention has a window of %d tokens, kernels take none".formatted(spec.window());
-        }
-        if (spec.softCap() != AttentionSpec.NO_CAP) {
-            return "attention caps scores at %s, kernels take no cap".formatted(spec.softCap());
-        }
         return spec.sinks() ? "attention has sinks, kernels take none" : null;
     }
 

@@ -14,6 +14,7 @@ import static dev.warmpath.worker.compute.cuda.KernelSizes.SCORED_ROW_BYTES;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_THREADS;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.GateActivation;
@@ -32,6 +33,8 @@ final class Launcher {
     /** Up to these many rows the weights are read by a kernel of ours, above by the library's. */
     private static final int[] SKINNY_ROWS = {1, 2, 4, 8};
     private static final int MOST_SKINNY_ROWS = 8;
+    /** A window that is wider than any context, and far from the end of its type. */
+    private static final int WHOLE_CONTEXT = 1 << 30;
 
     private final CudaStream stream;
     private final GemmPlans gemm;
@@ -290,38 +293,50 @@ final class Launcher {
     }
 
     private void attend(Operation.Attention attention, AttentionGrids grids) {
-        CacheKernels kernels = attention.cache().kernels;
+        CacheKernels all = attention.cache().kernels;
+        CacheKernels.Attention kernels = isShaped(attention.spec()) ? all.shaped() : all.attention();
         int queryHeads = queryHeads(attention.qkv(), attention.cache().shape());
         int kvHeads = attention.cache().shape().kvHeadCount();
         if (grids.tiles() != null) {
-            kernels.prefill().launch(stream, queryHeads, grids.tileCount(), PREFILL_THREADS,
-                    kernels.prefillSharedBytes(), withCache(kernels.prefill().arguments(), attention)
-                            .pointer(grids.tiles()).pointer(attention.output().memory).integer(queryHeads)
-                            .integer(kvHeads).real(scaleLog2(attention)));
+            kernels.prefill().launch(stream, queryHeads, grids.tileCount(), PREFILL_THREADS, all.prefillSharedBytes(),
+                    withScores(withCache(kernels.prefill().arguments(), attention).pointer(grids.tiles())
+                            .pointer(attention.output().memory).integer(queryHeads).integer(kvHeads),
+                            attention.spec()));
         }
         if (grids.decodePlan() != null) {
             DevicePointer outputs = attention.cache().partialOutputs;
             DevicePointer stats = attention.cache().partialStats;
-            kernels.decode().launch(stream, kvHeads, grids.workItems(), DECODE_THREADS, kernels.decodeSharedBytes(),
-                    withCache(kernels.decode().arguments(), attention).pointer(grids.decodePlan()).pointer(outputs)
-                            .pointer(stats).pointer(attention.output().memory).integer(queryHeads).integer(kvHeads)
-                            .real(scaleLog2(attention)));
+            kernels.decode().launch(stream, kvHeads, grids.workItems(), DECODE_THREADS, all.decodeSharedBytes(),
+                    withScores(withCache(kernels.decode().arguments(), attention).pointer(grids.decodePlan())
+                            .pointer(outputs).pointer(stats).pointer(attention.output().memory).integer(queryHeads)
+                            .integer(kvHeads), attention.spec()));
             if (grids.reduceItems() > 0) {
-                kernels.reduce().launch(stream, queryHeads, grids.reduceItems(), REDUCE_THREADS, 0,
-                        kernels.reduce().arguments().pointer(grids.decodePlan()).pointer(outputs).pointer(stats)
+                all.reduce().launch(stream, queryHeads, grids.reduceItems(), REDUCE_THREADS, 0,
+                        all.reduce().arguments().pointer(grids.decodePlan()).pointer(outputs).pointer(stats)
                                 .pointer(attention.output().memory).integer(queryHeads));
             }
         }
+    }
+
+    private static boolean isShaped(AttentionSpec spec) {
+        return spec.window() != AttentionSpec.NO_WINDOW || spec.softCap() != AttentionSpec.NO_CAP;
+    }
+
+    /** What the kernels take of a rule of scores; those of plain ones the scale only, as an exponent of 2. */
+    private static Arguments withScores(Arguments arguments, AttentionSpec spec) {
+        arguments.real((float) (spec.scale() / Math.log(2)));
+        if (!isShaped(spec)) {
+            return arguments;
+        }
+        boolean caps = spec.softCap() != AttentionSpec.NO_CAP;
+        return arguments.integer(spec.window() == AttentionSpec.NO_WINDOW ? WHOLE_CONTEXT : spec.window())
+                .real(caps ? (float) (spec.scale() / spec.softCap()) : 0)
+                .real(caps ? (float) (spec.softCap() / spec.scale()) : 0);
     }
 
     private static Arguments withCache(Arguments arguments, Operation.Attention attention) {
         return arguments.pointer(attention.qkv().memory).integer(attention.qkv().columns())
                 .pointer(attention.cache().keys(attention.layer())).pointer(attention.cache().values(attention.layer()))
                 .pointer(attention.blockTables().memory).integer(attention.tableStride());
-    }
-
-    /** Turns products into exponents of 2. */
-    private static float scaleLog2(Operation.Attention attention) {
-        return (float) (attention.scale() / Math.log(2));
     }
 }

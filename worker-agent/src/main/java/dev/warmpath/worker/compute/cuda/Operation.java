@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.GateActivation;
 import org.jspecify.annotations.Nullable;
 
@@ -34,8 +35,8 @@ sealed interface Operation {
                           int layer) implements Operation {
     }
 
-    /** @param scale of the products of queries and keys */
-    record Attention(CudaTensor qkv, double scale, CudaTensor blockTables, int tableStride, CudaKvCache cache,
+    /** @param spec without sinks */
+    record Attention(CudaTensor qkv, AttentionSpec spec, CudaTensor blockTables, int tableStride, CudaKvCache cache,
                      int layer, CudaTensor output) implements Operation {
     }
 

@@ -129,7 +129,7 @@ class AttentionKernelsTest {
                 DevicePointer partialStats = arrays.empty(8L * HEADS * Math.max(1, partials));
                 DevicePointer sent = arrays.ints(tables);
                 DevicePointer output = arrays.empty(2L * HEADS * headSize * lengths.length);
-                arrays.run(kernels.decode(), KV_HEADS, pieces.size() + 2, 128, kernels.decodeSharedBytes(),
+                arrays.run(kernels.attention().decode(), KV_HEADS, pieces.size() + 2, 128, kernels.decodeSharedBytes(),
                         arguments -> cache(arguments, sent).pointer(plan).pointer(partialOutputs).pointer(partialStats)
                                 .pointer(output).integer(HEADS).integer(KV_HEADS).real(scaleLog2()));
                 arrays.run(kernels.reduce(), HEADS, sums.size() + 2, 32, 0, arguments -> arguments.pointer(plan)
@@ -146,7 +146,7 @@ class AttentionKernelsTest {
                 DevicePointer sent = arrays.ints(seen);
                 DevicePointer tiles = arrays.ints(0, first, first, count);
                 DevicePointer output = arrays.empty((long) CONTEXT * rowBytes);
-                arrays.run(kernels.prefill(), HEADS, 1, 128, kernels.prefillSharedBytes(), arguments ->
+                arrays.run(kernels.attention().prefill(), HEADS, 1, 128, kernels.prefillSharedBytes(), arguments ->
                         cache(arguments, sent).pointer(tiles).pointer(output).integer(HEADS).integer(KV_HEADS)
                                 .real(scaleLog2()));
                 assertThat(arrays.guardIsWhole(output, (long) (first + count) * rowBytes)).isTrue();

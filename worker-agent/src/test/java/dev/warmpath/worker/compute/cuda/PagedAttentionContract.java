@@ -2,6 +2,7 @@ package dev.warmpath.worker.compute.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import java.util.Arrays;
@@ -94,6 +95,23 @@ abstract class PagedAttentionContract {
                         new PagedSequences(heads, kvHeads, headSize).add(tokens + behind, tokens), type,
                         type == CacheType.BF16 ? x -> x : PagedAttentionContract::e4m3, BOUND);
             }
+        }
+    }
+
+    /** Windows that end in the first turn, in pieces, before and behind edges of blocks; what they hide holds NaN. */
+    @ParameterizedTest
+    @CsvSource({"8, 2, 64, BF16, 1, 0", "8, 2, 64, BF16, 37, 0", "6, 2, 32, BF16, 128, 0", "2, 1, 128, BF16, 129, 5",
+        "8, 2, 64, BF16, 1000, 0", "6, 2, 32, BF16, 0, 3", "6, 2, 32, FP8_E4M3, 50, 4", "2, 1, 128, FP8_E4M3, 700, 0"})
+    void windows_and_caps_equal_float64_when_decoding_behind_a_context_and_in_whole_prompts(int heads, int kvHeads,
+            int headSize, CacheType type, int window, double cap) {
+        var spec = new AttentionSpec(0.7 / Math.sqrt(headSize), window, cap, false);
+        var sequences = new PagedSequences(heads, kvHeads, headSize, spec).add(0, 0).add(1, 1).add(16, 1).add(37, 1)
+                .add(1_500, 1).add(15, 15).add(300, 300).add(129, 128).add(900, 17).add(777, 130);
+        check("window %d, cap %s, %d/%d heads of %d".formatted(window, cap, heads, kvHeads, headSize), sequences, type,
+                type == CacheType.BF16 ? x -> x : PagedAttentionContract::e4m3, BOUND);
+        for (int tokens : new int[] {3, 40}) {
+            check("a suffix alone", new PagedSequences(heads, kvHeads, headSize, spec).add(1_200 + tokens, tokens),
+                    type, type == CacheType.BF16 ? x -> x : PagedAttentionContract::e4m3, BOUND);
         }
     }
 

@@ -33,12 +33,18 @@ final class PagedSequences {
     private final int heads;
     private final int kvHeads;
     private final int headSize;
+    private final AttentionSpec spec;
     private final List<Sequence> sequences = new ArrayList<>();
 
     PagedSequences(int heads, int kvHeads, int headSize) {
+        this(heads, kvHeads, headSize, AttentionSpec.plain(headSize));
+    }
+
+    PagedSequences(int heads, int kvHeads, int headSize, AttentionSpec spec) {
         this.heads = heads;
         this.kvHeads = kvHeads;
         this.headSize = headSize;
+        this.spec = spec;
     }
 
     /** Adds a sequence with numbers of its own, evenly drawn from -2 to 2 and kept as bfloat16 keeps them. */
@@ -62,7 +68,7 @@ final class PagedSequences {
     }
 
     PagedSequences only(int index) {
-        var one = new PagedSequences(heads, kvHeads, headSize);
+        var one = new PagedSequences(heads, kvHeads, headSize, spec);
         one.sequences.add(sequences.get(index));
         return one;
     }
@@ -100,6 +106,8 @@ final class PagedSequences {
             poison(data, cache, rotary);
             for (int i = 0; i < count(); i++) {
                 store(data, cache, rotary, sequences.get(i), tables[i]);
+                int first = spec.firstSeen(sequences.get(i).context() - sequences.get(i).tokens());
+                Arrays.fill(tables[i], 0, Math.max(0, first) / BLOCK_TOKENS, 0);    // forgotten: the null block's NaN
             }
             return attend(data, cache, tables, stride);
         }
@@ -173,7 +181,7 @@ final class PagedSequences {
         Arrays.fill(nan, Float.NaN);
         Tensor output = data.activations(rows, outputColumns(), nan);
         data.backend().pagedAttention(data.activations(rows, columns(), queries),
-                AttentionSpec.plain(headSize), null, batch, cache, 0, output);
+                spec, null, batch, cache, 0, output);
         float[] all = data.read(output);
         List<float[]> outputs = new ArrayList<>();
         for (int i = 0; i < count(); i++) {
@@ -208,19 +216,23 @@ final class PagedSequences {
         int key = (heads + head / (heads / kvHeads)) * headSize;
         double[] weights = new double[position + 1];
         double largest = Double.NEGATIVE_INFINITY;
-        for (int seen = 0; seen <= position; seen++) {
+        int first = spec.firstSeen(position);
+        for (int seen = first; seen <= position; seen++) {
             for (int i = 0; i < headSize; i++) {
                 weights[seen] += qkv[query + i] * qkv[seen * columns() + key + i];
             }
-            weights[seen] /= Math.sqrt(headSize);
+            weights[seen] *= spec.scale();
+            if (spec.softCap() != AttentionSpec.NO_CAP) {
+                weights[seen] = spec.softCap() * Math.tanh(weights[seen] / spec.softCap());
+            }
             largest = Math.max(largest, weights[seen]);
         }
         double sum = 0;
-        for (int seen = 0; seen <= position; seen++) {
+        for (int seen = first; seen <= position; seen++) {
             weights[seen] = Math.exp(weights[seen] - largest);
             sum += weights[seen];
         }
-        for (int seen = 0; seen <= position; seen++) {
+        for (int seen = first; seen <= position; seen++) {
             for (int i = 0; i < headSize; i++) {
                 rows[target + i] += weights[seen] / sum * qkv[seen * columns() + key + kvHeads * headSize + i];
             }
