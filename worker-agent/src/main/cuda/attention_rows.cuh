@@ -129,7 +129,7 @@ public:
     template <int keyTiles>
     __device__ __forceinline__ void add_values(const float (&weights)[TILES][keyTiles][4],
                                                const unsigned char* values) {
-        constexpr int ROW_BYTES = D * 2;
+        constexpr int ROW_BYTES = ROW_STRIDE<D, bf16>;
         // Transposed, matrices 0 and 1 of a load are one chunk of both halves of 16 keys, 2 and 3 the chunk after it.
         const int offset = swizzled<ROW_BYTES>(lane_index() % 16, lane_index() / 16);
 #pragma unroll

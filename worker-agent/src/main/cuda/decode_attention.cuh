@@ -88,15 +88,15 @@ struct DecodePiece {
 template <int D, typename KV>
 struct DecodeShape {
     static constexpr bool WIDE = sizeof(KV) == sizeof(bf16);
-    static constexpr int ROW_BYTES = D * static_cast<int>(sizeof(KV));
-    static constexpr int CHUNKS = ROW_BYTES / 16;
+    static constexpr int ROW_BYTES = ROW_STRIDE<D, KV>;
+    static constexpr int CHUNKS = D * static_cast<int>(sizeof(KV)) / 16;
     static constexpr int TILE_BYTES = BLOCK_TOKENS * ROW_BYTES;
     // Small blocks come two a stage: half the shuffles and barriers a byte, twice the independent multiplications.
     static constexpr int STAGE_BLOCKS = TILE_BYTES < 4096 ? 2 : 1;
     static constexpr int STAGE_KEYS = STAGE_BLOCKS * BLOCK_TOKENS;
     static constexpr int STAGE_BYTES = 2 * STAGE_BLOCKS * TILE_BYTES;
     // The smaller a stage, the more of them keep the same amount of memory traffic under way.
-    static constexpr int STAGES = STAGE_BYTES >= 8192 ? 3 : STAGE_BYTES >= 4096 ? 4 : 6;
+    static constexpr int STAGES = STAGE_BYTES >= 16384 ? 2 : STAGE_BYTES >= 8192 ? 3 : STAGE_BYTES >= 4096 ? 4 : 6;
     static constexpr int RING_BYTES = STAGES * STAGE_BYTES;
     // Accumulators of a warp on their way to the merge, 8 floats more a row so that rows lie in different banks.
     static constexpr int MERGE_STRIDE = D + 8;
@@ -339,8 +339,8 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
             for (int i = 0; i < Shape::STAGE_BLOCKS; i++) {
                 const long long start = block_start(blocks[i], kvHeads, kvHead, D);
                 unsigned char* const tile = stage + i * Shape::TILE_BYTES;
-                gather_block<Shape::ROW_BYTES>(tile, keys + start, left - i * BLOCK_TOKENS);
-                gather_block<Shape::ROW_BYTES>(tile + Shape::STAGE_BYTES / 2, values + start, left - i * BLOCK_TOKENS);
+                gather_block<D>(tile, keys + start, left - i * BLOCK_TOKENS);
+                gather_block<D>(tile + Shape::STAGE_BYTES / 2, values + start, left - i * BLOCK_TOKENS);
             }
         }
         cp_async_commit();  // also when empty: a stage is a group
@@ -404,7 +404,7 @@ template <int D>
 __device__ __forceinline__ void reduce_partials(const int* plan, const float* partialOutputs, const float* partialStats,
                                                 bf16* output, int queryHeads) {
     constexpr int ELEMENTS = D / 32;
-    struct alignas(ELEMENTS * sizeof(float)) Slice {
+    struct alignas(ELEMENTS % 2 == 0 ? ELEMENTS * sizeof(float) : sizeof(float)) Slice {
         float elements[ELEMENTS];
     };
     REQUIRE_THREADS(REDUCE_THREADS);
@@ -457,9 +457,9 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
 // The names that the host looks up; a macro, since a template has no C name. Launch bounds: as many CTAs as the shared
 // memory of an SM of sm_90 holds.
 // dynamic shared bytes: 4 * STAGES * STAGE_BYTES
-//            D = 128      64       32
-//   bf16      98,304  98,304   65,536
-//   fp8       98,304  65,536   49,152
+//            D = 256     128 and 96      64       32
+//   bf16     131,072         98,304  98,304   65,536
+//   fp8       98,304         98,304  65,536   49,152
 #define DECODE_ATTENTION_KERNEL(name, D, KV, blocksPerMultiprocessor)                                                  \
     extern "C" __global__ void __launch_bounds__(DECODE_WARPS * 32, blocksPerMultiprocessor)                           \
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \
@@ -493,6 +493,12 @@ SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d32_shaped, 32, e4m3, 4)
 SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d64_shaped, 64, e4m3, 3)
 SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d128_shaped, 128, e4m3, 2)
 
+// Heads of fewer models: with a window or without.
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d96_shaped, 96, bf16, 2)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d96_shaped, 96, e4m3, 2)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_bf16_d256_shaped, 256, bf16, 1)
+SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d256_shaped, 256, e4m3, 1)
+
 #define REDUCE_PARTIALS_KERNEL(name, D)                                                                                \
     extern "C" __global__ void __launch_bounds__(REDUCE_THREADS)                                                       \
     name(const int* plan, const float* partialOutputs, const float* partialStats, bf16* output, int queryHeads) {      \
@@ -501,4 +507,6 @@ SHAPED_DECODE_ATTENTION_KERNEL(wp_decode_attention_fp8_d128_shaped, 128, e4m3, 2
 
 REDUCE_PARTIALS_KERNEL(wp_reduce_partials_d32, 32)
 REDUCE_PARTIALS_KERNEL(wp_reduce_partials_d64, 64)
+REDUCE_PARTIALS_KERNEL(wp_reduce_partials_d96, 96)
 REDUCE_PARTIALS_KERNEL(wp_reduce_partials_d128, 128)
+REDUCE_PARTIALS_KERNEL(wp_reduce_partials_d256, 256)

@@ -26,6 +26,11 @@ __device__ __forceinline__ long long block_start(int block, int kvHeads, int kvH
     return (static_cast<long long>(block) * kvHeads + kvHead) * (BLOCK_TOKENS * headSize);
 }
 
+// Bytes from one row of a shared tile to the next: a power of 2, since places are found bit by bit. Rows of 96 elements
+// leave a quarter of theirs unused.
+template <int D, typename T>
+constexpr int ROW_STRIDE = (D == 96 ? 128 : D) * static_cast<int>(sizeof(T));
+
 // Bytes between the start of a tile and a 16-byte chunk of one of its rows. Bits go their ways separately, so
 // swizzled(a ^ b, c ^ d) is swizzled(a, c) ^ swizzled(b, d): a lane computes its own part once and flips constant bits.
 template <int rowBytes>
@@ -66,17 +71,25 @@ private:
     }
 };
 
+// Rows that a warp gathers at a time: by all of its lanes, but for rows of 96 elements by 24.
+template <int D, typename T>
+constexpr int GATHERED_ROWS = 512 / ROW_STRIDE<D, T>;
+
 // One block of one head of one plane into 16 swizzled rows in shared memory: as many tokens as are asked for, zeros for
-// the rest, of which nothing is read. By one warp; it reads 512 bytes in a row.
-template <int rowBytes>
-__device__ __forceinline__ void gather_block(unsigned char* rows, const void* block, int tokens) {
-    constexpr int CHUNKS = rowBytes / 16;
-    constexpr int ROWS = 32 / CHUNKS;  // that a warp copies at a time
+// the rest, of which nothing is read. By one warp; it reads up to 512 bytes in a row.
+template <int D, typename T>
+__device__ __forceinline__ void gather_block(unsigned char* rows, const T* block, int tokens) {
+    constexpr int STRIDE = ROW_STRIDE<D, T>;
+    constexpr int ROW_BYTES = D * static_cast<int>(sizeof(T));
+    constexpr int CHUNKS = ROW_BYTES / 16;
+    constexpr int ROWS = GATHERED_ROWS<D, T>;
     const int row = lane_index() / CHUNKS;
-    const int offset = swizzled<rowBytes>(row, lane_index() % CHUNKS);
-    const unsigned char* const source = static_cast<const unsigned char*>(block) + lane_index() * 16;
+    const int offset = swizzled<STRIDE>(row, lane_index() % CHUNKS);
+    const unsigned char* const source = reinterpret_cast<const unsigned char*>(block) + lane_index() * 16;
+    if (ROWS * CHUNKS == 32 || row < ROWS) {
 #pragma unroll
-    for (int rest = 0; rest < BLOCK_TOKENS; rest += ROWS) {
-        cp_async_16(rows + (offset ^ swizzled<rowBytes>(rest, 0)), source + rest * rowBytes, row + rest < tokens);
+        for (int rest = 0; rest < BLOCK_TOKENS; rest += ROWS) {
+            cp_async_16(rows + (offset ^ swizzled<STRIDE>(rest, 0)), source + rest * ROW_BYTES, row + rest < tokens);
+        }
     }
 }

@@ -70,9 +70,10 @@ struct PrefillWork {
 
 template <int D>
 struct PrefillShape {
-    static constexpr int ROW_BYTES = D * 2;
-    static constexpr int CHUNKS = ROW_BYTES / 16;
-    static constexpr int QUERY_BYTES = PREFILL_ROWS * ROW_BYTES;
+    static constexpr int ROW_BYTES = ROW_STRIDE<D, bf16>;
+    static constexpr int CHUNKS = D * 2 / 16;
+    static constexpr int ROWS = D > 128 ? PREFILL_ROWS / 2 : PREFILL_ROWS;  // of a tile, at a time
+    static constexpr int QUERY_BYTES = ROWS * ROW_BYTES;
     static constexpr int KEYS_BYTES = PREFILL_KEYS * ROW_BYTES;  // values have as many
 };
 
@@ -197,8 +198,8 @@ public:
         const int seen = shaped && turn == 0 && (warp_index() + 1) * BLOCK_TOKENS <= work.hidden ? 0 : tokens;
         const long long start = block_start(block[0], kvHeads, work.kvHead, D);
         unsigned char* const rows = target + warp_index() * BLOCK_TOKENS * ROW_BYTES;
-        gather_block<ROW_BYTES>(rows, keys + start, seen);
-        gather_block<ROW_BYTES>(rows + PREFILL_KEYS * ROW_BYTES, values + start, seen);
+        gather_block<D>(rows, keys + start, seen);
+        gather_block<D>(rows + PREFILL_KEYS * ROW_BYTES, values + start, seen);
         cp_async_commit();
     }
 
@@ -225,7 +226,7 @@ public:
 
 private:
     static constexpr bool WIDE = sizeof(KV) == sizeof(bf16);
-    static constexpr int ROW_BYTES = D * static_cast<int>(sizeof(KV));
+    static constexpr int ROW_BYTES = ROW_STRIDE<D, KV>;
 
     const PrefillWork& work;
     unsigned char* buffers;
@@ -239,10 +240,12 @@ private:
     // Every thread widens the chunks that it gathered, so it waits for nobody else's. Keys and values are two runs of
     // as many rows, in both buffers.
     __device__ __forceinline__ void widen() const {
-        constexpr int CHUNKS = ROW_BYTES / 16;
+        constexpr int CHUNKS = D * static_cast<int>(sizeof(KV)) / 16;
+        constexpr int LANES = GATHERED_ROWS<D, KV> * CHUNKS;
         const int warpRow = warp_index() * BLOCK_TOKENS;
 #pragma unroll 1
-        for (int item = lane_index(); item < 2 * BLOCK_TOKENS * CHUNKS; item += 32) {
+        for (int item = lane_index() < LANES ? lane_index() : 2 * BLOCK_TOKENS * CHUNKS;
+             item < 2 * BLOCK_TOKENS * CHUNKS; item += LANES) {
             const int row = warpRow + item / CHUNKS % BLOCK_TOKENS + item / (BLOCK_TOKENS * CHUNKS) * PREFILL_KEYS;
             const int chunk = item % CHUNKS;
             const Vector16 narrow =
@@ -288,17 +291,22 @@ __device__ __forceinline__ void prefill_rows(const PrefillWork& work, unsigned c
     warp.write(query, output + (firstRow * queryHeads + block_index_x()) * D, work.tile.rowCount, queryHeads * D);
 }
 
+// The rows of a tile from `first` on that the block works on at a time.
 template <int D, typename KV, typename Rule>
-__device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride, const KV* keys, const KV* values,
-                                                  const int* blockTables, int tableStride, const int* tiles,
-                                                  bf16* output, int queryHeads, int kvHeads, const Rule& rule) {
-    REQUIRE_THREADS(PREFILL_WARPS * 32);
-    DYNAMIC_SHARED(query);
-    SHARED(PrefillWork, works, 1);
+__device__ __forceinline__ void prefill_part(const PrefillTile* tile, int first, PrefillWork* works,
+                                             unsigned char* query, const bf16* qkv, int qkvStride, const KV* keys,
+                                             const KV* values, const int* blockTables, int tableStride, bf16* output,
+                                             int queryHeads, int kvHeads, const Rule& rule) {
+    constexpr int ROWS = PrefillShape<D>::ROWS;
     const PrefillWork& work = works[0];
     if (thread_index() == 0) {
-        works[0] = {reinterpret_cast<const PrefillTile*>(tiles)[block_index_y()],
-                    block_index_x() / (queryHeads / kvHeads), 0, 0};
+        works[0] = {*tile, block_index_x() / (queryHeads / kvHeads), 0, 0};
+        if constexpr (ROWS < PREFILL_ROWS) {
+            PrefillTile& part = works[0].tile;
+            part.firstRow += first;
+            part.firstPosition += first;
+            part.rowCount = part.rowCount - first < ROWS ? part.rowCount - first : ROWS;
+        }
         if constexpr (Rule::SHAPED) {
             works[0].leave_hidden(rule.window);
         }
@@ -308,19 +316,40 @@ __device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride
     PrefillKeys<D, KV, Rule::SHAPED> gathered(work, query + PrefillShape<D>::QUERY_BYTES, keys, values,
                                               Rule::SHAPED ? table + work.firstBlock : table, kvHeads);
     const bf16* const queryRows = qkv + static_cast<long long>(work.tile.firstRow) * qkvStride + block_index_x() * D;
-    if (work.tile.rowCount > PREFILL_ROWS / 2) {
-        prefill_rows<D, KV, 2>(work, query, queryRows, qkvStride, gathered, output, queryHeads, rule);
-    } else {
-        prefill_rows<D, KV, 1>(work, query, queryRows, qkvStride, gathered, output, queryHeads, rule);
+    if constexpr (ROWS == PREFILL_ROWS) {
+        if (work.tile.rowCount > PREFILL_ROWS / 2) {
+            prefill_rows<D, KV, 2>(work, query, queryRows, qkvStride, gathered, output, queryHeads, rule);
+            return;
+        }
+    }
+    prefill_rows<D, KV, 1>(work, query, queryRows, qkvStride, gathered, output, queryHeads, rule);
+}
+
+template <int D, typename KV, typename Rule>
+__device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride, const KV* keys, const KV* values,
+                                                  const int* blockTables, int tableStride, const int* tiles,
+                                                  bf16* output, int queryHeads, int kvHeads, const Rule& rule) {
+    REQUIRE_THREADS(PREFILL_WARPS * 32);
+    DYNAMIC_SHARED(query);
+    SHARED(PrefillWork, works, 1);
+    const PrefillTile* const tile = reinterpret_cast<const PrefillTile*>(tiles) + block_index_y();
+    prefill_part<D>(tile, 0, works, query, qkv, qkvStride, keys, values, blockTables, tableStride, output, queryHeads,
+                    kvHeads, rule);
+    if constexpr (PrefillShape<D>::ROWS < PREFILL_ROWS) {
+        if (tile->rowCount > PrefillShape<D>::ROWS) {
+            sync_block();  // all are done with shared memory
+            prefill_part<D>(tile, PrefillShape<D>::ROWS, works, query, qkv, qkvStride, keys, values, blockTables,
+                            tableStride, output, queryHeads, kvHeads, rule);
+        }
     }
 }
 
-// The names that the host looks up; a macro, since a template has no C name. Launch bounds: two CTAs an
-// SM, at most 255 registers a thread.
-// dynamic shared bytes: bf16 768 * D, fp8 640 * D
-//            D = 128      64       32
-//   bf16      98,304  49,152   24,576
-//   fp8       81,920  40,960   20,480
+// The names that the host looks up; a macro, since a template has no C name. Launch bounds: two CTAs an SM, at most 255
+// registers a thread; of the largest heads one, whose accumulators leave room for 64 rows at a time.
+// dynamic shared bytes: bf16 384 bytes a byte of a row, of the largest heads 320; fp8 64 less
+//            D = 256     128 and 96      64       32
+//   bf16     163,840         98,304  49,152   24,576
+//   fp8      131,072         81,920  40,960   20,480
 #define PREFILL_ATTENTION_KERNEL(name, D, KV)                                                                          \
     extern "C" __global__ void __launch_bounds__(PREFILL_WARPS * 32, 2)                                                \
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \
@@ -329,8 +358,8 @@ __device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride
                                  kvHeads, PlainScores{scaleLog2});                                                     \
     }
 
-#define SHAPED_PREFILL_ATTENTION_KERNEL(name, D, KV)                                                                   \
-    extern "C" __global__ void __launch_bounds__(PREFILL_WARPS * 32, 2)                                                \
+#define SHAPED_PREFILL_ATTENTION_KERNEL(name, D, KV, blocksPerMultiprocessor)                                          \
+    extern "C" __global__ void __launch_bounds__(PREFILL_WARPS * 32, blocksPerMultiprocessor)                          \
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables,                     \
          int tableStride, const int* tiles, bf16* output, int queryHeads, int kvHeads, float scaleLog2,                \
          int window, float capInside, float capOutside) {                                                              \
@@ -345,9 +374,15 @@ PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d32, 32, e4m3)
 PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d64, 64, e4m3)
 PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d128, 128, e4m3)
 
-SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d32_shaped, 32, bf16)
-SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d64_shaped, 64, bf16)
-SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d128_shaped, 128, bf16)
-SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d32_shaped, 32, e4m3)
-SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d64_shaped, 64, e4m3)
-SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d128_shaped, 128, e4m3)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d32_shaped, 32, bf16, 2)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d64_shaped, 64, bf16, 2)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d128_shaped, 128, bf16, 2)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d32_shaped, 32, e4m3, 2)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d64_shaped, 64, e4m3, 2)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d128_shaped, 128, e4m3, 2)
+
+// Heads of fewer models: with a window or without.
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d96_shaped, 96, bf16, 2)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d96_shaped, 96, e4m3, 2)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_bf16_d256_shaped, 256, bf16, 1)
+SHAPED_PREFILL_ATTENTION_KERNEL(wp_prefill_attention_fp8_d256_shaped, 256, e4m3, 1)

@@ -82,7 +82,7 @@ class BackendChoiceTest {
     @OnEmulatedDevice
     @WithCompiledKernels
     @CsvSource(delimiter = ';', value = {
-        "16; 48; 0; 0; false; the model's heads have 48 elements, kernels take 32, 64 or 128",
+        "16; 48; 0; 0; false; the model's heads have 48 elements, kernels take 32, 64, 96, 128 or 256",
         "16; 32; 0; 0; true; the model's attention has sinks, kernels take none",
         "8; 32; 0; 0; false; warmpath.kv.block-size is 8, but the kernels of this device take blocks of 16 tokens",
     })

@@ -77,8 +77,14 @@ final class KernelSizes {
     }
 
     private static @Nullable String lackOfHeads(CacheShape shape) {
-        boolean known = shape.headSize() == 32 || shape.headSize() == 64 || shape.headSize() == 128;
-        return known ? null : "heads have %d elements, kernels take 32, 64 or 128".formatted(shape.headSize());
+        int size = shape.headSize();
+        return isCommon(size) || size == 96 || size == 256 ? null
+                : "heads have %d elements, kernels take 32, 64, 96, 128 or 256".formatted(size);
+    }
+
+    /** Whether there are kernels for heads of this size that know neither window nor cap. */
+    static boolean isCommon(int headSize) {
+        return headSize == 32 || headSize == 64 || headSize == 128;
     }
 
     private static @Nullable String lackOfGroup(CacheShape shape, int queryHeadCount) {

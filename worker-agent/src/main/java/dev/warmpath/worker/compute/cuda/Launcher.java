@@ -294,14 +294,15 @@ final class Launcher {
 
     private void attend(Operation.Attention attention, AttentionGrids grids) {
         CacheKernels all = attention.cache().kernels;
-        CacheKernels.Attention kernels = isShaped(attention.spec()) ? all.shaped() : all.attention();
+        AttentionSpec spec = attention.spec();
+        CacheKernels.Attention kernels = isShaped(spec) ? all.shaped() : all.attention();
         int queryHeads = queryHeads(attention.qkv(), attention.cache().shape());
         int kvHeads = attention.cache().shape().kvHeadCount();
         if (grids.tiles() != null) {
             kernels.prefill().launch(stream, queryHeads, grids.tileCount(), PREFILL_THREADS, all.prefillSharedBytes(),
                     withScores(withCache(kernels.prefill().arguments(), attention).pointer(grids.tiles())
-                            .pointer(attention.output().memory).integer(queryHeads).integer(kvHeads),
-                            attention.spec()));
+                            .pointer(attention.output().memory).integer(queryHeads).integer(kvHeads), spec,
+                            kernels.takesShape()));
         }
         if (grids.decodePlan() != null) {
             DevicePointer outputs = attention.cache().partialOutputs;
@@ -309,7 +310,7 @@ final class Launcher {
             kernels.decode().launch(stream, kvHeads, grids.workItems(), DECODE_THREADS, all.decodeSharedBytes(),
                     withScores(withCache(kernels.decode().arguments(), attention).pointer(grids.decodePlan())
                             .pointer(outputs).pointer(stats).pointer(attention.output().memory).integer(queryHeads)
-                            .integer(kvHeads), attention.spec()));
+                            .integer(kvHeads), spec, kernels.takesShape()));
             if (grids.reduceItems() > 0) {
                 all.reduce().launch(stream, queryHeads, grids.reduceItems(), REDUCE_THREADS, 0,
                         all.reduce().arguments().pointer(grids.decodePlan()).pointer(outputs).pointer(stats)
@@ -323,9 +324,9 @@ final class Launcher {
     }
 
     /** What the kernels take of a rule of scores; those of plain ones the scale only, as an exponent of 2. */
-    private static Arguments withScores(Arguments arguments, AttentionSpec spec) {
+    private static Arguments withScores(Arguments arguments, AttentionSpec spec, boolean takesShape) {
         arguments.real((float) (spec.scale() / Math.log(2)));
-        if (!isShaped(spec)) {
+        if (!takesShape) {
             return arguments;
         }
         boolean caps = spec.softCap() != AttentionSpec.NO_CAP;

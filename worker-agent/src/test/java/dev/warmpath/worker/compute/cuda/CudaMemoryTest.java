@@ -210,7 +210,7 @@ class CudaMemoryTest {
     void caches_without_kernels_are_refused_with_what_they_take() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> backend.allocateKvCache(new CacheShape(1, 1, 80, 16), 2, 0))
-                .withMessage("heads have 80 elements, kernels take 32, 64 or 128: "
+                .withMessage("heads have 80 elements, kernels take 32, 64, 96, 128 or 256: "
                         + "use warmpath.compute.backend=vector");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> backend.allocateKvCache(new CacheShape(1, 1, 64, 32), 2, 0))

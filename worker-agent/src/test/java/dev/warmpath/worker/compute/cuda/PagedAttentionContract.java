@@ -101,7 +101,8 @@ abstract class PagedAttentionContract {
     /** Windows that end in the first turn, in pieces, before and behind edges of blocks; what they hide holds NaN. */
     @ParameterizedTest
     @CsvSource({"8, 2, 64, BF16, 1, 0", "8, 2, 64, BF16, 37, 0", "6, 2, 32, BF16, 128, 0", "2, 1, 128, BF16, 129, 5",
-        "8, 2, 64, BF16, 1000, 0", "6, 2, 32, BF16, 0, 3", "6, 2, 32, FP8_E4M3, 50, 4", "2, 1, 128, FP8_E4M3, 700, 0"})
+        "8, 2, 64, BF16, 1000, 0", "6, 2, 32, BF16, 0, 3", "6, 2, 32, FP8_E4M3, 50, 4", "2, 1, 128, FP8_E4M3, 700, 0",
+        "2, 2, 96, BF16, 45, 0", "3, 1, 96, FP8_E4M3, 200, 6", "2, 1, 256, BF16, 100, 7", "2, 1, 256, FP8_E4M3, 0, 0"})
     void windows_and_caps_equal_float64_when_decoding_behind_a_context_and_in_whole_prompts(int heads, int kvHeads,
             int headSize, CacheType type, int window, double cap) {
         var spec = new AttentionSpec(0.7 / Math.sqrt(headSize), window, cap, false);
