@@ -141,7 +141,7 @@ public abstract class ComputeBackendContract {
         }
         Tensor plain = data.weight(outputs, depth, w);
         Tensor mixed = backend.allocateWeight(outputs, depth);
-        int[] edges = {0, 1, 37, 128, outputs};
+        int[] edges = {0, 1, 37, 128, 140, outputs};
         for (int i = 0; i + 1 < edges.length; i++) {
             float[] rows = Arrays.copyOfRange(w, edges[i] * depth, edges[i + 1] * depth);
             boolean isBf16 = i % 2 == 1;

@@ -174,6 +174,8 @@ enum PanelFormat {
     };
 
     private static final int VECTORS = 4;
+    /** Columns that are widened together. */
+    static final int GROUP = 32;
     /** Outputs of a panel. */
     static final int WIDTH = VECTORS * LANES;
     static final int VECTOR_BYTES = LANES * Float.BYTES;
@@ -184,6 +186,11 @@ enum PanelFormat {
     /** In which values of a format are kept: as they are, or widened to float32. */
     static PanelFormat of(WeightFormat format) {
         return format == WeightFormat.BF16 ? BF16 : F32;
+    }
+
+    /** So many columns and as many as a last group lacks. */
+    static int wholeGroups(int columns) {
+        return Math.ceilDiv(columns, GROUP) * GROUP;
     }
 
     /** Memory of a panel. */
@@ -206,8 +213,8 @@ enum PanelFormat {
 
     /**
      * Widens some columns to the layout of {@link #F32}.
-     * @param firstColumn a multiple of 32
-     * @param target      has room for a multiple of 32 columns
+     * @param firstColumn a multiple of {@link #GROUP}
+     * @param target      has room for {@link #wholeGroups whole groups} of columns
      */
     abstract void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target);
 

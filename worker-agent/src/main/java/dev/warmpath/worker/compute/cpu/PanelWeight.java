@@ -53,7 +53,7 @@ final class PanelWeight extends CpuWeight {
         PanelFormat present = formats[panel];
         if (present == PanelFormat.ZEROS || present != wanted && present != PanelFormat.F32) {
             PanelFormat format = present == PanelFormat.ZEROS ? wanted : PanelFormat.F32;
-            MemorySegment reserved = memory.allocate(format.bytes(columns()));
+            MemorySegment reserved = memory.allocate(format.bytes(PanelFormat.wholeGroups(columns())));
             if (present != PanelFormat.ZEROS) {
                 present.widen(panels[panel], 0, columns(), reserved);
             }
