@@ -114,7 +114,8 @@ final class BraceFormat {
     private Value converted(Value value, char conversion) {
         return switch (conversion) {
             case 's' -> PythonText.of(value, context);
-            case 'r', 'a' -> PythonText.repr(value, context);
+            case 'r' -> PythonText.repr(value, context);
+            case 'a' -> PythonText.ascii(value, context);
             default -> throw context.wrong("Unknown conversion specifier '" + conversion + "'");
         };
     }

@@ -50,6 +50,9 @@ record FormatSpec(String fill, char align, char sign, boolean alternate, int wid
 
     /** The value in this format. */
     Text of(Value value, RenderContext context) {
+        if (grouping != 0 && type == 'n') {
+            throw context.wrong("Cannot specify '" + grouping + "' with 'n'.");
+        }
         return switch (value) {
             case Text text -> string(text, context);
             case Value.Float(double number) -> real(number, context);
@@ -96,7 +99,8 @@ record FormatSpec(String fill, char align, char sign, boolean alternate, int wid
         if ("eEfFgG%".indexOf(type) >= 0 && type != 0) {
             return real(Operators.real(value), context);
         }
-        if (precision != NONE || type == 's') {
+        if (precision != NONE || type == 's' || grouping != 0 && type == 'c'
+                || grouping == ',' && "boxX".indexOf(type) >= 0) {
             throw context.wrong("an int does not take this format");
         }
         BigInteger number = Operators.bigInteger(value);
@@ -172,16 +176,13 @@ record FormatSpec(String fill, char align, char sign, boolean alternate, int wid
     private Text signed(boolean isNegative, String prefix, String digits, String rest, int groupSize,
             RenderContext context) {
         String before = (isNegative ? "-" : sign == '-' ? "" : String.valueOf(sign)) + prefix;
+        String filled = grouped(digits, groupSize, 0);
+        int room = width - before.length() - rest.length();
         boolean fillsInside = align == '=' || align == 0 && fill.equals("0");
-        String filled = digits;
-        if (fillsInside && width > before.length() + digits.length() + rest.length()) {
+        if (fillsInside && room > filled.length()) {
             context.chars(width);
-            filled = grouping != 0 && fill.equals("0")
-                    ? grouped(digits, groupSize, width - before.length() - rest.length())
-                    : fill.repeat(width - before.length() - rest.length()
-                            - grouped(digits, groupSize, 0).length()) + grouped(digits, groupSize, 0);
-        } else {
-            filled = grouped(digits, groupSize, 0);
+            filled = grouping != 0 && fill.equals("0") ? grouped(digits, groupSize, room)
+                    : fill.repeat(room - filled.length()) + filled;
         }
         var whole = Text.trusted(before + filled + rest);
         return new FormatSpec(fill, align, sign, alternate, width, grouping, NONE, type)

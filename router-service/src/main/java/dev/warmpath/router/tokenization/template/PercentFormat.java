@@ -105,12 +105,13 @@ final class PercentFormat {
     private Text written(Value value, FormatSpec spec) {
         return switch (spec.type()) {
             case 's' -> spec.padded(escaped(PythonText.of(value, context)), spec.align(), context);
-            case 'r', 'a' -> spec.padded(escaped(PythonText.repr(value, context)), spec.align(), context);
+            case 'r' -> spec.padded(escaped(PythonText.repr(value, context)), spec.align(), context);
+            case 'a' -> spec.padded(escaped(PythonText.ascii(value, context)), spec.align(), context);
             case 'd', 'i', 'u' -> whole(number(value, spec), spec, 'd');
             case 'x', 'X', 'o' -> whole(number(value, spec), spec, spec.type());
             case 'e', 'E', 'f', 'F', 'g', 'G' -> withPrecision(spec, spec.precision(), spec.type())
                     .of(new Value.Float(Operators.real(number(value, spec))), context);
-            case 'c' -> spec.padded(character(value), spec.align(), context);
+            case 'c' -> withPrecision(spec, FormatSpec.NONE, 's').padded(character(value), spec.align(), context);
             default -> throw context.wrong("unsupported format character '" + spec.type() + "'");
         };
     }
@@ -140,10 +141,10 @@ final class PercentFormat {
             return withPrecision(spec, FormatSpec.NONE, type).of(number, context);
         }
         boolean isNegative = Operators.bigInteger(number).signum() < 0;
-        int signs = isNegative || spec.sign() != '-' ? 1 : 0;
-        Text digits = new FormatSpec("0", '=', spec.sign(), spec.alternate(),
-                Math.clamp((long) spec.precision() + signs + (spec.alternate() ? 2 : 0), 0, Integer.MAX_VALUE), '\0',
-                FormatSpec.NONE, type).of(number, context);
+        int before = (isNegative || spec.sign() != '-' ? 1 : 0) + (spec.alternate() && type != 'd' ? 2 : 0);
+        long width = Math.max((long) spec.precision() + before, spec.align() == '=' ? spec.width() : 0);
+        Text digits = new FormatSpec("0", '=', spec.sign(), spec.alternate(), (int) Math.min(width, Integer.MAX_VALUE),
+                '\0', FormatSpec.NONE, type).of(number, context);
         return withPrecision(spec, FormatSpec.NONE, 's')
                 .padded(digits, spec.align() == '=' ? '>' : spec.align(), context);
     }

@@ -31,6 +31,23 @@ final class PythonText {
         return out.build();
     }
 
+    /** The same, with escapes for what is not in ASCII. */
+    static Text ascii(Value value, RenderContext context) {
+        Text text = repr(value, context);
+        var out = new Text.Builder();
+        for (int i = 0; i < text.chars().length(); ) {
+            int codePoint = text.chars().codePointAt(i);
+            int next = i + Character.charCount(codePoint);
+            if (codePoint < 128) {
+                out.append(text, i, next);
+            } else {
+                write(hex(codePoint), out, context);
+            }
+            i = next;
+        }
+        return out.build();
+    }
+
     private static void repr(Value value, Text.Builder out, RenderContext context) {
         context.enter();
         switch (value) {

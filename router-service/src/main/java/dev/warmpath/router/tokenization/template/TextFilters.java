@@ -125,7 +125,7 @@ final class TextFilters {
         String prefix = base == 16 ? "0x" : base == 8 ? "0o" : base == 2 ? "0b" : " ";
         String bare = digits.regionMatches(/* ignoreCase */ true, 0, prefix, 0, 2) ? digits.substring(2) : digits;
         try {
-            return bare.length() <= MOST_DIGITS ? Value.integer(new BigInteger(bare, base)) : null;
+            return bare.length() <= MOST_DIGITS ? Value.integer(new BigInteger(bare.replace("_", ""), base)) : null;
         } catch (NumberFormatException e) {
             return null;
         }
