@@ -85,8 +85,9 @@ class AttentionKernelsTest {
                 DevicePointer slots = arrays.ints(IntStream.range(0, CONTEXT).map(i -> table[i / 16] * 16 + i % 16)
                         .toArray());
                 arrays.run(kernels.rotateStore(), CONTEXT, 1, 128, 0, arguments -> arguments.pointer(qkv)
-                        .pointer(rotary).pointer(positions).pointer(slots).pointer(keys).pointer(values)
-                        .integer(HEADS).integer(KV_HEADS).integer(headSize).pointer(null));
+                        .pointer(/* bias */ null).pointer(/* norm of queries */ null).pointer(/* of keys */ null).real(0)
+                        .pointer(rotary).integer(headSize).pointer(positions).pointer(slots).pointer(keys)
+                        .pointer(values).integer(HEADS).integer(KV_HEADS).integer(headSize).pointer(null));
             }
 
             private Arguments cache(Arguments arguments, DevicePointer tables) {

@@ -59,8 +59,10 @@ class KernelTest {
     void floats_and_numbers_of_eight_bytes_arrive() {
         Kernel norm = card.device.kernel("wp_rms_norm");
         DevicePointer ones = card.upload(bf16(1), bf16(1), bf16(1), bf16(1), bf16(1), bf16(1), bf16(1), bf16(1));
+        int one = Float.floatToIntBits(1);
+        DevicePointer weight = card.upload(one, one, one, one, one, one, one, one);
         DevicePointer output = card.device.allocate(16, "output");
-        norm.launch(card.stream, 1, 1, 256, 0, norm.arguments().pointer(ones).pointer(ones).real(3).pointer(output)
+        norm.launch(card.stream, 1, 1, 256, 0, norm.arguments().pointer(ones).pointer(weight).real(3).pointer(output)
                 .integer(8).pointer(null));
         assertThat(card.shorts(output)).as("1 / sqrt(1 + 3)").containsOnly(bf16(0.5f));
 
