@@ -53,14 +53,22 @@ final class ConfigFile {
     private final JsonNode config;
     private final Set<String> asked = new HashSet<>();
     private final Map<String, ConfigFile> parts = new LinkedHashMap<>();
-    private final List<String> problems;
+    private final ConfigFile whole;
+    private final List<String> problems = new ArrayList<>();
 
-    /** @param name of the object inside the file, with a dot behind it; empty for the whole */
-    private ConfigFile(String source, String name, JsonNode config, List<String> problems) {
+    private ConfigFile(String source, JsonNode config) {
         this.source = source;
+        this.name = "";
+        this.config = config;
+        this.whole = this;
+    }
+
+    /** @param name of the object inside the file, with a dot behind it */
+    private ConfigFile(ConfigFile whole, String name, JsonNode config) {
+        this.source = whole.source;
         this.name = name;
         this.config = config;
-        this.problems = problems;
+        this.whole = whole;
     }
 
     /**
@@ -91,24 +99,24 @@ final class ConfigFile {
         if (!config.isObject()) {
             throw new UnsupportedModelException(source + " is not a JSON object");
         }
-        return new ConfigFile(source, "", config, new ArrayList<>());
+        return new ConfigFile(source, config);
     }
 
     /**
-     * What has been read is all that there is to know of the model.
+     * What has been read of the whole file is all that there is to know of the model.
      * @throws UnsupportedModelException naming every key that is neither asked for nor harmless, and every value that
      *                                   was refused
      */
     void requireSound() {
-        requireKnown();
-        if (!problems.isEmpty()) {
+        whole.requireKnown();
+        if (!whole.problems.isEmpty()) {
             throw problem();
         }
     }
 
     /** Tells all that was refused so far. */
     UnsupportedModelException problem() {
-        return new UnsupportedModelException(source + ": " + String.join("; ", problems));
+        return new UnsupportedModelException(source + ": " + String.join("; ", whole.problems));
     }
 
     private void requireKnown() {
@@ -143,7 +151,7 @@ final class ConfigFile {
     void refuse(String key, String why) {
         JsonNode value = config.path(key);
         String text = value.isMissingNode() ? "missing" : value.toString();
-        problems.add("%s%s is %s, %s".formatted(name, key,
+        whole.problems.add("%s%s is %s, %s".formatted(name, key,
                 text.length() <= LONGEST_VALUE ? text : text.substring(0, LONGEST_VALUE) + "…", why));
     }
 
@@ -173,7 +181,7 @@ final class ConfigFile {
         return parts.computeIfAbsent(key, _ -> {
             boolean isObject = value(key, JsonNode::isObject, "takes an object");
             JsonNode object = isObject ? config.get(key) : JSON.createObjectNode();
-            return new ConfigFile(source, name + key + ".", object, problems);
+            return new ConfigFile(whole, name + key + ".", object);
         });
     }
 

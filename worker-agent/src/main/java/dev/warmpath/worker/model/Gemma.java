@@ -26,7 +26,7 @@ final class Gemma {
     }
 
     static ModelConfig config2(ConfigFile file) {
-        ModelSizes sizes = sizes(file);
+        ModelSizes sizes = sizes(file, ModelSizes.Rest.NOTHING);
         Rotation rotation = sizes.rotary(10_000).rotation();
         double scoreCap = cap(file, "attn_logit_softcapping", 50);
         List<Boolean> windowed = sizes.windowed(layer -> layer % 2 == 0);
@@ -35,7 +35,8 @@ final class Gemma {
     }
 
     static ModelConfig config3(ConfigFile file) {
-        ModelSizes sizes = sizes(file);
+        // files of models that see pictures leave these out
+        ModelSizes sizes = sizes(file, new ModelSizes.Rest(8, 262_208, 131_072));
         RotaryConfig rotary = sizes.rotary(1_000_000);
         Rotation global = rotary.rotation("full_attention", "rope_theta", 1_000_000, true);
         Rotation local = rotary.rotation("sliding_attention", "rope_local_base_freq", 10_000, false);
@@ -47,10 +48,10 @@ final class Gemma {
                 stream(sizes, cap(file, "final_logit_softcapping", StreamSpec.NO_CAP)));
     }
 
-    private static ModelSizes sizes(ConfigFile file) {
+    private static ModelSizes sizes(ConfigFile file, ModelSizes.Rest rest) {
         file.require("hidden_activation", TANH);
         file.require("hidden_act", TANH);
-        return ModelSizes.read(file, new ModelSizes.Absent(4, 256, 1e-6, true));
+        return ModelSizes.read(file, new ModelSizes.Absent(4, 256, 1e-6, true, rest));
     }
 
     private static double cap(ConfigFile file, String key, double absent) {

@@ -2,7 +2,10 @@ package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.GateActivation;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The families that this worker knows, by the {@code model_type} of their {@code config.json}. A family is a line here,
@@ -21,6 +24,13 @@ public enum ModelFamily {
     GEMMA2("gemma2", "Gemma2", GEMMA.anatomy.withOutputNorms(), Gemma::config2),
     GEMMA3("gemma3_text", "Gemma3", GEMMA2.anatomy.withHeadNorms(), Gemma::config3);
 
+    /** Models of families in the clothes of one that sees pictures, by their model type. */
+    private static final Set<String> SEEING = Set.of("gemma3", "mistral3");
+    /** What their files say of pictures. */
+    private static final String[] OF_PICTURES = {"vision_config", "mm_tokens_per_image", "boi_token_index",
+        "eoi_token_index", "image_token_index", "multimodal_projector_bias", "projector_hidden_act",
+        "spatial_merge_size", "vision_feature_layer"};
+
     private final String modelType;
     private final String classes;
     private final Anatomy anatomy;
@@ -37,17 +47,30 @@ public enum ModelFamily {
         this.reader = reader;
     }
 
-    /** @throws UnsupportedModelException naming the model type, if no family has it, or else all that is wrong */
+    /**
+     * Of a model that sees pictures, too, the text part: it is a model of a family, and pictures never come.
+     * @throws UnsupportedModelException naming the model type, if no family has it, or else all that is wrong
+     */
     static ModelConfig config(ConfigFile file) {
         String modelType = file.text("model_type", "");
+        if (SEEING.contains(modelType)) {
+            file.pass(OF_PICTURES);
+            boolean tied = file.bool("tie_word_embeddings", true);
+            ModelConfig text = config(file.part("text_config"));
+            if (file.has("tie_word_embeddings") && tied != text.tiedEmbeddings()) {
+                file.refuse("tie_word_embeddings", "but it is not in text_config");
+                throw file.problem();
+            }
+            return text;
+        }
         for (ModelFamily family : values()) {
             if (family.modelType.equals(modelType)) {
                 file.requireOwnCode(family.classes);
                 return family.reader.apply(file);
             }
         }
-        file.refuse("model_type",
-                "takes " + String.join(", ", Arrays.stream(values()).map(family -> family.modelType).toList()));
+        file.refuse("model_type", "takes " + Stream.concat(Arrays.stream(values()).map(family -> family.modelType),
+                SEEING.stream().sorted()).collect(Collectors.joining(", ")));
         throw file.problem();
     }
 

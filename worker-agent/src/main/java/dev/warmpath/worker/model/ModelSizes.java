@@ -25,10 +25,21 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
      * What a family's class in transformers says of keys that a file leaves out.
      * @param kvHeadCount 0: as many as there are query heads
      * @param headSize    0: the hidden state shared out among the query heads
+     * @param rest        what files of most families do not leave out
      */
-    record Absent(int kvHeadCount, int headSize, double normEpsilon, boolean tiedEmbeddings) {
+    record Absent(int kvHeadCount, int headSize, double normEpsilon, boolean tiedEmbeddings, Rest rest) {
 
         static final Absent LLAMA = new Absent(0, 0, 1e-6, false);
+
+        Absent(int kvHeadCount, int headSize, double normEpsilon, boolean tiedEmbeddings) {
+            this(kvHeadCount, headSize, normEpsilon, tiedEmbeddings, Rest.NOTHING);
+        }
+    }
+
+    /** Each 0 where a file has to say it. */
+    record Rest(int headCount, int vocabularySize, int contextLength) {
+
+        static final Rest NOTHING = new Rest(0, 0, 0);
     }
 
     static ModelSizes read(ConfigFile file, Absent absent) {
@@ -38,14 +49,18 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
             file.refuse("num_hidden_layers", "takes at most " + MOST_LAYERS);
             layers = 1;
         }
-        int heads = file.integer("num_attention_heads");
+        int heads = integer(file, "num_attention_heads", absent.rest().headCount());
         int shared = Math.max(1, hidden / heads);
         return new ModelSizes(file, hidden, layers, heads,
                 file.integer("num_key_value_heads", absent.kvHeadCount() == 0 ? heads : absent.kvHeadCount()),
                 file.integer("head_dim", absent.headSize() == 0 ? shared : absent.headSize()),
-                file.integer("intermediate_size"), file.integer("vocab_size"),
-                file.integer("max_position_embeddings"), (float) file.number("rms_norm_eps", absent.normEpsilon()),
+                file.integer("intermediate_size"), integer(file, "vocab_size", absent.rest().vocabularySize()),
+                integer(file, "max_position_embeddings", absent.rest().contextLength()), (float) file.number("rms_norm_eps", absent.normEpsilon()),
                 file.bool("tie_word_embeddings", absent.tiedEmbeddings()));
+    }
+
+    private static int integer(ConfigFile file, String key, int absent) {
+        return absent == 0 ? file.integer(key) : file.integer(key, absent);
     }
 
     /** What the file says of rotation. @param theta of the family, where it says nothing */

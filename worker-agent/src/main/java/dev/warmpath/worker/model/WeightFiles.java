@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -30,6 +31,7 @@ final class WeightFiles implements AutoCloseable {
         var opened = new WeightFiles(source.path(), source.openWeights());
         try {
             opened.files.forEach(opened::index);
+            opened.nameTextPart();
             return opened;
         } catch (RuntimeException e) {
             opened.close();
@@ -43,6 +45,46 @@ final class WeightFiles implements AutoCloseable {
                 throw new UnsupportedModelException("%s: tensor %s is in another file of this model too"
                         .formatted(file.path(), tensor.name()));
             }
+        }
+    }
+
+    /**
+     * A model that sees pictures, too, has a text part whose tensors are named like those of a model by itself, behind a
+     * prefix. The rest is left out.
+     */
+    private void nameTextPart() {
+        for (TextPart part : TextPart.values()) {
+            if (untaken.containsKey(part.prefix + "embed_tokens.weight")) {
+                Map<String, WeightTensor> all = Map.copyOf(untaken);
+                untaken.clear();
+                all.forEach((name, tensor) -> part.nameOf(name).ifPresent(plain -> untaken.put(plain, tensor)));
+            }
+        }
+    }
+
+    /** How transformers 4 and 5 name the parts of a model that sees pictures. */
+    private enum TextPart {
+        FOUR("language_model.model.", "language_model.", List.of("vision_tower.", "multi_modal_projector.")),
+        FIVE("model.language_model.", "", List.of("model.vision_tower.", "model.multi_modal_projector."));
+
+        private static final String PLAIN = "model.";
+        private final String prefix;
+        private final String headPrefix;
+        private final List<String> ofPictures;
+
+        TextPart(String prefix, String headPrefix, List<String> ofPictures) {
+            this.prefix = prefix;
+            this.headPrefix = headPrefix;
+            this.ofPictures = ofPictures;
+        }
+
+        /** Empty if it belongs to the part that sees. */
+        Optional<String> nameOf(String name) {
+            if (ofPictures.stream().anyMatch(name::startsWith)) {
+                return Optional.empty();
+            }
+            return Optional.of(name.startsWith(prefix) ? PLAIN + name.substring(prefix.length())
+                    : name.substring(name.startsWith(headPrefix) ? headPrefix.length() : 0));
         }
     }
 

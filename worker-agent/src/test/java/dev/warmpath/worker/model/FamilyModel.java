@@ -8,9 +8,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -23,8 +26,12 @@ record FamilyModel(JsonNode config, List<Weights> tensors) {
     private static final Path FOLDER = Path.of("src", "test", "resources", "families");
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
-    /** @param center of its values @param spread the most that they are off it */
-    record Weights(String name, List<Integer> shape, double center, double spread) {
+    /**
+     * @param center of its values
+     * @param spread the most that they are off it
+     * @param seed   name that its values come from; null: its own
+     */
+    record Weights(String name, List<Integer> shape, double center, double spread, @Nullable String seed) {
 
         private static final long FNV_OFFSET = 0xCBF29CE484222325L;
         private static final long FNV_PRIME = 0x100000001B3L;
@@ -35,21 +42,21 @@ record FamilyModel(JsonNode config, List<Weights> tensors) {
 
         /** Bits of bfloat16. */
         void write(FileChannel file) throws IOException {
-            long seed = seed();
+            long start = start();
             ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 20).order(ByteOrder.LITTLE_ENDIAN);
             for (long i = 0; i < size(); ) {
                 buffer.clear();
                 for (; i < size() && buffer.hasRemaining(); i++) {
-                    double u = (mixed(seed + i) >>> 40) * 0x1p-23 - 1;
+                    double u = (mixed(start + i) >>> 40) * 0x1p-23 - 1;
                     buffer.putShort((short) (Float.floatToIntBits((float) (center + spread * u)) >>> 16));
                 }
                 file.write(buffer.flip());
             }
         }
 
-        private long seed() {
+        private long start() {
             long value = FNV_OFFSET;
-            for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
+            for (byte b : (seed == null ? name : seed).getBytes(StandardCharsets.UTF_8)) {
                 value = (value ^ b) * FNV_PRIME;
             }
             return value;
@@ -62,6 +69,17 @@ record FamilyModel(JsonNode config, List<Weights> tensors) {
             z = (z ^ z >>> 27) * 0x94D049BB133111EBL;
             return z ^ z >>> 31;
         }
+    }
+
+    /** The same tensors under other names, after some that have nothing to do with it, beside another configuration. */
+    FamilyModel renamed(JsonNode otherConfig, UnaryOperator<String> rename, String... others) {
+        var all = new ArrayList<Weights>();
+        for (String other : others) {
+            all.add(new Weights(other, List.of(3, 5), 0, 1, other));
+        }
+        tensors.forEach(each -> all.add(new Weights(rename.apply(each.name()), each.shape(), each.center(), each.spread(),
+                each.name())));
+        return new FamilyModel(otherConfig, all);
     }
 
     static JsonNode read(String name) {

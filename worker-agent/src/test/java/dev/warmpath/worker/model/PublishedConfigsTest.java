@@ -51,9 +51,9 @@ class PublishedConfigsTest {
     }
 
     @Test
-    void of_97_published_models_75_start_and_22_are_refused() throws IOException {
-        assertThat(started()).hasSize(75);
-        assertThat(refused()).hasSize(22);
+    void of_98_published_models_78_start_and_20_are_refused() throws IOException {
+        assertThat(started()).hasSize(78);
+        assertThat(refused()).hasSize(20);
     }
 
     @ParameterizedTest
