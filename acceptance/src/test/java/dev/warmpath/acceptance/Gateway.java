@@ -111,6 +111,17 @@ final class Gateway {
                 .toList();
     }
 
+    /** Whether every worker had nothing to do when this router heard of it last, which is up to a second ago. */
+    boolean hearsOfIdleWorkersOnly() {
+        return management("/actuator/workers").path("workers").valueStream()
+                .allMatch(worker -> worker.path("running").asInt(-1) == 0 && worker.path("waiting").asInt(-1) == 0);
+    }
+
+    /** The router's last decisions with all that they were weighed by, the newest first, for the message of a test. */
+    String lastDecisions(int limit) {
+        return management("/actuator/decisions?limit=" + limit).toPrettyString();
+    }
+
     /** A worker's set of block keys, by size and digest, after the batch with this number. */
     record AnnouncedSet(int size, long digest, long sequence) {}
 
