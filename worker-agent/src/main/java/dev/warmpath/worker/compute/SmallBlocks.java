@@ -18,76 +18,58 @@ import java.nio.ByteOrder;
  *   byte n[j] of 16:   q[j + 16] in its upper four bits, q[j] in its lower four
  *   word h:            bit i is the fifth, highest bit of q[i]
  * </pre>
- * Products and sums are rounded to float32 one by one. Source: ggml, ggml-common.h (block_q8_0 and so on) and
- * ggml-quants.c (dequantize_row_…); gguf-py, quants.py.
+ * In a {@link WeightBlock} the codes of Q8_0 begin at 0, too: q + 128. Source: ggml, ggml-common.h (block_q8_0 and so on)
+ * and ggml-quants.c (dequantize_row_…); gguf-py, quants.py.
  */
 final class SmallBlocks {
 
     static final int ELEMENTS = 32;
 
     private static final int HALF = ELEMENTS / 2;
-    /** Changes no number that it is added to, not even the sign of zero. */
-    private static final float NO_MINIMUM = -0f;
+    private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private SmallBlocks() {}
 
-    static void widenQ8(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q8_0.blockBytes();
-            float scale = PlainValues.f16(values, start);
-            for (int i = 0; i < ELEMENTS; i++) {
-                target[block * ELEMENTS + i] = values.get(ValueLayout.JAVA_BYTE, start + 2 + i) * scale;
-            }
+    static void readQ8(MemorySegment values, long at, WeightBlock block) {
+        block.scale = PlainValues.f16(values, at);
+        for (int i = 0; i < ELEMENTS; i++) {
+            block.codes[i] = values.get(BYTE, at + 2 + i) + 128;
         }
     }
 
-    static void widenQ4(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q4_0.blockBytes();
-            widen(values, PlainValues.f16(values, start), /* offset */ 8, NO_MINIMUM, 0, start + 2, target,
-                    block * ELEMENTS);
-        }
+    static void readQ4(MemorySegment values, long at, WeightBlock block) {
+        block.scale = PlainValues.f16(values, at);
+        readCodes(values, at + 2, /* fifths */ 0, block.codes);
     }
 
-    static void widenQ4WithMinimum(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q4_1.blockBytes();
-            widen(values, PlainValues.f16(values, start), /* offset */ 0, PlainValues.f16(values, start + 2), 0,
-                    start + 4, target, block * ELEMENTS);
-        }
+    static void readQ4WithMinimum(MemorySegment values, long at, WeightBlock block) {
+        block.scale = PlainValues.f16(values, at);
+        block.minimum = PlainValues.f16(values, at + 2);
+        readCodes(values, at + 4, /* fifths */ 0, block.codes);
     }
 
-    static void widenQ5(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q5_0.blockBytes();
-            widen(values, PlainValues.f16(values, start), /* offset */ 16, NO_MINIMUM, values.get(INT, start + 2),
-                    start + 6, target, block * ELEMENTS);
-        }
+    static void readQ5(MemorySegment values, long at, WeightBlock block) {
+        block.scale = PlainValues.f16(values, at);
+        readCodes(values, at + 6, values.get(INT, at + 2), block.codes);
     }
 
-    static void widenQ5WithMinimum(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q5_1.blockBytes();
-            widen(values, PlainValues.f16(values, start), /* offset */ 0, PlainValues.f16(values, start + 2),
-                    values.get(INT, start + 4), start + 8, target, block * ELEMENTS);
-        }
+    static void readQ5WithMinimum(MemorySegment values, long at, WeightBlock block) {
+        block.scale = PlainValues.f16(values, at);
+        block.minimum = PlainValues.f16(values, at + 2);
+        readCodes(values, at + 8, values.get(INT, at + 4), block.codes);
     }
 
     /**
-     * One block of 4 or 5 bits.
-     * @param offset  what is taken from each code
-     * @param fifths  the word h; 0 where there is none
+     * Codes of 4 or 5 bits.
      * @param nibbles byte where n begins
+     * @param fifths  the word h; 0 where there is none
      */
-    private static void widen(MemorySegment values, float scale, int offset, float minimum, int fifths, long nibbles,
-            float[] target, int to) {
+    private static void readCodes(MemorySegment values, long nibbles, int fifths, int[] codes) {
         for (int j = 0; j < HALF; j++) {
-            int pair = values.get(ValueLayout.JAVA_BYTE, nibbles + j);
-            int low = pair & 15 | (fifths >>> j & 1) << 4;
-            int high = pair >> 4 & 15 | (fifths >>> j + HALF & 1) << 4;
-            target[to + j] = scale * (low - offset) + minimum;
-            target[to + j + HALF] = scale * (high - offset) + minimum;
+            int pair = values.get(BYTE, nibbles + j);
+            codes[j] = pair & 15 | (fifths >>> j & 1) << 4;
+            codes[j + HALF] = pair >> 4 & 15 | (fifths >>> j + HALF & 1) << 4;
         }
     }
 }

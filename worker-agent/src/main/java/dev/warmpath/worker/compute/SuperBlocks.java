@@ -23,14 +23,15 @@ import java.nio.ByteOrder;
  *   q of Q6_K: each half of 128 elements has 64 bytes of n, 32 of h and 8 scales: element 32 k + i of it has its lower
  *     bits in n[32 (k % 2) + i], lower 4 bits if k &lt; 2, else upper; the upper two are bits 2 k and 2 k + 1 of h[i]
  * </pre>
- * Products and differences are rounded to float32 one by one, those in parentheses first. Source: ggml, ggml-common.h
- * (block_q4_K and so on) and ggml-quants.c (dequantize_row_…, get_scale_min_k4); gguf-py, quants.py.
+ * Source: ggml, ggml-common.h (block_q4_K and so on) and ggml-quants.c (dequantize_row_…, get_scale_min_k4); gguf-py,
+ * quants.py.
  */
 final class SuperBlocks {
 
     static final int ELEMENTS = 256;
+    static final int GROUP = 32;
+    static final int SHORT_GROUP = 16;
 
-    private static final int GROUP = 32;
     private static final int SCALES = 4;
     private static final int SCALE_BYTES = 12;
     private static final int FIFTHS_BYTES = 32;
@@ -38,45 +39,27 @@ final class SuperBlocks {
 
     private SuperBlocks() {}
 
-    static void widenQ4(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q4_K.blockBytes();
-            for (int group = 0; group < ELEMENTS / GROUP; group++) {
-                long nibbles = start + SCALES + SCALE_BYTES + group / 2 * GROUP;
-                widenGroup(values, start, group, nibbles, /* fifths */ -1, target, block * ELEMENTS + group * GROUP);
-            }
+    static void readQ4(MemorySegment values, long at, WeightBlock block) {
+        readScales(values, at, block);
+        readCodes(values, at + SCALES + SCALE_BYTES, block.codes);
+    }
+
+    static void readQ5(MemorySegment values, long at, WeightBlock block) {
+        readScales(values, at, block);
+        long fifths = at + SCALES + SCALE_BYTES;
+        readCodes(values, fifths + FIFTHS_BYTES, block.codes);
+        for (int i = 0; i < ELEMENTS; i++) {
+            block.codes[i] |= (values.get(BYTE, fifths + i % GROUP) >> i / GROUP & 1) << 4;
         }
     }
 
-    static void widenQ5(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q5_K.blockBytes();
-            long fifths = start + SCALES + SCALE_BYTES;
-            for (int group = 0; group < ELEMENTS / GROUP; group++) {
-                long nibbles = fifths + FIFTHS_BYTES + group / 2 * GROUP;
-                widenGroup(values, start, group, nibbles, fifths, target, block * ELEMENTS + group * GROUP);
-            }
-        }
-    }
-
-    /**
-     * A group of Q4_K or Q5_K.
-     * @param start   byte where the block begins
-     * @param nibbles byte where the group's part of n begins
-     * @param fifths  byte where h begins; negative where there is none
-     */
-    private static void widenGroup(MemorySegment values, long start, int group, long nibbles, long fifths,
-            float[] target, int to) {
-        long scales = start + SCALES;
-        float scale = PlainValues.f16(values, start) * scale(values, scales, group);
-        float minimum = PlainValues.f16(values, start + 2) * minimum(values, scales, group);
-        int shift = group % 2 * 4;
-        for (int i = 0; i < GROUP; i++) {
-            int code = values.get(BYTE, nibbles + i) >> shift & 15;
-            if (fifths >= 0) {
-                code |= (values.get(BYTE, fifths + i) >> group & 1) << 4;
-            }
-            target[to + i] = scale * code - minimum;
+    /** Minimums are taken away here, and added in a {@link WeightBlock}. */
+    private static void readScales(MemorySegment values, long at, WeightBlock block) {
+        block.scale = PlainValues.f16(values, at);
+        block.minimum = -PlainValues.f16(values, at + 2);
+        for (int group = 0; group < ELEMENTS / GROUP; group++) {
+            block.groupScales[group] = scale(values, at + SCALES, group);
+            block.groupMinimums[group] = minimum(values, at + SCALES, group);
         }
     }
 
@@ -90,27 +73,25 @@ final class SuperBlocks {
                 : values.get(BYTE, scales + group + 4) >> 4 & 15 | (values.get(BYTE, scales + group) >> 6 & 3) << 4;
     }
 
-    static void widenQ6(MemorySegment values, long at, int blockCount, float[] target) {
-        for (int block = 0; block < blockCount; block++) {
-            long start = at + (long) block * WeightFormat.Q6_K.blockBytes();
-            float shared = PlainValues.f16(values, start + 208);
-            for (int half = 0; half < 2; half++) {
-                widenHalf(values, shared, start + half * 64, start + 128 + half * 32, start + 192 + half * 8, target,
-                        block * ELEMENTS + half * ELEMENTS / 2);
-            }
+    /** Of Q4_K and Q5_K, the lower four bits. */
+    private static void readCodes(MemorySegment values, long nibbles, int[] codes) {
+        for (int i = 0; i < ELEMENTS; i++) {
+            int group = i / GROUP;
+            codes[i] = values.get(BYTE, nibbles + group / 2 * GROUP + i % GROUP) >> group % 2 * 4 & 15;
         }
     }
 
-    /** Half a block of Q6_K. @param nibbles byte where its part of n begins; the next two likewise of h and scales */
-    private static void widenHalf(MemorySegment values, float shared, long nibbles, long highs, long scales,
-            float[] target, int to) {
-        for (int k = 0; k < 4; k++) {
-            for (int i = 0; i < GROUP; i++) {
-                int low = values.get(BYTE, nibbles + k % 2 * GROUP + i) >> k / 2 * 4 & 15;
-                int code = low | (values.get(BYTE, highs + i) >> 2 * k & 3) << 4;
-                float scale = shared * values.get(BYTE, scales + 2 * k + i / 16);
-                target[to + k * GROUP + i] = scale * (code - 32);
-            }
+    static void readQ6(MemorySegment values, long at, WeightBlock block) {
+        block.scale = PlainValues.f16(values, at + 208);
+        for (int group = 0; group < ELEMENTS / SHORT_GROUP; group++) {
+            block.groupScales[group] = values.get(BYTE, at + 192 + group);
+        }
+        for (int i = 0; i < ELEMENTS; i++) {
+            int half = i / 128;
+            int k = i % 128 / GROUP;
+            int low = values.get(BYTE, at + half * 64 + k % 2 * GROUP + i % GROUP) >> k / 2 * 4 & 15;
+            int high = values.get(BYTE, at + 128 + half * 32 + i % GROUP) >> 2 * k & 3;
+            block.codes[i] = low | high << 4;
         }
     }
 }

@@ -166,6 +166,47 @@ public abstract class ComputeBackendContract {
         return data.read(output);
     }
 
+    /** Rows of two formats within one panel, too; one row of x goes another way than several, and many more another. */
+    @ParameterizedTest
+    @EnumSource
+    void a_product_with_a_weight_of_any_format_is_that_with_its_float32_values(WeightFormat format) {
+        int depth = 768;
+        int outputs = 136;
+        int others = 40;
+        MemorySegment values = smallNumbers(format, outputs * depth);
+        float[] widened = new float[outputs * depth];
+        format.widen(values, 0, widened.length, widened);
+        Tensor plain = data.weight(outputs, depth, widened);
+        Tensor stored = backend.allocateWeight(outputs, depth);
+        backend.upload(stored, 0, outputs - others, format,
+                values.asSlice(0, format.bytes((long) (outputs - others) * depth)));
+        float[] lastRows = Arrays.copyOfRange(widened, (outputs - others) * depth, widened.length);
+        backend.upload(stored, outputs - others, others, WeightFormat.F32, data.segment(lastRows));
+        for (int rows : new int[] {1, 2, 7, 40}) {
+            Tensor input = data.activations(rows, depth, data.rounded(DeviceData.uniform(rows * depth, rows, 1)));
+            float[] expected = product(input, plain, rows);
+            data.assertSame(product(input, stored, rows), expected, greatest(expected) * 0x1p-6);
+        }
+    }
+
+    private static double greatest(float[] values) {
+        double most = 0;
+        for (float value : values) {
+            most = Math.max(most, Math.abs(value));
+        }
+        return most;
+    }
+
+    /** Random bytes that make no number too large or none at all, whatever they are part of. */
+    private static MemorySegment smallNumbers(WeightFormat format, int count) {
+        byte[] bytes = new byte[(int) format.bytes(count)];
+        new Random(7).nextBytes(bytes);
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] &= 0x3B;
+        }
+        return MemorySegment.ofArray(bytes);
+    }
+
     @Test
     void rows_of_a_weight_that_nothing_was_uploaded_to_are_zeros() {
         int depth = data.width(33);
@@ -181,17 +222,11 @@ public abstract class ComputeBackendContract {
         assertThat(data.read(rows)).containsOnly(0f);
     }
 
-    /** Bytes that make no number too large or none at all, whatever they are part of. */
     @ParameterizedTest
     @EnumSource
     void weights_of_every_format_are_worth_what_widening_makes_of_them(WeightFormat format) {
         int columns = 512;
-        byte[] bytes = new byte[(int) format.bytes(3L * columns)];
-        new Random(7).nextBytes(bytes);
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] &= 0x3B;
-        }
-        MemorySegment values = MemorySegment.ofArray(bytes);
+        MemorySegment values = smallNumbers(format, 3 * columns);
         float[] widened = new float[3 * columns];
         format.widen(values, 0, widened.length, widened);
         Tensor weight = backend.allocateWeight(3, columns);

@@ -24,7 +24,7 @@ final class PanelWeight extends CpuWeight {
         int panelCount = Math.ceilDiv(rows, PanelFormat.WIDTH);
         formats = new PanelFormat[panelCount];
         panels = new MemorySegment[panelCount];
-        Arrays.fill(formats, PanelFormat.ZEROS);
+        Arrays.fill(formats, PlainPanels.ZEROS);
         Arrays.fill(panels, MemorySegment.NULL);
     }
 
@@ -38,23 +38,22 @@ final class PanelWeight extends CpuWeight {
         for (int panel = firstPanel; panel < endPanel; panel++) {
             reserve(panel, PanelFormat.of(format));
         }
-        float[][] widened = new float[team.size()][columns()];
-        team.run((unit, member) -> {
+        team.run((unit, _) -> {
             int panel = firstPanel + unit;
             int end = Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount);
             for (int row = Math.max(panel * PanelFormat.WIDTH, firstRow); row < end; row++) {
-                format.widen(values, (long) (row - firstRow) * columns(), columns(), widened[member]);
-                formats[panel].pack(widened[member], row % PanelFormat.WIDTH, panels[panel]);
+                formats[panel].pack(format, values, (long) (row - firstRow) * columns(), columns(),
+                        row % PanelFormat.WIDTH, panels[panel]);
             }
         }, endPanel - firstPanel, /* alone */ !team.mayRead(values));
     }
 
     private void reserve(int panel, PanelFormat wanted) {
         PanelFormat present = formats[panel];
-        if (present == PanelFormat.ZEROS || present != wanted && present != PanelFormat.F32) {
-            PanelFormat format = present == PanelFormat.ZEROS ? wanted : PanelFormat.F32;
+        if (present == PlainPanels.ZEROS || present != wanted && present != PlainPanels.F32) {
+            PanelFormat format = present == PlainPanels.ZEROS ? wanted : PlainPanels.F32;
             MemorySegment reserved = memory.allocate(format.bytes(PanelFormat.wholeGroups(columns())));
-            if (present != PanelFormat.ZEROS) {
+            if (present != PlainPanels.ZEROS) {
                 present.widen(panels[panel], 0, columns(), reserved);
             }
             formats[panel] = format;

@@ -1,0 +1,196 @@
+package dev.warmpath.worker.compute.cpu;
+
+import static dev.warmpath.worker.compute.cpu.PanelFormat.floats;
+import static dev.warmpath.worker.compute.cpu.PanelFormat.ints;
+import static dev.warmpath.worker.compute.cpu.PanelFormat.put;
+import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
+import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
+
+import dev.warmpath.worker.compute.Bf16;
+import dev.warmpath.worker.compute.WeightFormat;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
+import jdk.incubator.vector.VectorOperators;
+
+/**
+ * Panels whose values stand by themselves.
+ * <pre>
+ *   F32    column 0 of all outputs, column 1, …
+ *   BF16   columns 0 (low half of a lane) and 1 (high half) of all outputs, columns 2 and 3, …
+ * </pre>
+ */
+enum PlainPanels implements PanelFormat {
+
+    /** Nothing uploaded yet. */
+    ZEROS {
+        @Override
+        public long bytes(int columns) {
+            return 0;
+        }
+
+        @Override
+        public void pack(WeightFormat format, MemorySegment values, long first, int columns, int output,
+                         MemorySegment panel) {
+            throw new IllegalStateException("a panel of zeros takes no rows");
+        }
+
+        @Override
+        public float value(MemorySegment panel, int output, int column) {
+            return 0;
+        }
+
+        @Override
+        public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
+                             MemorySegment scratch) {
+            Arrays.fill(y, yStart, yStart + WIDTH, 0);
+        }
+
+        @Override
+        public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
+            target.asSlice(0, (long) count * LINE_BYTES).fill((byte) 0);
+        }
+    },
+    F32 {
+        @Override
+        public long bytes(int columns) {
+            return (long) columns * LINE_BYTES;
+        }
+
+        @Override
+        public void pack(WeightFormat format, MemorySegment values, long first, int columns, int output,
+                         MemorySegment panel) {
+            float[] row = new float[columns];
+            format.widen(values, first, columns, row);
+            for (int column = 0; column < columns; column++) {
+                panel.set(ValueLayout.JAVA_FLOAT, (long) column * LINE_BYTES + output * Float.BYTES, row[column]);
+            }
+        }
+
+        @Override
+        public float value(MemorySegment panel, int output, int column) {
+            return panel.get(ValueLayout.JAVA_FLOAT, (long) column * LINE_BYTES + output * Float.BYTES);
+        }
+
+        @Override
+        public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
+                             MemorySegment scratch) {
+            Arrays.fill(y, yStart, yStart + WIDTH, 0);
+            multiplyAdd(panel, columns, x, xStart, y, yStart);
+        }
+
+        @Override
+        public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
+            MemorySegment.copy(panel, (long) firstColumn * LINE_BYTES, target, 0, (long) count * LINE_BYTES);
+        }
+    },
+    BF16 {
+        @Override
+        public long bytes(int columns) {
+            return (long) Math.ceilDiv(columns, 2) * LINE_BYTES;
+        }
+
+        @Override
+        public void pack(WeightFormat format, MemorySegment values, long first, int columns, int output,
+                         MemorySegment panel) {
+            float[] row = new float[columns];
+            format.widen(values, first, columns, row);
+            for (int column = 0; column < columns; column++) {
+                panel.set(ValueLayout.JAVA_SHORT, at(output, column), Bf16.of(row[column]));
+            }
+        }
+
+        @Override
+        public float value(MemorySegment panel, int output, int column) {
+            return Bf16.toFloat(panel.get(ValueLayout.JAVA_SHORT, at(output, column)));
+        }
+
+        private static long at(int output, int column) {
+            int half = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? column & 1 : ~column & 1;
+            return (long) (column >> 1) * LINE_BYTES + output * Integer.BYTES + half * Short.BYTES;
+        }
+
+        @Override
+        public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
+                             MemorySegment scratch) {
+            multiplyPairs(panel, columns >> 1, x, xStart, y, yStart);
+            if ((columns & 1) != 0) {
+                float last = x[xStart + columns - 1];
+                for (int output = 0; output < WIDTH; output++) {
+                    y[yStart + output] = Math.fma(value(panel, output, columns - 1), last, y[yStart + output]);
+                }
+            }
+        }
+
+        private static void multiplyPairs(MemorySegment panel, int pairs, float[] x, int xStart,
+                                          float[] y, int yStart) {
+            var a0 = FloatVector.zero(SPECIES);
+            var a1 = a0;
+            var a2 = a0;
+            var a3 = a0;
+            for (int pair = 0; pair < pairs; pair++) {
+                long at = (long) pair * LINE_BYTES;
+                var w0 = ints(panel, at);
+                var w1 = ints(panel, at + VECTOR_BYTES);
+                var w2 = ints(panel, at + 2 * VECTOR_BYTES);
+                var w3 = ints(panel, at + 3 * VECTOR_BYTES);
+                var a = FloatVector.broadcast(SPECIES, x[xStart + 2 * pair]);
+                a0 = low(w0).fma(a, a0);
+                a1 = low(w1).fma(a, a1);
+                a2 = low(w2).fma(a, a2);
+                a3 = low(w3).fma(a, a3);
+                var b = FloatVector.broadcast(SPECIES, x[xStart + 2 * pair + 1]);
+                a0 = high(w0).fma(b, a0);
+                a1 = high(w1).fma(b, a1);
+                a2 = high(w2).fma(b, a2);
+                a3 = high(w3).fma(b, a3);
+            }
+            a0.intoArray(y, yStart);
+            a1.intoArray(y, yStart + LANES);
+            a2.intoArray(y, yStart + 2 * LANES);
+            a3.intoArray(y, yStart + 3 * LANES);
+        }
+
+        @Override
+        public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
+            for (int k = 0; k < count; k += 2) {
+                for (long i = 0; i < LINE_BYTES; i += VECTOR_BYTES) {
+                    var pair = ints(panel, (long) (firstColumn + k >> 1) * LINE_BYTES + i);
+                    put(low(pair), target, (long) k * LINE_BYTES + i);
+                    put(high(pair), target, (long) (k + 1) * LINE_BYTES + i);
+                }
+            }
+        }
+
+        private static FloatVector low(IntVector pair) {
+            return pair.lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
+        }
+
+        private static FloatVector high(IntVector pair) {
+            return pair.and(0xFFFF_0000).reinterpretAsFloats();
+        }
+    };
+
+    /** The same for {@link #F32} on top of what y holds: an output's chain of additions goes on. */
+    static void multiplyAdd(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart) {
+        var a0 = FloatVector.fromArray(SPECIES, y, yStart);
+        var a1 = FloatVector.fromArray(SPECIES, y, yStart + LANES);
+        var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
+        var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
+        for (int k = 0; k < columns; k++) {
+            long at = (long) k * LINE_BYTES;
+            var a = FloatVector.broadcast(SPECIES, x[xStart + k]);
+            a0 = floats(panel, at).fma(a, a0);
+            a1 = floats(panel, at + VECTOR_BYTES).fma(a, a1);
+            a2 = floats(panel, at + 2 * VECTOR_BYTES).fma(a, a2);
+            a3 = floats(panel, at + 3 * VECTOR_BYTES).fma(a, a3);
+        }
+        a0.intoArray(y, yStart);
+        a1.intoArray(y, yStart + LANES);
+        a2.intoArray(y, yStart + 2 * LANES);
+        a3.intoArray(y, yStart + 3 * LANES);
+    }
+}
