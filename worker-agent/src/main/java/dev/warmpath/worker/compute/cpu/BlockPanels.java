@@ -24,8 +24,6 @@ import jdk.incubator.vector.VectorOperators;
  *              1 line of upper bits, of the first code in the fifth bit (and sixth), and so on, all the way round,
  *              where the format has any
  * </pre>
- * They are widened into the nearest cache, a group at a time for one row of x: what that stores and loads hides behind
- * the arithmetic of widening.
  */
 enum BlockPanels implements PanelFormat {
     Q8_0(WeightFormat.Q8_0),
@@ -181,16 +179,6 @@ enum BlockPanels implements PanelFormat {
 
     private static int lane(MemorySegment panel, long block, int line) {
         return panel.get(INT, block + (long) line * LINE_BYTES);
-    }
-
-    @Override
-    public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
-                         MemorySegment scratch) {
-        Arrays.fill(y, yStart, yStart + WIDTH, 0);
-        for (int column = 0; column < columns; column += GROUP) {
-            widen(panel, column, GROUP, scratch);
-            PlainPanels.multiplyAdd(scratch, GROUP, x, xStart + column, y, yStart);
-        }
     }
 
     @Override

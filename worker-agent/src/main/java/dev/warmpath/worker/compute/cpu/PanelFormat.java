@@ -5,6 +5,7 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 
@@ -30,7 +31,8 @@ sealed interface PanelFormat permits PlainPanels, BlockPanels {
     /** In which values of a format are kept: as they are, or widened to float32. */
     static PanelFormat of(WeightFormat format) {
         return switch (format) {
-            case F32, F16 -> PlainPanels.F32;
+            case F32 -> PlainPanels.F32;
+            case F16 -> PlainPanels.F16;
             case BF16 -> PlainPanels.BF16;
             case Q8_0 -> BlockPanels.Q8_0;
             case Q4_0 -> BlockPanels.Q4_0;
@@ -62,12 +64,21 @@ sealed interface PanelFormat permits PlainPanels, BlockPanels {
     float value(MemorySegment panel, int output, int column);
 
     /**
-     * One row of x · Wᵀ: writes {@link #WIDTH} outputs.
+     * One row of x · Wᵀ: writes {@link #WIDTH} outputs. A group of columns at a time is widened into the nearest cache;
+     * what that stores and loads hides behind the arithmetic of widening.
+     *
      * @param x       {@code columns} values from {@code xStart} on
      * @param scratch room for a {@link #GROUP} of float32 columns
      */
-    void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
-                  MemorySegment scratch);
+    default void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
+                          MemorySegment scratch) {
+        Arrays.fill(y, yStart, yStart + WIDTH, 0);
+        for (int column = 0; column < columns; column += GROUP) {
+            int count = Math.min(GROUP, columns - column);
+            widen(panel, column, count, scratch);
+            PlainPanels.multiplyAdd(scratch, count, x, xStart + column, y, yStart);
+        }
+    }
 
     /**
      * Widens some columns to the layout of {@link PlainPanels#F32}.

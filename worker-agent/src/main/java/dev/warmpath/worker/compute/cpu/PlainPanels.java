@@ -21,6 +21,7 @@ import jdk.incubator.vector.VectorOperators;
  * <pre>
  *   F32    column 0 of all outputs, column 1, …
  *   BF16   columns 0 (low half of a lane) and 1 (high half) of all outputs, columns 2 and 3, …
+ *   F16    likewise
  * </pre>
  */
 enum PlainPanels implements PanelFormat {
@@ -90,27 +91,18 @@ enum PlainPanels implements PanelFormat {
     BF16 {
         @Override
         public long bytes(int columns) {
-            return (long) Math.ceilDiv(columns, 2) * LINE_BYTES;
+            return pairBytes(columns);
         }
 
         @Override
         public void pack(WeightFormat format, MemorySegment values, long first, int columns, int output,
                          MemorySegment panel) {
-            float[] row = new float[columns];
-            format.widen(values, first, columns, row);
-            for (int column = 0; column < columns; column++) {
-                panel.set(ValueLayout.JAVA_SHORT, at(output, column), Bf16.of(row[column]));
-            }
+            packHalves(values, first, columns, output, panel);
         }
 
         @Override
         public float value(MemorySegment panel, int output, int column) {
-            return Bf16.toFloat(panel.get(ValueLayout.JAVA_SHORT, at(output, column)));
-        }
-
-        private static long at(int output, int column) {
-            int half = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? column & 1 : ~column & 1;
-            return (long) (column >> 1) * LINE_BYTES + output * Integer.BYTES + half * Short.BYTES;
+            return Bf16.toFloat(panel.get(ValueLayout.JAVA_SHORT, halfAt(output, column)));
         }
 
         @Override
@@ -172,7 +164,70 @@ enum PlainPanels implements PanelFormat {
         private static FloatVector high(IntVector pair) {
             return pair.and(0xFFFF_0000).reinterpretAsFloats();
         }
+    },
+    F16 {
+        private static final int LARGEST = 0x7C00;
+        /** From the exponent's bias in 16 bits to that in 32; a number without an exponent gets one, too. */
+        private static final float REBIAS = 0x1p112f;
+
+        @Override
+        public long bytes(int columns) {
+            return pairBytes(columns);
+        }
+
+        @Override
+        public void pack(WeightFormat format, MemorySegment values, long first, int columns, int output,
+                         MemorySegment panel) {
+            packHalves(values, first, columns, output, panel);
+        }
+
+        @Override
+        public float value(MemorySegment panel, int output, int column) {
+            return Float.float16ToFloat(panel.get(ValueLayout.JAVA_SHORT, halfAt(output, column)));
+        }
+
+        @Override
+        public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
+            for (int k = 0; k < count; k += 2) {
+                for (long i = 0; i < LINE_BYTES; i += VECTOR_BYTES) {
+                    var pair = ints(panel, (long) (firstColumn + k >> 1) * LINE_BYTES + i);
+                    put(toFloats(pair.and(0xFFFF)), target, (long) k * LINE_BYTES + i);
+                    put(toFloats(pair.lanewise(VectorOperators.LSHR, Short.SIZE)), target,
+                            (long) (k + 1) * LINE_BYTES + i);
+                }
+            }
+        }
+
+        /** Infinities and what is no number keep an exponent of ones. */
+        private static FloatVector toFloats(IntVector halves) {
+            var magnitude = halves.and(0x7FFF);
+            var sign = halves.and(0x8000).lanewise(VectorOperators.LSHL, 16);
+            var finite = magnitude.lanewise(VectorOperators.LSHL, 13).reinterpretAsFloats().mul(REBIAS)
+                    .reinterpretAsInts();
+            var bits = finite.lanewise(VectorOperators.OR, 0x7F80_0000,
+                    magnitude.compare(VectorOperators.GE, LARGEST));
+            return bits.or(sign).reinterpretAsFloats();
+        }
     };
+
+    private static final ValueLayout.OfShort LITTLE_ENDIAN_SHORT =
+            ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    private static long pairBytes(int columns) {
+        return (long) Math.ceilDiv(columns, 2) * LINE_BYTES;
+    }
+
+    private static void packHalves(MemorySegment values, long first, int columns, int output, MemorySegment panel) {
+        for (int column = 0; column < columns; column++) {
+            panel.set(ValueLayout.JAVA_SHORT, halfAt(output, column),
+                    values.get(LITTLE_ENDIAN_SHORT, (first + column) * Short.BYTES));
+        }
+    }
+
+    private static long halfAt(int output, int column) {
+        int half = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? column & 1 : ~column & 1;
+        return (long) (column >> 1) * LINE_BYTES + output * Integer.BYTES + half * Short.BYTES;
+    }
 
     /** The same for {@link #F32} on top of what y holds: an output's chain of additions goes on. */
     static void multiplyAdd(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart) {

@@ -1,14 +1,22 @@
 package dev.warmpath.worker.compute.cpu;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import dev.warmpath.worker.compute.AdjustedSamplingContract;
 import dev.warmpath.worker.compute.AttentionContract;
 import dev.warmpath.worker.compute.BlockCopyContract;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
+import dev.warmpath.worker.compute.DeviceData;
 import dev.warmpath.worker.compute.HeadsContract;
 import dev.warmpath.worker.compute.SamplingContract;
 import dev.warmpath.worker.compute.ScoringContract;
+import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
 
 class VectorBackendTest {
 
@@ -18,6 +26,29 @@ class VectorBackendTest {
         @Override
         protected ComputeBackend create() {
             return new VectorBackend(2);
+        }
+
+        /** Subnormal numbers, infinities and what is no number, too. */
+        @Test
+        void all_65536_binary16_numbers_are_widened_to_the_bit() {
+            int count = 1 << Short.SIZE;
+            short[] halves = new short[count];
+            float[] expected = new float[2 * count];
+            for (int i = 0; i < count; i++) {
+                halves[i] = (short) i;
+                expected[i] = Float.float16ToFloat(halves[i]) + 0f;       // sums begin at 0, so no zero is negative
+                expected[count + i] = 2 * expected[i];
+            }
+            try (var backend = new VectorBackend(2); var data = new DeviceData(backend)) {
+                Tensor weight = backend.allocateWeight(count, 1);
+                backend.upload(weight, 0, count, WeightFormat.F16, MemorySegment.ofArray(halves));
+                for (int rows = 1; rows <= 2; rows++) {
+                    Tensor input = data.activations(rows, 1, Arrays.copyOf(new float[] {1, 2}, rows));
+                    Tensor output = data.activations(rows, count);
+                    backend.matmul(input, weight, output, rows);
+                    assertThat(data.read(output)).containsExactly(Arrays.copyOf(expected, rows * count));
+                }
+            }
         }
     }
 
