@@ -228,17 +228,17 @@ class LauncherTest {
 
     @Test
     void a_routers_heap_follows_from_the_streams_it_is_to_hold() throws IOException, InterruptedException {
-        int port = LocalFleet.freePortRange(1, 1);
+        Process up = builder(state.resolve("foreground"), Map.of("WARMPATH_ADMISSION_MAXINFLIGHT", "3000"),
+                "up", "--workers", "1", "--port", Integer.toString(LocalFleet.freePortRange(1, 1))).start();
         try {
-            Process up = builder(state.resolve("said"), Map.of("WARMPATH_ADMISSION_MAXINFLIGHT", "3000"),
-                    "up", "--workers", "1", "--detach", "--port", Integer.toString(port)).start();
-            assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
-            assertThat(up.exitValue()).as(read("said")).isZero();
+            Await.until("router and worker are starting", () -> pids().size() == 2);
 
             // 32 MB and 293 MB for 3,000 streams, half as much to spare, 96 MB of caches, and as much again for bodies
             assertThat(commandLine(pids().getFirst())).contains("-Xmx1166m");
         } finally {
-            assertThat(warmpath("down").status()).isZero();
+            up.destroy();
+            assertThat(up.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS)).isTrue();
+            warmpath("down");
         }
     }
 
