@@ -187,44 +187,27 @@ enum BlockPanels implements PanelFormat {
             long block = blockStart(firstColumn + done);
             int group = groupOf(firstColumn + done);
             for (long vector = 0; vector < LINE_BYTES; vector += VECTOR_BYTES) {
-                widenGroup(panel, block + vector, group, target, vector + (long) done * LINE_BYTES);
+                long to = vector + (long) done * LINE_BYTES;
+                if (codeBits == Byte.SIZE) {
+                    widenBytes(panel, block + vector, group, target, to);
+                } else if (hasUpperBits()) {
+                    widenUpperBits(panel, block + vector, group, target, to);
+                } else {
+                    widenNibbles(panel, block + vector, group, target, to);
+                }
             }
         }
     }
 
-    /**
-     * One vector of outputs, code · scale + minimum. Where the format has none, the minimum takes the offset's part: that
-     * is exact, but for the sign of a zero, which changes no sum.
-     */
-    private void widenGroup(MemorySegment panel, long block, int group, MemorySegment target, long to) {
-        var scale = floats(panel, block);
-        if (hasGroups) {
-            scale = scale.mul(groupNumber(panel, block, scaleLine(group), group));
-        }
-        var minimum = hasMinimum ? floats(panel, block + LINE_BYTES) : scale.mul(-format.codeOffset());
-        if (hasMinimum && hasGroups) {
-            minimum = minimum.mul(groupNumber(panel, block, minimumLine(group), group));
-        }
+    // One vector of outputs in a group, code · scale + minimum. These are compiled by themselves, so that vectors among
+    // their arguments would be objects.
+
+    private void widenBytes(MemorySegment panel, long block, int group, MemorySegment target, long to) {
+        var scale = scale(panel, block, group);
+        var minimum = minimum(panel, block, group, scale);
         long codes = block + (long) codesLine(group) * LINE_BYTES;
-        if (codeBits == Byte.SIZE) {
-            widenBytes(panel, codes, codeLines, scale, minimum, target, to);
-        } else if (hasUpperBits()) {
-            widenUpperBits(panel, codes, codeLines, codeBits - NIBBLE, scale, minimum, target, to);
-        } else {
-            widenNibbles(panel, codes, codeLines, scale, minimum, target, to);
-        }
-    }
-
-    private static FloatVector groupNumber(MemorySegment panel, long block, int line, int group) {
-        int above = (BYTES_A_LANE - 1 - group % BYTES_A_LANE) * Byte.SIZE;
-        return toFloats(ints(panel, block + (long) line * LINE_BYTES).lanewise(VectorOperators.LSHL, above)
-                .lanewise(VectorOperators.ASHR, Integer.SIZE - Byte.SIZE));
-    }
-
-    private static void widenBytes(MemorySegment panel, long codes, int lines, FloatVector scale, FloatVector minimum,
-                                   MemorySegment target, long to) {
         long at = to;
-        for (int line = 0; line < lines; line++) {
+        for (int line = 0; line < codeLines; line++) {
             var four = ints(panel, codes + (long) line * LINE_BYTES);
             for (int i = 0; i < BYTES_A_LANE; i++) {
                 put(toFloats(four.and(255)).fma(scale, minimum), target, at);
@@ -234,10 +217,12 @@ enum BlockPanels implements PanelFormat {
         }
     }
 
-    private static void widenNibbles(MemorySegment panel, long codes, int lines, FloatVector scale, FloatVector minimum,
-                                     MemorySegment target, long to) {
+    private void widenNibbles(MemorySegment panel, long block, int group, MemorySegment target, long to) {
+        var scale = scale(panel, block, group);
+        var minimum = minimum(panel, block, group, scale);
+        long codes = block + (long) codesLine(group) * LINE_BYTES;
         long at = to;
-        for (int line = 0; line < lines; line++) {
+        for (int line = 0; line < codeLines; line++) {
             var eight = ints(panel, codes + (long) line * LINE_BYTES);
             for (int i = 0; i < NIBBLES_A_LANE; i++) {
                 put(toFloats(eight.and(15)).fma(scale, minimum), target, at);
@@ -247,12 +232,15 @@ enum BlockPanels implements PanelFormat {
         }
     }
 
-    private static void widenUpperBits(MemorySegment panel, long codes, int lines, int upperBits, FloatVector scale,
-                                       FloatVector minimum, MemorySegment target, long to) {
-        long at = to;
+    private void widenUpperBits(MemorySegment panel, long block, int group, MemorySegment target, long to) {
+        var scale = scale(panel, block, group);
+        var minimum = minimum(panel, block, group, scale);
+        long codes = block + (long) codesLine(group) * LINE_BYTES;
+        int upperBits = codeBits - NIBBLE;
         int upperMask = (1 << upperBits) - 1 << NIBBLE;
-        var upper = ints(panel, codes + (long) lines * LINE_BYTES);
-        for (int line = 0; line < lines; line++) {
+        var upper = ints(panel, codes + (long) codeLines * LINE_BYTES);
+        long at = to;
+        for (int line = 0; line < codeLines; line++) {
             var eight = ints(panel, codes + (long) line * LINE_BYTES);
             for (int i = 0; i < NIBBLES_A_LANE; i++) {
                 put(toFloats(eight.and(15).or(upper.and(upperMask))).fma(scale, minimum), target, at);
@@ -261,6 +249,26 @@ enum BlockPanels implements PanelFormat {
                 at += LINE_BYTES;
             }
         }
+    }
+
+    private FloatVector scale(MemorySegment panel, long block, int group) {
+        var scale = floats(panel, block);
+        return hasGroups ? scale.mul(groupNumber(panel, block, scaleLine(group), group)) : scale;
+    }
+
+    /** Takes the offset's part where the format has none: exact, but for the sign of a zero, which changes no sum. */
+    private FloatVector minimum(MemorySegment panel, long block, int group, FloatVector scale) {
+        if (!hasMinimum) {
+            return scale.mul(-format.codeOffset());
+        }
+        var minimum = floats(panel, block + LINE_BYTES);
+        return hasGroups ? minimum.mul(groupNumber(panel, block, minimumLine(group), group)) : minimum;
+    }
+
+    private static FloatVector groupNumber(MemorySegment panel, long block, int line, int group) {
+        int above = (BYTES_A_LANE - 1 - group % BYTES_A_LANE) * Byte.SIZE;
+        return toFloats(ints(panel, block + (long) line * LINE_BYTES).lanewise(VectorOperators.LSHL, above)
+                .lanewise(VectorOperators.ASHR, Integer.SIZE - Byte.SIZE));
     }
 
     private static FloatVector toFloats(IntVector numbers) {
