@@ -5,14 +5,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.warmpath.worker.HeapRoom.By;
+import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
+import dev.warmpath.worker.kvcache.CacheGroup.SlidingWindow;
 import dev.warmpath.worker.kvcache.FreeOrder;
 import dev.warmpath.worker.kvcache.KvCacheSettings;
 import dev.warmpath.worker.model.LayerShape;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelFamily;
+import dev.warmpath.worker.model.Rotation;
 import dev.warmpath.worker.model.StreamSpec;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import java.lang.reflect.Proxy;
@@ -63,6 +66,20 @@ class CachePlanTest {
                     heapWithRoomFor(60))).isEqualTo(16_384);
             assertThat(CachePlan.longestContext(longer, backend, bind("kv", KvProperties.class), SCHEDULER,
                     heapWithRoomFor(50))).isEqualTo(15_344);
+        }
+    }
+
+    /** So routers are told of prefixes, or not, whatever the context is capped to. */
+    @Test
+    void a_window_stays_a_group_of_its_own_in_a_context_that_is_capped_below_it() {
+        ModelConfig capped = new ModelConfig(ModelFamily.MISTRAL, 192, Collections.nCopies(6, new LayerShape(
+                new AttentionSpec(1, /* window */ 1_024, AttentionSpec.NO_CAP, false), Rotation.plain(32, 10_000))),
+                6, 2, 32, 512, 2048, 2048, 1e-5f, StreamSpec.PLAIN, true).withContextLength(512);
+        try (var backend = new ScalarBackend()) {
+            assertThat(plan(capped, backend, HEAP).cache().groups()).containsExactly(new SlidingWindow(1_024));
+            // 32 blocks of its own and the null block, 49,152 bytes each, in 9/10 of the memory
+            assertThat(CachePlan.leastMemory(capped, backend, bind("kv", KvProperties.class), SCHEDULER))
+                    .isEqualTo(1_802_240);
         }
     }
 

@@ -15,7 +15,7 @@ public record LayerShape(AttentionSpec attention, Rotation rotation) {
         return new LayerShape(AttentionSpec.plain(headSize), Rotation.plain(headSize, theta));
     }
 
-    /** The same layer in a context that no window cuts if it is not longer than that. */
+    /** The same layer of a model that was made for such a context: a window that is not narrower hides nothing there. */
     LayerShape in(int contextLength) {
         boolean sees = attention.window() == AttentionSpec.NO_WINDOW || attention.window() < contextLength;
         return sees ? this : new LayerShape(new AttentionSpec(attention.scale(), AttentionSpec.NO_WINDOW,

@@ -12,7 +12,7 @@ import java.util.List;
  * The shape of a model, as its {@code config.json} gives it.
  * @param family           says what its layers are made of
  * @param hiddenSize       width of the hidden state
- * @param layers           each decoder layer, in order; a window that hides nothing in this context is none
+ * @param layers           each decoder layer, in order
  * @param headCount        query heads, a multiple of {@code kvHeadCount}
  * @param kvHeadCount      key/value heads
  * @param headSize         elements of one head, even
@@ -28,7 +28,7 @@ public record ModelConfig(ModelFamily family, int hiddenSize, List<LayerShape> l
                           float normEpsilon, StreamSpec stream, boolean tiedEmbeddings) {
 
     public ModelConfig {
-        layers = layers.stream().map(layer -> layer.in(contextLength)).toList();
+        layers = List.copyOf(layers);
         if (hiddenSize < 1 || layers.isEmpty() || kvHeadCount < 1 || headCount % kvHeadCount != 0 || headCount < 1
                 || headSize < 2 || headSize % 2 != 0 || intermediateSize < 1 || vocabularySize < 1 || contextLength < 1
                 || !(normEpsilon >= 0)) {
@@ -56,7 +56,7 @@ public record ModelConfig(ModelFamily family, int hiddenSize, List<LayerShape> l
         return ModelFamily.config(ConfigFile.of(source.path().resolve(ModelSource.CONFIG), file.content()));
     }
 
-    /** The same model, of which no sequence is taken further than this. */
+    /** The same model, its windows and groups included, of which no sequence is taken further than this. */
     public ModelConfig withContextLength(int shorter) {
         return new ModelConfig(family, hiddenSize, layers, headCount, kvHeadCount, headSize, intermediateSize,
                 vocabularySize, shorter, normEpsilon, stream, tiedEmbeddings);

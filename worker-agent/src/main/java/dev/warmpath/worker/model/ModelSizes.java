@@ -100,14 +100,17 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
         return types.stream().map(SLIDING::equals).toList();
     }
 
-    /** @throws UnsupportedModelException telling all that was refused, now that everything has been read */
+    /**
+     * A window that hides nothing in the context that the model was made for is none. One that hides nothing only in a
+     * context that is capped stays: what is announced, and how blocks are shared, is then as without the cap.
+     * @throws UnsupportedModelException telling all that was refused, now that everything has been read
+     */
     ModelConfig model(ModelFamily family, List<LayerShape> layers, StreamSpec stream) {
         file.requireSound();
-        int context = contextLength;
-        for (LayerShape layer : layers) {
-            context = Math.max(context, layer.rotation().scaling().contextLength(contextLength));
-        }
-        return new ModelConfig(family, hiddenSize, layers, headCount, kvHeadCount, headSize, intermediateSize,
+        int context = layers.stream().mapToInt(layer -> layer.rotation().scaling().contextLength(contextLength)).max()
+                .orElse(contextLength);
+        List<LayerShape> shapes = layers.stream().map(layer -> layer.in(context)).toList();
+        return new ModelConfig(family, hiddenSize, shapes, headCount, kvHeadCount, headSize, intermediateSize,
                 vocabularySize, context, normEpsilon, stream, tiedEmbeddings);
     }
 }

@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -72,6 +74,25 @@ class FamilyGoldenTest {
                 runner.step(List.of(other, again), WHOLE);
                 assertThat(runner.logits(1, 2)).containsExactly(whole);
             }
+        }
+    }
+
+    /** Windows of these models are wider than 8 tokens: there they hide nothing, and are windows all the same. */
+    @Test
+    void a_context_that_is_capped_below_the_windows_changes_no_bit() throws IOException {
+        // with longrope the context decides how heads turn
+        Assumptions.assumeFalse(family.name().startsWith("phi4"));
+        int[] prompt = family.prompts().getFirst().tokens();
+        float[] whole;
+        try (var runner = runner(Backends.VECTOR, 16)) {
+            whole = runner.prefill(runner.sequence(prompt, prompt.length + 1), WHOLE);
+        }
+        ModelConfig config = family.config(directory);
+        ModelConfig capped = config.withContextLength(8);
+        assertThat(capped.groupWindows()).isEqualTo(config.groupWindows());
+        try (var runner = new TestRunner(directory, capped, Backends.VECTOR.create(),
+                RunnerSettings.of(1 + 2 * 4, 16, 256, 4))) {
+            assertThat(runner.prefill(runner.sequence(prompt, prompt.length + 1), WHOLE)).containsExactly(whole);
         }
     }
 

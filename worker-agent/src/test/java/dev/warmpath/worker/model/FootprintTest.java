@@ -10,6 +10,7 @@ import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Collections;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,6 +46,24 @@ class FootprintTest {
             long perToken = 32 * 4 + 64 * 4 / 16;
             assertThat(footprint.bytes(MemoryPlace.HEAP, 131_072) - footprint.bytes(MemoryPlace.HEAP, 2_048))
                     .isEqualTo((131_072 - 2_048) * perToken);
+        }
+    }
+
+    /** Of the two contexts that are measured, one is shorter than the window and one longer. */
+    @Test
+    void each_group_of_the_cache_takes_block_tables_whether_the_context_reaches_past_its_window_or_not()
+            throws IOException {
+        AttentionSpec whole = AttentionSpec.plain(10);
+        RandomLlama model = RandomLlama.create(1, List.of(whole, new AttentionSpec(whole.scale(), 1_500,
+                AttentionSpec.NO_CAP, false)));
+        model.write(folder);
+        try (var backend = new ScalarBackend()) {
+            Footprint footprint = Footprint.of(ModelSource.of(folder), model.config(), backend, STEPS);
+
+            // 10 angles, cosine or sine, and in each of two groups 4 bytes a block of 16 for each of 64 sequences
+            long perToken = 10 * 4 + 2 * 64 * 4 / 16;
+            assertThat(footprint.bytes(MemoryPlace.HEAP, 65_536) - footprint.bytes(MemoryPlace.HEAP, 1_024))
+                    .isEqualTo((65_536 - 1_024) * perToken);
         }
     }
 

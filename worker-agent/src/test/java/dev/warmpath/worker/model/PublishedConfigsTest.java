@@ -11,6 +11,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import tools.jackson.databind.JsonNode;
 
@@ -73,8 +74,6 @@ class PublishedConfigsTest {
     @Test
     void windows_that_hide_nothing_are_none_and_layers_of_one_window_are_a_group() throws IOException {
         assertThat(published("mistralai/Mistral-7B-v0.1").read().groupWindows()).containsExactly(4096);
-        assertThat(published("mistralai/Mistral-7B-v0.1").read().withContextLength(4096).groupWindows())
-                .containsExactly(0);
         assertThat(published("mistralai/Ministral-8B-Instruct-2410").read().groupWindows()).containsExactly(0);
         assertThat(published("Qwen/Qwen2.5-7B-Instruct").read().groupWindows()).containsExactly(0);
         ModelConfig gemma2 = published("google/gemma-2-9b").read();
@@ -86,6 +85,19 @@ class PublishedConfigsTest {
                 .containsExactly(10_000.0, 1_000_000.0);
         assertThat(gemma3.placeOf(5)).isEqualTo(new LayerSpec.CachePlace(0, 0));
         assertThat(gemma3.placeOf(6)).isEqualTo(new LayerSpec.CachePlace(1, 5));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"mistralai/Mistral-7B-v0.1, 4096", "google/gemma-2-9b, 4096", "google/gemma-3-1b-it, 512",
+        "microsoft/Phi-3-mini-4k-instruct, 2047"})
+    void a_cap_on_the_context_changes_no_group(String name, int window) throws IOException {
+        ModelConfig whole = published(name).read();
+        for (int context : new int[] {2, window, window + 1, whole.contextLength()}) {
+            ModelConfig capped = whole.withContextLength(context);
+            assertThat(capped.layers()).isEqualTo(whole.layers());
+            assertThat(capped.groupWindows()).isEqualTo(whole.groupWindows()).contains(window);
+            assertThat(capped.cacheShape(16)).isEqualTo(whole.cacheShape(16));
+        }
     }
 
     @Test
