@@ -3,9 +3,9 @@ package dev.warmpath.worker.model;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -54,7 +54,7 @@ final class ConfigFile {
     private final Set<String> asked = new HashSet<>();
     private final Map<String, ConfigFile> parts = new LinkedHashMap<>();
     private final ConfigFile whole;
-    private final List<String> problems = new ArrayList<>();
+    private final Set<String> problems = new LinkedHashSet<>();
 
     private ConfigFile(String source, JsonNode config) {
         this.source = source;
@@ -155,20 +155,11 @@ final class ConfigFile {
                 text.length() <= LONGEST_VALUE ? text : text.substring(0, LONGEST_VALUE) + "…", why));
     }
 
-    // ---- what a family asks for
+    // ---- what a family asks for: null is refused unless a method says what it means
 
     /** True if the key is there and not null. */
     boolean has(String key) {
-        return !isAbsent(key);
-    }
-
-    private boolean isAbsent(String key) {
-        return config.path(key).isMissingNode() || config.path(key).isNull();
-    }
-
-    /** True if the key is there, though it may be null. */
-    boolean names(String key) {
-        return config.has(key);
+        return config.hasNonNull(key);
     }
 
     /** Whatever these keys say changes nothing in this model. */
@@ -176,19 +167,19 @@ final class ConfigFile {
         asked.addAll(List.of(keys));
     }
 
-    /** An object in this one, the same at each call; empty if it is absent or no object, which is refused. */
+    /** An object in this one, the same at each call; empty if it is absent, null or no object, which is refused. */
     ConfigFile part(String key) {
         return parts.computeIfAbsent(key, _ -> {
-            boolean isObject = value(key, JsonNode::isObject, "takes an object");
+            boolean isObject = has(key) && value(key, JsonNode::isObject, "takes an object");
             JsonNode object = isObject ? config.get(key) : JSON.createObjectNode();
             return new ConfigFile(whole, name + key + ".", object);
         });
     }
 
-    /** Marks the key as asked for. @return whether its value is there, not null and passes; what does not is refused */
+    /** Marks the key as asked for. @return whether its value is there and passes; what does not is refused */
     private boolean value(String key, Predicate<JsonNode> takes, String why) {
         asked.add(key);
-        if (isAbsent(key)) {
+        if (!config.has(key)) {
             return false;
         }
         boolean taken = takes.test(config.get(key));
@@ -200,7 +191,7 @@ final class ConfigFile {
 
     /** @return 1 and above; 1 if it is missing, which is refused */
     int integer(String key) {
-        if (isAbsent(key)) {
+        if (!config.has(key)) {
             refuse(key, "takes a whole number from 1 on");
         }
         return integer(key, 1);
@@ -209,6 +200,11 @@ final class ConfigFile {
     /** @return 1 and above */
     int integer(String key, int absent) {
         return integerFrom(1, key, absent);
+    }
+
+    /** @return 1 and above, or what stands for an absent key or for null */
+    int integer(String key, int absent, int ofNull) {
+        return config.path(key).isNull() ? ofNull : integer(key, absent);
     }
 
     int integerFrom(int least, String key, int absent) {
@@ -221,11 +217,20 @@ final class ConfigFile {
         return value(key, ConfigFile::isPositive, "takes a number above 0") ? config.get(key).doubleValue() : absent;
     }
 
+    /** @return above 0, or what stands for an absent key or for null */
+    double number(String key, double absent, double ofNull) {
+        return config.path(key).isNull() ? ofNull : number(key, absent);
+    }
+
     private static boolean isPositive(JsonNode value) {
         return value.isNumber() && value.doubleValue() > 0 && Double.isFinite(value.doubleValue());
     }
 
+    /** Null is false, as in Python; where the default is true versions of transformers differ, and it is refused. */
     boolean bool(String key, boolean absent) {
+        if (config.path(key).isNull() && !absent) {
+            return false;
+        }
         return value(key, JsonNode::isBoolean, "takes true or false") ? config.get(key).booleanValue() : absent;
     }
 
@@ -233,32 +238,31 @@ final class ConfigFile {
         return value(key, JsonNode::isString, "takes a text") ? config.get(key).stringValue() : absent;
     }
 
-    /** Each above 0; empty if there are none. */
+    /** Each above 0; empty if there are none, or null. */
     List<Double> numbers(String key) {
         return list(key, ConfigFile::isPositive, JsonNode::doubleValue, "takes numbers above 0");
     }
 
-    /** Each 0 or above; empty if there are none. */
+    /** Each 0 or above; empty if there are none, or null. */
     List<Integer> integers(String key) {
         return list(key, value -> value.isIntegralNumber() && value.canConvertToInt() && value.intValue() >= 0,
                 JsonNode::intValue, "takes whole numbers");
     }
 
-    /** Empty if there are none. */
+    /** Empty if there are none, or null. */
     List<String> texts(String key) {
         return list(key, JsonNode::isString, JsonNode::stringValue, "takes texts");
     }
 
     private <T> List<T> list(String key, Predicate<JsonNode> takes, Function<JsonNode, T> element, String why) {
-        boolean taken = value(key, list -> list.isArray() && list.valueStream().allMatch(takes), why);
+        boolean taken = has(key) && value(key, list -> list.isArray() && list.valueStream().allMatch(takes), why);
         return taken ? config.get(key).valueStream().map(element).toList() : List.of();
     }
 
     /** Refuses another text; absent is all right. */
     void require(String key, String... texts) {
-        if (!List.of(texts).contains(text(key, texts[0]))) {
-            refuse(key, "takes " + String.join(" or ", texts));
-        }
+        value(key, value -> value.isString() && List.of(texts).contains(value.stringValue()),
+                "takes " + String.join(" or ", texts));
     }
 
     private static String classOf(JsonNode module) {
@@ -272,7 +276,7 @@ final class ConfigFile {
      * @param classes prefix of the names of the family's classes, such as {@code Phi3}
      */
     void requireOwnCode(String classes) {
-        if (value("auto_map", JsonNode::isObject, "takes an object")) {
+        if (has("auto_map") && value("auto_map", JsonNode::isObject, "takes an object")) {
             boolean own = config.get("auto_map").propertyStream().allMatch(entry ->
                     entry.getKey().equals("AutoTokenizer") || classOf(entry.getValue()).startsWith(classes));
             if (!own) {

@@ -15,7 +15,7 @@ public record LayerShape(AttentionSpec attention, Rotation rotation) {
         return new LayerShape(AttentionSpec.plain(headSize), Rotation.plain(headSize, theta));
     }
 
-    /** The same layer of a model that was made for such a context: a window that is not narrower hides nothing there. */
+    /** The same layer in a model that was made for such a context: a window that is not narrower hides nothing. */
     LayerShape in(int contextLength) {
         boolean sees = attention.window() == AttentionSpec.NO_WINDOW || attention.window() < contextLength;
         return sees ? this : new LayerShape(new AttentionSpec(attention.scale(), AttentionSpec.NO_WINDOW,

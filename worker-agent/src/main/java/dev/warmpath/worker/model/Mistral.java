@@ -14,7 +14,7 @@ final class Mistral {
     static ModelConfig config(ConfigFile file) {
         file.require("hidden_act", "silu");
         ModelSizes sizes = ModelSizes.read(file, new ModelSizes.Absent(8, 0, 1e-6, false));
-        int window = file.integer("sliding_window", file.names("sliding_window") ? AttentionSpec.NO_WINDOW : 4096);
+        int window = file.integer("sliding_window", 4096, AttentionSpec.NO_WINDOW);
         var layer = new LayerShape(sizes.attention(window), sizes.rotary(10_000).rotation());
         return sizes.model(ModelFamily.MISTRAL, sizes.layers(layer), StreamSpec.PLAIN);
     }

@@ -55,7 +55,7 @@ public enum ModelFamily {
         String modelType = file.text("model_type", "");
         if (SEEING.contains(modelType)) {
             file.pass(OF_PICTURES);
-            boolean tied = file.bool("tie_word_embeddings", true);
+            boolean tied = file.bool("tie_word_embeddings", false);
             ModelConfig text = config(file.part("text_config"));
             if (file.has("tie_word_embeddings") && tied != text.tiedEmbeddings()) {
                 file.refuse("tie_word_embeddings", "but it is not in text_config");

@@ -23,8 +23,8 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
 
     /**
      * What a family's class in transformers says of keys that a file leaves out.
-     * @param kvHeadCount 0: as many as there are query heads
-     * @param headSize    0: the hidden state shared out among the query heads
+     * @param kvHeadCount 0: as many as there are query heads, which is what null means in any case
+     * @param headSize    0: the hidden state shared out among the query heads, which is what null means then
      * @param rest        what files of most families do not leave out
      */
     record Absent(int kvHeadCount, int headSize, double normEpsilon, boolean tiedEmbeddings, Rest rest) {
@@ -52,10 +52,12 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
         int heads = integer(file, "num_attention_heads", absent.rest().headCount());
         int shared = Math.max(1, hidden / heads);
         return new ModelSizes(file, hidden, layers, heads,
-                file.integer("num_key_value_heads", absent.kvHeadCount() == 0 ? heads : absent.kvHeadCount()),
-                file.integer("head_dim", absent.headSize() == 0 ? shared : absent.headSize()),
+                file.integer("num_key_value_heads", absent.kvHeadCount() == 0 ? heads : absent.kvHeadCount(), heads),
+                absent.headSize() == 0 ? file.integer("head_dim", shared, shared)
+                        : file.integer("head_dim", absent.headSize()),
                 file.integer("intermediate_size"), integer(file, "vocab_size", absent.rest().vocabularySize()),
-                integer(file, "max_position_embeddings", absent.rest().contextLength()), (float) file.number("rms_norm_eps", absent.normEpsilon()),
+                integer(file, "max_position_embeddings", absent.rest().contextLength()),
+                (float) file.number("rms_norm_eps", absent.normEpsilon()),
                 file.bool("tie_word_embeddings", absent.tiedEmbeddings()));
     }
 
@@ -85,9 +87,18 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
 
     /**
      * Which layers see a window only: what {@code layer_types} says of each, or else the family's rule.
-     * @param rule of a layer's index
+     * @param window that they see; {@link AttentionSpec#NO_WINDOW} refuses a model that has such layers
+     * @param rule   of a layer's index
      */
-    List<Boolean> windowed(IntPredicate rule) {
+    List<Boolean> windowed(int window, IntPredicate rule) {
+        List<Boolean> windowed = windowed(rule);
+        if (window == AttentionSpec.NO_WINDOW && windowed.contains(true)) {
+            file.refuse("sliding_window", "not in use, but layers have one");
+        }
+        return windowed;
+    }
+
+    private List<Boolean> windowed(IntPredicate rule) {
         List<String> types = file.texts("layer_types");
         if (types.isEmpty()) {
             return IntStream.range(0, layerCount).mapToObj(rule::test).toList();

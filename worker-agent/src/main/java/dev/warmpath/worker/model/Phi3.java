@@ -16,7 +16,7 @@ final class Phi3 {
         ModelSizes sizes = ModelSizes.read(file, new ModelSizes.Absent(0, 0, 1e-5, false));
         // of the kernels that it was trained with
         file.pass("full_attn_mod", "interpolate_factor");
-        int window = file.integer("sliding_window", AttentionSpec.NO_WINDOW);
+        int window = file.integer("sliding_window", AttentionSpec.NO_WINDOW, AttentionSpec.NO_WINDOW);
         var layer = new LayerShape(sizes.attention(window), sizes.rotary(10_000).rotation());
         return sizes.model(ModelFamily.PHI3, sizes.layers(layer), StreamSpec.PLAIN);
     }

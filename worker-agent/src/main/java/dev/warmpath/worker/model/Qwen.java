@@ -28,20 +28,18 @@ final class Qwen {
         int window = window(file);
         int firstWindowed = window == AttentionSpec.NO_WINDOW ? sizes.layerCount()
                 : file.integerFrom(0, "max_window_layers", 28);
-        List<Boolean> windowed = sizes.windowed(layer -> layer >= firstWindowed);
-        if (window == AttentionSpec.NO_WINDOW && windowed.contains(true)) {
-            file.refuse("layer_types", "but use_sliding_window is false");
-        }
+        List<Boolean> windowed = sizes.windowed(window, layer -> layer >= firstWindowed);
         return sizes.model(family, sizes.layers(layer -> new LayerShape(
                 sizes.attention(windowed.get(layer) ? window : AttentionSpec.NO_WINDOW), rotation)), StreamSpec.PLAIN);
     }
 
     /** Files name a window, and where it begins, that is not used. */
     private static int window(ConfigFile file) {
-        if (file.bool("use_sliding_window", false)) {
-            return file.integer("sliding_window", file.names("sliding_window") ? AttentionSpec.NO_WINDOW : 4096);
+        int window = file.bool("use_sliding_window", false)
+                ? file.integer("sliding_window", 4096, AttentionSpec.NO_WINDOW) : AttentionSpec.NO_WINDOW;
+        if (window == AttentionSpec.NO_WINDOW) {
+            file.pass("sliding_window", "max_window_layers");
         }
-        file.pass("sliding_window", "max_window_layers");
-        return AttentionSpec.NO_WINDOW;
+        return window;
     }
 }

@@ -52,7 +52,9 @@ final class RotaryConfig {
     }
 
     private Rotation rotation(ConfigFile rope, String older, double absentTheta) {
-        double theta = file.number(older, absentTheta);
+        // a null is no base, but does no harm beside one
+        double theta = rope.has("rope_theta") ? file.number(older, absentTheta, absentTheta)
+                : file.number(older, absentTheta);
         double said = rope.number("rope_theta", theta);
         if (file.has(older) && said != theta) {
             rope.refuse("rope_theta", "but %s is %s".formatted(older, theta));
@@ -71,8 +73,8 @@ final class RotaryConfig {
     private RotaryScaling scaling(ConfigFile rope, int size) {
         String older = rope.text("type", "default");
         String type = rope.text("rope_type", older);
-        int original = file.integer("original_max_position_embeddings",
-                rope.integer("original_max_position_embeddings", contextLength));
+        int inside = rope.integer("original_max_position_embeddings", contextLength, contextLength);
+        int original = file.integer("original_max_position_embeddings", inside, inside);
         return switch (type) {
             // within the context that the model was made for, the frequencies that change with the length are plain
             case "default", "dynamic" -> {
@@ -93,6 +95,7 @@ final class RotaryConfig {
     private static double factor(ConfigFile rope) {
         if (!rope.has("factor")) {
             rope.refuse("factor", "takes a number");
+            return 1;
         }
         return rope.number("factor", 1);
     }
@@ -115,20 +118,21 @@ final class RotaryConfig {
                     / RotaryScaling.Yarn.temperature(factor, rope.number("mscale_all_dim", 1));
         }
         rope.pass("mscale", "mscale_all_dim");
-        return new RotaryScaling.Yarn(factor, original, rope.number("beta_fast", 32), rope.number("beta_slow", 1),
-                rope.bool("truncate", true), rope.number("attention_factor", amplitude));
+        return new RotaryScaling.Yarn(factor, original, rope.number("beta_fast", 32, 32),
+                rope.number("beta_slow", 1, 1), rope.bool("truncate", true),
+                rope.number("attention_factor", amplitude, amplitude));
     }
 
     private RotaryScaling longRope(ConfigFile rope, int size, int original) {
         double ratio = (double) contextLength / original;
-        double factor = rope.number("factor", ratio);
+        double factor = rope.number("factor", ratio, ratio);
         double amplitude = RotaryScaling.LongRope.amplitude(
                 file.has("original_max_position_embeddings") ? ratio : factor, original);
         if (!Double.isFinite(amplitude)) {
             file.refuse("original_max_position_embeddings", "takes 2 and above");
         }
         return new RotaryScaling.LongRope(factors(rope, "short_factor", size), factors(rope, "long_factor", size),
-                original, rope.number("attention_factor", amplitude));
+                original, rope.number("attention_factor", amplitude, amplitude));
     }
 
     private static List<Double> factors(ConfigFile rope, String key, int size) {

@@ -18,10 +18,12 @@ final class SmolLm3 {
         ModelSizes sizes = ModelSizes.read(file, new ModelSizes.Absent(4, 0, 1e-6, true));
         Rotation rotation = sizes.rotary(2_000_000).rotation();
         List<Integer> turns = turns(file, sizes.layerCount());
-        int window = file.bool("use_sliding_window", false) ? file.integer("sliding_window", AttentionSpec.NO_WINDOW)
+        int window = file.bool("use_sliding_window", false)
+                ? file.integer("sliding_window", AttentionSpec.NO_WINDOW, AttentionSpec.NO_WINDOW)
                 : AttentionSpec.NO_WINDOW;
         file.pass("sliding_window", "max_window_layers");
-        List<Boolean> windowed = sizes.windowed(layer -> turns.get(layer) == 0);
+        List<Boolean> windowed = sizes.windowed(window,
+                layer -> turns.get(layer) == 0 && window != AttentionSpec.NO_WINDOW);
         return sizes.model(ModelFamily.SMOLLM3, sizes.layers(layer -> new LayerShape(
                 sizes.attention(windowed.get(layer) ? window : AttentionSpec.NO_WINDOW),
                 turns.get(layer) == 0 ? Rotation.NONE : rotation)), StreamSpec.PLAIN);

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ModelConfigTest {
 
@@ -114,6 +115,99 @@ class ModelConfigTest {
     void a_key_that_is_not_understood_refuses_by_name_and_value(String modelType, String keys, String message) {
         assertThatExceptionOfType(UnsupportedModelException.class).isThrownBy(() -> read(modelType, keys + ","))
                 .withMessageContaining(message);
+    }
+
+    /** As transformers 4.57.6 and 5.24.0 read them: what their classes derive, or else what is written out. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
+        "llama | \"num_key_value_heads\": null, \"head_dim\": null, \"rope_scaling\": null, \"pad_token_id\": null |"
+            + " \"num_key_value_heads\": 6, \"head_dim\": 32",
+        "llama | \"rope_parameters\": null, \"tie_word_embeddings\": null, \"attention_bias\": null |"
+            + " \"tie_word_embeddings\": false",
+        "llama | \"rope_theta\": null, \"rope_parameters\": {\"rope_theta\": 500000.0} | \"rope_theta\": 500000.0",
+        "llama | \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4.0, \"original_max_position_embeddings\": null,"
+            + " \"beta_fast\": null, \"beta_slow\": null, \"attention_factor\": null, \"mscale\": null} |"
+            + " \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4.0}",
+        "mistral | \"num_key_value_heads\": null, \"head_dim\": null, \"layer_types\": null |"
+            + " \"num_key_value_heads\": 6, \"head_dim\": 32",
+        "qwen2 | \"num_key_value_heads\": null, \"sliding_window\": null, \"max_window_layers\": null |"
+            + " \"num_key_value_heads\": 6",
+        "qwen2 | \"num_key_value_heads\": 2, \"use_sliding_window\": null, \"sliding_window\": 100 |"
+            + " \"num_key_value_heads\": 2",
+        "qwen2 | \"num_key_value_heads\": 2, \"use_sliding_window\": true, \"sliding_window\": null,"
+            + " \"max_window_layers\": 2, \"layer_types\": null | \"num_key_value_heads\": 2",
+        "qwen3 | \"num_key_value_heads\": null | \"num_key_value_heads\": 6, \"head_dim\": 128",
+        "phi3 | \"num_key_value_heads\": null, \"sliding_window\": null, \"rope_scaling\": null |"
+            + " \"num_key_value_heads\": 6",
+        "smollm3 | \"num_key_value_heads\": null, \"no_rope_layers\": null, \"layer_types\": null,"
+            + " \"sliding_window\": null | \"num_key_value_heads\": 6, \"no_rope_layers\": [1, 1, 1, 0, 1, 1]",
+        "smollm3 | \"num_key_value_heads\": 2, \"use_sliding_window\": true, \"sliding_window\": null |"
+            + " \"num_key_value_heads\": 2",
+        "granite | \"num_key_value_heads\": null, \"rope_scaling\": null | \"num_key_value_heads\": 6",
+        "gemma | \"num_key_value_heads\": 2, \"hidden_activation\": null | \"num_key_value_heads\": 2",
+        "gemma2 | \"num_key_value_heads\": 2, \"hidden_act\": null, \"layer_types\": null | \"num_key_value_heads\": 2",
+        "gemma2 | \"num_key_value_heads\": 2, \"sliding_window\": null, \"layer_types\": [\"full_attention\","
+            + " \"full_attention\", \"full_attention\", \"full_attention\", \"full_attention\", \"full_attention\"] |"
+            + " \"num_key_value_heads\": 2, \"sliding_window\": 2048",
+        "gemma3_text | \"num_key_value_heads\": 2, \"_sliding_window_pattern\": null, \"rope_parameters\":"
+            + " {\"full_attention\": null, \"sliding_attention\": null} | \"num_key_value_heads\": 2,"
+            + " \"rope_theta\": 1000000.0, \"rope_local_base_freq\": 10000.0",
+        "gemma3_text | \"num_key_value_heads\": 2, \"attn_logit_softcapping\": null,"
+            + " \"final_logit_softcapping\": null, \"rope_scaling\": null | \"num_key_value_heads\": 2"})
+    void null_is_read_as_the_class_reads_it(String modelType, String nulls, String same) throws IOException {
+        assertThat(read(modelType, nulls + ",")).isEqualTo(read(modelType, same + ","));
+    }
+
+    @Test
+    void a_cap_that_is_null_is_none() throws IOException {
+        ModelConfig config = read("gemma2", """
+                "num_key_value_heads": 2, "attn_logit_softcapping": null, "final_logit_softcapping": null,""");
+        assertThat(config.layers().getFirst().attention().softCap()).isEqualTo(AttentionSpec.NO_CAP);
+        assertThat(config.stream().logitCap()).isEqualTo(StreamSpec.NO_CAP);
+    }
+
+    /** The class has a value of its own where a file says nothing; with null it cannot compute. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '`', value = {
+        "llama | \"rope_theta\": null | rope_theta is null, takes a number above 0",
+        "llama | \"hidden_act\": null | hidden_act is null, takes silu",
+        "llama | \"rope_scaling\": {\"rope_type\": null, \"factor\": 8.0} |"
+            + " rope_scaling.rope_type is null, takes a text",
+        "llama | \"rope_scaling\": {\"type\": \"linear\", \"factor\": null} |"
+            + " rope_scaling.factor is null, takes a number",
+        "llama | \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4.0, \"truncate\": null} |"
+            + " rope_scaling.truncate is null, takes true or false",
+        "phi3 | \"partial_rotary_factor\": null | partial_rotary_factor is null, takes a number",
+        "qwen2 | \"num_key_value_heads\": 2, \"use_sliding_window\": true, \"sliding_window\": 100,"
+            + " \"max_window_layers\": null | max_window_layers is null, takes a whole number from 0 on",
+        "qwen2 | \"num_key_value_heads\": 2, \"sliding_window\": 100, \"layer_types\": [\"full_attention\","
+            + " \"full_attention\", \"full_attention\", \"full_attention\", \"full_attention\","
+            + " \"sliding_attention\"] | sliding_window is 100, not in use, but layers have one",
+        "qwen3 | \"num_key_value_heads\": 2, \"head_dim\": null | head_dim is null, takes a whole number",
+        "smollm3 | \"no_rope_layer_interval\": null | no_rope_layer_interval is null, takes a whole number",
+        "granite | \"attention_multiplier\": null | attention_multiplier is null, takes a number above 0",
+        "gemma | \"num_key_value_heads\": null | num_key_value_heads is null, takes a whole number",
+        "gemma | \"num_key_value_heads\": 2, \"head_dim\": null | head_dim is null, takes a whole number",
+        "gemma | \"num_key_value_heads\": 2, \"tie_word_embeddings\": null |"
+            + " tie_word_embeddings is null, takes true or false",
+        "gemma2 | \"num_key_value_heads\": 2, \"hidden_activation\": null | hidden_activation is null, takes gelu",
+        "gemma2 | \"num_key_value_heads\": 2, \"query_pre_attn_scalar\": null | query_pre_attn_scalar is null, takes",
+        "gemma2 | \"num_key_value_heads\": 2, \"sliding_window\": null |"
+            + " sliding_window is null, not in use, but layers have one",
+        "gemma3_text | \"num_key_value_heads\": 2, \"rope_local_base_freq\": null | rope_local_base_freq is null, takes"})
+    void null_is_refused_where_the_class_can_do_nothing_with_it(String modelType, String keys, String message) {
+        assertThatExceptionOfType(UnsupportedModelException.class).isThrownBy(() -> read(modelType, keys + ","))
+                .withMessageContaining(": " + message).withMessageNotContaining("; ");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+        "vocab_size", "max_position_embeddings", "rms_norm_eps"})
+    void sizes_are_never_null(String key) {
+        String shape = SHAPE.replaceFirst("\"" + key + "\": [^,]+", "\"" + key + "\": null");
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(() -> read("{\"model_type\": \"llama\", %s}".formatted(shape)))
+                .withMessageContaining(": " + key + " is null, takes a ").withMessageNotContaining("; ");
     }
 
     @Test
