@@ -35,8 +35,9 @@ final class PanelWeight extends CpuWeight {
         }
         int firstPanel = firstRow / PanelFormat.WIDTH;
         int endPanel = Math.ceilDiv(firstRow + rowCount, PanelFormat.WIDTH);
+        PanelFormat wanted = wanted(format, values, (long) rowCount * columns());
         for (int panel = firstPanel; panel < endPanel; panel++) {
-            reserve(panel, PanelFormat.of(format));
+            reserve(panel, wanted);
         }
         team.run((unit, _) -> {
             int panel = firstPanel + unit;
@@ -46,6 +47,11 @@ final class PanelWeight extends CpuWeight {
                         row % PanelFormat.WIDTH, panels[panel]);
             }
         }, endPanel - firstPanel, /* alone */ !team.mayRead(values));
+    }
+
+    private static PanelFormat wanted(WeightFormat format, MemorySegment values, long count) {
+        return format == WeightFormat.F16 && !PlainPanels.areFiniteF16(values, count) ? PlainPanels.F32
+                : PanelFormat.of(format);
     }
 
     private void reserve(int panel, PanelFormat wanted) {

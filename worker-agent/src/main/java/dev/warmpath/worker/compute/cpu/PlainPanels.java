@@ -21,7 +21,7 @@ import jdk.incubator.vector.VectorOperators;
  * <pre>
  *   F32    column 0 of all outputs, column 1, …
  *   BF16   columns 0 (low half of a lane) and 1 (high half) of all outputs, columns 2 and 3, …
- *   F16    likewise
+ *   F16    likewise, finite numbers only: to look for others while computing would take twice as long
  * </pre>
  */
 enum PlainPanels implements PanelFormat {
@@ -166,7 +166,6 @@ enum PlainPanels implements PanelFormat {
         }
     },
     F16 {
-        private static final int LARGEST = 0x7C00;
         /** From the exponent's bias in 16 bits to that in 32; a number without an exponent gets one, too. */
         private static final float REBIAS = 0x1p112f;
 
@@ -191,27 +190,33 @@ enum PlainPanels implements PanelFormat {
             for (int k = 0; k < count; k += 2) {
                 for (long i = 0; i < LINE_BYTES; i += VECTOR_BYTES) {
                     var pair = ints(panel, (long) (firstColumn + k >> 1) * LINE_BYTES + i);
-                    put(toFloats(pair.and(0xFFFF)), target, (long) k * LINE_BYTES + i);
-                    put(toFloats(pair.lanewise(VectorOperators.LSHR, Short.SIZE)), target,
-                            (long) (k + 1) * LINE_BYTES + i);
+                    var first = pair.lanewise(VectorOperators.LSHL, Short.SIZE);
+                    put(upperToFloats(first), target, (long) k * LINE_BYTES + i);
+                    put(upperToFloats(pair), target, (long) (k + 1) * LINE_BYTES + i);
                 }
             }
         }
 
-        /** Infinities and what is no number keep an exponent of ones. */
-        private static FloatVector toFloats(IntVector halves) {
-            var magnitude = halves.and(0x7FFF);
-            var sign = halves.and(0x8000).lanewise(VectorOperators.LSHL, 16);
-            var finite = magnitude.lanewise(VectorOperators.LSHL, 13).reinterpretAsFloats().mul(REBIAS)
-                    .reinterpretAsInts();
-            var bits = finite.lanewise(VectorOperators.OR, 0x7F80_0000,
-                    magnitude.compare(VectorOperators.GE, LARGEST));
-            return bits.or(sign).reinterpretAsFloats();
+        /** Exponent and fraction go three bits down, the sign stays. */
+        private static FloatVector upperToFloats(IntVector pair) {
+            return pair.lanewise(VectorOperators.ASHR, 3).and(0x8FFF_E000).reinterpretAsFloats().mul(REBIAS);
         }
     };
 
+    /** Of binary16, where infinities and what is no number have it. */
+    private static final int LARGEST_EXPONENT = 0x7C00;
     private static final ValueLayout.OfShort LITTLE_ENDIAN_SHORT =
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
+
+    /** Whether each of the values has a place in panels of {@link #F16}. */
+    static boolean areFiniteF16(MemorySegment values, long count) {
+        for (long i = 0; i < count; i++) {
+            if ((values.get(LITTLE_ENDIAN_SHORT, i * Short.BYTES) & LARGEST_EXPONENT) == LARGEST_EXPONENT) {
+                return false;
+            }
+        }
+        return true;
+    }
 
     private static long pairBytes(int columns) {
         return (long) Math.ceilDiv(columns, 2) * LINE_BYTES;

@@ -15,6 +15,10 @@ import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
@@ -28,18 +32,28 @@ class VectorBackendTest {
             return new VectorBackend(2);
         }
 
-        /** Subnormal numbers, infinities and what is no number, too. */
+        /** Subnormal ones, too; infinities and what is no number are kept apart, and alike. */
         @Test
         void all_65536_binary16_numbers_are_widened_to_the_bit() {
-            int count = 1 << Short.SIZE;
+            List<Integer> all = IntStream.range(0, 1 << Short.SIZE).boxed().toList();
+            Map<Boolean, List<Integer>> byFinite = all.stream().collect(
+                    Collectors.partitioningBy(half -> Float.isFinite(Float.float16ToFloat(half.shortValue()))));
+            assertThat(byFinite.get(true)).hasSize(63_488);
+            requireWidened(byFinite.get(true));
+            requireWidened(all);
+        }
+
+        private static void requireWidened(List<Integer> numbers) {
+            int count = numbers.size();
             short[] halves = new short[count];
             float[] expected = new float[2 * count];
             for (int i = 0; i < count; i++) {
-                halves[i] = (short) i;
+                halves[i] = numbers.get(i).shortValue();
                 expected[i] = Float.float16ToFloat(halves[i]) + 0f;       // sums begin at 0, so no zero is negative
                 expected[count + i] = 2 * expected[i];
             }
-            try (var backend = new VectorBackend(2); var data = new DeviceData(backend)) {
+            var backend = new VectorBackend(2);
+            try (var data = new DeviceData(backend)) {                    // closes the backend, too
                 Tensor weight = backend.allocateWeight(count, 1);
                 backend.upload(weight, 0, count, WeightFormat.F16, MemorySegment.ofArray(halves));
                 for (int rows = 1; rows <= 2; rows++) {
