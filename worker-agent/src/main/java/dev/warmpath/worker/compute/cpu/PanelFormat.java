@@ -12,7 +12,7 @@ import jdk.incubator.vector.IntVector;
 /**
  * How a panel of a weight lies in memory: {@value #VECTORS} vectors of neighbouring rows of W, which are neighbouring
  * outputs of x · Wᵀ. Lanes run over outputs, so no sum is ever taken across lanes. A lane of 32 bits holds as many
- * neighbouring columns of its output as fit; what one lane of all outputs takes is a line.
+ * neighbouring columns of its output as fit.
  *
  * <p>Whatever the format, a value is widened to the same float32 bits everywhere, and an output is one chain of fused
  * multiply-adds in the order of the columns.
@@ -26,7 +26,7 @@ sealed interface PanelFormat permits PlainPanels, BlockPanels {
     int WIDTH = VECTORS * LANES;
     int VECTOR_BYTES = LANES * Float.BYTES;
     /** A column of a panel where a value takes a lane. */
-    int LINE_BYTES = WIDTH * Float.BYTES;
+    int COLUMN_BYTES = WIDTH * Float.BYTES;
 
     /** In which values of a format are kept: as they are, or widened to float32. */
     static PanelFormat of(WeightFormat format) {

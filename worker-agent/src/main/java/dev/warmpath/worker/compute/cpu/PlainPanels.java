@@ -52,13 +52,13 @@ enum PlainPanels implements PanelFormat {
 
         @Override
         public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
-            target.asSlice(0, (long) count * LINE_BYTES).fill((byte) 0);
+            target.asSlice(0, (long) count * COLUMN_BYTES).fill((byte) 0);
         }
     },
     F32 {
         @Override
         public long bytes(int columns) {
-            return (long) columns * LINE_BYTES;
+            return (long) columns * COLUMN_BYTES;
         }
 
         @Override
@@ -67,13 +67,13 @@ enum PlainPanels implements PanelFormat {
             float[] row = new float[columns];
             format.widen(values, first, columns, row);
             for (int column = 0; column < columns; column++) {
-                panel.set(ValueLayout.JAVA_FLOAT, (long) column * LINE_BYTES + output * Float.BYTES, row[column]);
+                panel.set(ValueLayout.JAVA_FLOAT, (long) column * COLUMN_BYTES + output * Float.BYTES, row[column]);
             }
         }
 
         @Override
         public float value(MemorySegment panel, int output, int column) {
-            return panel.get(ValueLayout.JAVA_FLOAT, (long) column * LINE_BYTES + output * Float.BYTES);
+            return panel.get(ValueLayout.JAVA_FLOAT, (long) column * COLUMN_BYTES + output * Float.BYTES);
         }
 
         @Override
@@ -85,7 +85,7 @@ enum PlainPanels implements PanelFormat {
 
         @Override
         public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
-            MemorySegment.copy(panel, (long) firstColumn * LINE_BYTES, target, 0, (long) count * LINE_BYTES);
+            MemorySegment.copy(panel, (long) firstColumn * COLUMN_BYTES, target, 0, (long) count * COLUMN_BYTES);
         }
     },
     BF16 {
@@ -124,7 +124,7 @@ enum PlainPanels implements PanelFormat {
             var a2 = a0;
             var a3 = a0;
             for (int pair = 0; pair < pairs; pair++) {
-                long at = (long) pair * LINE_BYTES;
+                long at = (long) pair * COLUMN_BYTES;
                 var w0 = ints(panel, at);
                 var w1 = ints(panel, at + VECTOR_BYTES);
                 var w2 = ints(panel, at + 2 * VECTOR_BYTES);
@@ -149,10 +149,10 @@ enum PlainPanels implements PanelFormat {
         @Override
         public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
             for (int k = 0; k < count; k += 2) {
-                for (long i = 0; i < LINE_BYTES; i += VECTOR_BYTES) {
-                    var pair = ints(panel, (long) (firstColumn + k >> 1) * LINE_BYTES + i);
-                    put(low(pair), target, (long) k * LINE_BYTES + i);
-                    put(high(pair), target, (long) (k + 1) * LINE_BYTES + i);
+                for (long i = 0; i < COLUMN_BYTES; i += VECTOR_BYTES) {
+                    var pair = ints(panel, (long) (firstColumn + k >> 1) * COLUMN_BYTES + i);
+                    put(low(pair), target, (long) k * COLUMN_BYTES + i);
+                    put(high(pair), target, (long) (k + 1) * COLUMN_BYTES + i);
                 }
             }
         }
@@ -188,11 +188,11 @@ enum PlainPanels implements PanelFormat {
         @Override
         public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
             for (int k = 0; k < count; k += 2) {
-                for (long i = 0; i < LINE_BYTES; i += VECTOR_BYTES) {
-                    var pair = ints(panel, (long) (firstColumn + k >> 1) * LINE_BYTES + i);
+                for (long i = 0; i < COLUMN_BYTES; i += VECTOR_BYTES) {
+                    var pair = ints(panel, (long) (firstColumn + k >> 1) * COLUMN_BYTES + i);
                     var first = pair.lanewise(VectorOperators.LSHL, Short.SIZE);
-                    put(upperToFloats(first), target, (long) k * LINE_BYTES + i);
-                    put(upperToFloats(pair), target, (long) (k + 1) * LINE_BYTES + i);
+                    put(upperToFloats(first), target, (long) k * COLUMN_BYTES + i);
+                    put(upperToFloats(pair), target, (long) (k + 1) * COLUMN_BYTES + i);
                 }
             }
         }
@@ -219,7 +219,7 @@ enum PlainPanels implements PanelFormat {
     }
 
     private static long pairBytes(int columns) {
-        return (long) Math.ceilDiv(columns, 2) * LINE_BYTES;
+        return (long) Math.ceilDiv(columns, 2) * COLUMN_BYTES;
     }
 
     private static void packHalves(MemorySegment values, long first, int columns, int output, MemorySegment panel) {
@@ -231,7 +231,7 @@ enum PlainPanels implements PanelFormat {
 
     private static long halfAt(int output, int column) {
         int half = ByteOrder.nativeOrder() == ByteOrder.LITTLE_ENDIAN ? column & 1 : ~column & 1;
-        return (long) (column >> 1) * LINE_BYTES + output * Integer.BYTES + half * Short.BYTES;
+        return (long) (column >> 1) * COLUMN_BYTES + output * Integer.BYTES + half * Short.BYTES;
     }
 
     /** The same for {@link #F32} on top of what y holds: an output's chain of additions goes on. */
@@ -241,7 +241,7 @@ enum PlainPanels implements PanelFormat {
         var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
         var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
         for (int k = 0; k < columns; k++) {
-            long at = (long) k * LINE_BYTES;
+            long at = (long) k * COLUMN_BYTES;
             var a = FloatVector.broadcast(SPECIES, x[xStart + k]);
             a0 = floats(panel, at).fma(a, a0);
             a1 = floats(panel, at + VECTOR_BYTES).fma(a, a1);

@@ -1,6 +1,6 @@
 package dev.warmpath.worker.compute.cpu;
 
-import static dev.warmpath.worker.compute.cpu.PanelFormat.LINE_BYTES;
+import static dev.warmpath.worker.compute.cpu.PanelFormat.COLUMN_BYTES;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.VECTOR_BYTES;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.WIDTH;
 import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
@@ -53,7 +53,7 @@ final class VectorMatmul implements ThreadTeam.Task {
         this.team = team;
         this.weight = new PanelWeight(0, 0, memory, team);
         this.members = new Member[team.size()];
-        Arrays.setAll(members, _ -> new Member(memory.allocate((long) BLOCK_COLUMNS * LINE_BYTES),
+        Arrays.setAll(members, _ -> new Member(memory.allocate((long) BLOCK_COLUMNS * COLUMN_BYTES),
                 new float[MAX_UNIT_ROWS * WIDTH]));
     }
 
@@ -111,7 +111,7 @@ final class VectorMatmul implements ThreadTeam.Task {
         for (int column = 0; column < depth; column += BLOCK_COLUMNS) {
             int count = Math.min(BLOCK_COLUMNS, depth - column);
             if (format == PlainPanels.F32) {
-                multiplyBlock(memory, (long) column * LINE_BYTES, firstRow, rows, column, count, sums, start, stride);
+                multiplyBlock(memory, (long) column * COLUMN_BYTES, firstRow, rows, column, count, sums, start, stride);
             } else {
                 format.widen(memory, column, count, widened);
                 multiplyBlock(widened, 0, firstRow, rows, column, count, sums, start, stride);
@@ -155,7 +155,7 @@ final class VectorMatmul implements ThreadTeam.Task {
         var d0 = FloatVector.fromArray(SPECIES, sums, yd);
         var d1 = FloatVector.fromArray(SPECIES, sums, yd + LANES);
         for (int k = 0; k < count; k++) {
-            long at = wStart + (long) k * LINE_BYTES;
+            long at = wStart + (long) k * COLUMN_BYTES;
             var w0 = FloatVector.fromMemorySegment(SPECIES, w, at, ByteOrder.nativeOrder());
             var w1 = FloatVector.fromMemorySegment(SPECIES, w, at + VECTOR_BYTES, ByteOrder.nativeOrder());
             var a = FloatVector.broadcast(SPECIES, x[xa + k]);
@@ -201,7 +201,7 @@ final class VectorMatmul implements ThreadTeam.Task {
         var d2 = FloatVector.fromArray(SPECIES, sums, yd + 2 * LANES);
         var d3 = FloatVector.fromArray(SPECIES, sums, yd + 3 * LANES);
         for (int k = 0; k < count; k++) {
-            long at = wStart + (long) k * LINE_BYTES;
+            long at = wStart + (long) k * COLUMN_BYTES;
             var w0 = FloatVector.fromMemorySegment(SPECIES, w, at, ByteOrder.nativeOrder());
             var w1 = FloatVector.fromMemorySegment(SPECIES, w, at + VECTOR_BYTES, ByteOrder.nativeOrder());
             var w2 = FloatVector.fromMemorySegment(SPECIES, w, at + 2 * VECTOR_BYTES, ByteOrder.nativeOrder());
