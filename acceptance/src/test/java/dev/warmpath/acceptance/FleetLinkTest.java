@@ -63,7 +63,7 @@ class FleetLinkTest {
     void what_a_worker_announces_is_what_its_router_matches() throws Exception {
         Files.writeString(directory.resolve("model.safetensors"), "weights");
         Files.writeString(directory.resolve("tokenizer.json"), TOKENIZER);
-        ModelFiles files = ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+        ModelFiles files = ModelFiles.read(List.of(directory.resolve("model.safetensors")), ModelFiles.UNCHANGED,
                 Map.of("tokenizer.json", new FileSystemResource(directory.resolve("tokenizer.json"))), null, "tiny",
                 HashSettings.ofBlockSize(16), 2_048, 3);
         var events = new KvEventPublisher("w", 7);

@@ -94,6 +94,8 @@ class LauncherTest {
                 .contains("hf download Qwen/Qwen2.5-0.5B-Instruct --local-dir Qwen2.5-0.5B-Instruct'");
         assertThat(warmpath("up", "--model").text()).contains("--model needs a value");
         assertThat(warmpath("up", "--context", "all").text()).contains("--context takes a number from 2");
+        assertThat(warmpath("up", "--quantization", "int4").text())
+                .contains("--quantization takes none or int8, not 'int4'");
         assertThat(warmpath("up", "--heap=2g").text()).contains("--heap takes a size such as 512MB or 4GB, not '2g'");
         assertThat(warmpath("up", "--routers", "10").text()).contains("--routers takes a number from 1 to 9");
         assertThat(warmpath("up", "--redis", "here").text()).contains("--redis takes 'embedded' or a URI");

@@ -69,7 +69,8 @@ class CombinationsTest {
                         + "tolerations: [{key: spot, operator: Exists}]}]",
                 "workers: [{name: a, gpu: {enabled: true, resourceClaimTemplate: one-card}, resources: {requests:"
                         + " {cpu: 1}, limits: {memory: 1Gi}}}]",
-                "workers: [{name: a, model: {source: pvc, claim: c, path: /m/x, name: x, contextLength: 131072}}]",
+                "workers: [{name: a, model: {source: pvc, claim: c, path: /m/x, name: x, contextLength: 131072,"
+                        + " quantization: int8}}]",
                 "workers: [{name: a, model: " + DOWNLOAD.formatted("") + "}]",
                 "workers: [{name: a, model: " + DOWNLOAD.formatted(", claim: c, tokenSecret: hub, tokenKey: t") + "}]",
                 "workers: [{name: a, settings: {kv: {memory: 4GB, prefix-caching: false, watermark: 0.05}, scheduler:"

@@ -48,6 +48,7 @@ class ValuesSchemaTest {
             "warmpath.model.directory",
             "warmpath.model.name",
             "warmpath.model.context-length",
+            "warmpath.model.quantization",
             "warmpath.model.digest-cache",
             "warmpath.routerlink.urls",
             "warmpath.routerlink.token",

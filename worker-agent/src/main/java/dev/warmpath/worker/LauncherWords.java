@@ -18,6 +18,7 @@ final class LauncherWords {
     private static final Map<String, String> OPTIONS = Map.of(
             "warmpath.model.directory", "--model",
             "warmpath.model.context-length", "--context",
+            "warmpath.model.quantization", "--quantization",
             "warmpath.kv.memory", "--kv-memory",
             "warmpath.compute.backend", "--backend");
     /** A setting's name, and what gives it a value. */

@@ -1,5 +1,6 @@
 package dev.warmpath.worker;
 
+import dev.warmpath.worker.model.Quantization;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotNull;
 import java.nio.file.Path;
@@ -7,6 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.validation.annotation.Validated;
 
 /**
@@ -18,6 +20,9 @@ import org.springframework.validation.annotation.Validated;
  *             hyphens for spaces and whatever else no name has
  * @param contextLength most tokens of prompt and answer together; unset: all that the model was made for. Workers with
  *                      another number are another revision
+ * @param quantization of linear layers whose weights are stored in 16 or 32 bits: {@code none}, or {@code int8}, which
+ *                     rounds them to 8.5 bits a weight while they are loaded; half the memory on processors, none less
+ *                     on a GPU, and answers that differ a little, so that it is another revision
  * @param digestCache the file that keeps digests of weights from start to start, by path, size and time of change; as
  *                    shipped {@code ~/.cache/warmpath/digests}. Where it cannot be written, each start reads all
  *                    weights once more
@@ -25,7 +30,8 @@ import org.springframework.validation.annotation.Validated;
 @Validated
 @ConfigurationProperties("warmpath.model")
 public record ModelProperties(@NotNull Path directory, @Nullable String name,
-        @Nullable @Min(2) Integer contextLength, @Nullable Path digestCache) {
+        @Nullable @Min(2) Integer contextLength, @DefaultValue("none") Quantization quantization,
+        @Nullable Path digestCache) {
 
     /** Of a GGUF file, with the numbers of a split one. */
     private static final Pattern FILE_SUFFIX = Pattern.compile("(?i)(-\\d{5}-of-\\d{5})?\\.gguf$");

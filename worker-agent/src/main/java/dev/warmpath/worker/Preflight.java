@@ -2,8 +2,10 @@ package dev.warmpath.worker;
 
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.MemoryPlace;
+import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.model.Footprint;
 import dev.warmpath.worker.model.ModelConfig;
+import dev.warmpath.worker.model.Quantization;
 import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.model.UnsupportedModelException;
 import dev.warmpath.worker.model.source.ModelSource;
@@ -40,14 +42,15 @@ final class Preflight {
      * @param source         where the model lies
      * @param config         with the context that is asked for; if none is, the model's
      * @param isContextGiven whether one is asked for
+     * @param quantization   of linear layers
      * @param footprint      of the model on that backend
      */
-    record Ready(ModelSource source, ModelConfig config, boolean isContextGiven, ComputeBackend backend,
-            SchedulerSettings scheduler, StepSettings steps, Footprint footprint) {
+    record Ready(ModelSource source, ModelConfig config, boolean isContextGiven, Quantization quantization,
+            ComputeBackend backend, SchedulerSettings scheduler, StepSettings steps, Footprint footprint) {
 
         Ready withContextLength(int contextLength) {
-            return new Ready(source, config.withContextLength(contextLength), isContextGiven, backend, scheduler, steps,
-                    footprint);
+            return new Ready(source, config.withContextLength(contextLength), isContextGiven, quantization, backend,
+                    scheduler, steps, footprint);
         }
 
         boolean isOnDevice() {
@@ -126,15 +129,24 @@ final class Preflight {
         if (backend != null && steps != null) {
             ModelSource source = files.source();
             Footprint footprint = source == null ? null
-                    : preflight.attempt(() -> Footprint.of(source, config, backend, steps));
+                    : preflight.attempt(() -> Footprint.of(source, config, model.quantization(), backend, steps));
             if (footprint != null && preflight.problems.isEmpty()) {
-                preflight.ready = new Ready(source, config, model.contextLength() != null, backend, settings, steps,
-                        footprint);
+                preflight.warnIfQuantizedForNothing(config.hiddenSize(), backend);
+                preflight.ready = new Ready(source, config, model.contextLength() != null, model.quantization(),
+                        backend, settings, steps, footprint);
             } else {
                 backend.close();
             }
         }
         return preflight;
+    }
+
+    private void warnIfQuantizedForNothing(int width, ComputeBackend backend) {
+        if (model.quantization() == Quantization.INT8 && backend.weightBytes(WeightFormat.Q8_0, width, width)
+                >= backend.weightBytes(WeightFormat.BF16, width, width)) {
+            warnings.add("warmpath.model.quantization is int8, which saves no memory with backend %s: it keeps such "
+                    .formatted(backend.name()) + "weights as wide as those of 16 bits");
+        }
     }
 
     private ModelConfig capped(ModelConfig config) {

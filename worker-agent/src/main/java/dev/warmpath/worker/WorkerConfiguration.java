@@ -23,6 +23,7 @@ import dev.warmpath.worker.model.EosTokens;
 import dev.warmpath.worker.model.LoadedModel;
 import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
+import dev.warmpath.worker.model.Quantization;
 import dev.warmpath.worker.model.source.ModelFile;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.routerlink.FleetGate;
@@ -151,7 +152,8 @@ class WorkerConfiguration {
     LoadedModel loadedModel(Preflight.Ready start) throws IOException {
         var progress = new ReadingProgress("weights", start.footprint().fileBytes(), System::nanoTime);
         try {
-            return LoadedModel.load(start.source(), start.config(), start.backend(), start.steps(), progress::add);
+            return LoadedModel.load(start.source(), start.config(), start.quantization(), start.backend(),
+                    start.steps(), progress::add);
         } catch (ComputeException refused) {
             throw new SettingsException("the device does not take the model's weights and what steps need: "
                     + refused.getMessage(), "Where memory is short, end what else runs there, lower "
@@ -225,8 +227,13 @@ class WorkerConfiguration {
             }
         }
         ModelConfig config = runner.config();
-        return ModelFiles.read(source.weightFiles(), files, model.digestCache(), model.servedName(),
-                kv.hashSettings(), config.contextLength(), config.vocabularySize());
+        return ModelFiles.read(source.weightFiles(), changeOf(model.quantization()), files, model.digestCache(),
+                model.servedName(), kv.hashSettings(), config.contextLength(), config.vocabularySize());
+    }
+
+    private static String changeOf(Quantization quantization) {
+        return quantization == Quantization.NONE ? ModelFiles.UNCHANGED
+                : quantization.name().toLowerCase(Locale.ROOT);
     }
 
     @Bean

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.routerlink.ModelFiles;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
@@ -17,11 +18,12 @@ final class WorkerInfo implements InfoContributor {
     /** Asked for once: the backend is the engine's from its first step on. */
     private final Map<String, String> kernels;
 
-    WorkerInfo(ModelFiles files, ComputeBackend backend) {
+    WorkerInfo(ModelFiles files, ModelProperties properties, ComputeBackend backend) {
         ModelDescription description = files.description();
         model.put("name", description.name());
         model.put("revision", description.revision());
         model.put("contextLength", description.contextLength());
+        model.put("quantization", properties.quantization().name().toLowerCase(Locale.ROOT));
         kernels = new LinkedHashMap<>(Map.of("backend", backend.name()));
         kernels.putAll(backend.details());
     }

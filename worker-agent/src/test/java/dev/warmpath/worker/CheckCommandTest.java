@@ -69,6 +69,14 @@ class CheckCommandTest {
     }
 
     @Test
+    void a_quantization_that_there_is_none_of_is_refused_by_the_settings_name() {
+        assertThat(check(UnaryOperator.identity(), MODEL, "--warmpath.model.quantization=int4").out())
+                .startsWith("- warmpath.model.quantization is 'int4', which cannot be read");
+        assertThat(check(LauncherWords::of, MODEL, "--warmpath.model.quantization=fp8").out())
+                .startsWith("- --quantization is 'fp8', which cannot be read");
+    }
+
+    @Test
     void blocks_that_are_counted_are_left_to_whoever_counts_them(@TempDir Path folder) throws Exception {
         Said said = check(UnaryOperator.identity(), "--machine", "8GB", "--warmpath.kv.block-count=200", MODEL);
 

@@ -12,6 +12,7 @@ import dev.warmpath.worker.model.ModelFamily;
 import dev.warmpath.worker.model.StreamSpec;
 import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.model.source.ModelSource;
+import dev.warmpath.worker.model.Quantization;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -125,7 +126,7 @@ class MemoryPlannerTest {
         var scheduler = new Binder().bindOrCreate("warmpath.scheduler", SchedulerProperties.class).toSettings(false);
         ModelConfig config = context == null ? model : model.withContextLength(context);
         try (var backend = new ScalarBackend()) {
-            var start = new Preflight.Ready(SOURCE, config, context != null, backend, scheduler,
+            var start = new Preflight.Ready(SOURCE, config, context != null, Quantization.NONE, backend, scheduler,
                     new StepSettings(16, 16, 512, 64, 1), footprint);
             return new MemoryPlanner(start, kv, new MemoryPlanner.Given(machineMegabytes * MEGABYTE,
                     700 * MEGABYTE, heap)).plan(workers);

@@ -2,6 +2,7 @@ package dev.warmpath.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.worker.model.Quantization;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -34,6 +35,23 @@ class PreflightTest {
         try (var backend = preflight.requireReady().backend()) {
             assertThat(backend.name()).isEqualTo("scalar");
             assertThat(preflight.requireReady().footprint().fileBytes()).isEqualTo(5_510_016);
+        }
+    }
+
+    @Test
+    void weights_that_are_quantized_are_planned_as_they_will_lie_and_one_is_told_where_that_saves_nothing() {
+        Preflight scalar = preflight(WHOLE, "model.quantization=int8");
+        assertThat(scalar.warnings()).containsExactly("warmpath.model.quantization is int8, which saves no memory with "
+                + "backend scalar: it keeps such weights as wide as those of 16 bits");
+        Preflight plain = preflight(WHOLE, "compute.backend=vector");
+        Preflight int8 = preflight(WHOLE, "compute.backend=vector", "model.quantization=int8");
+        assertThat(int8.warnings()).isEmpty();
+        try (var _ = scalar.requireReady().backend(); var _ = plain.requireReady().backend();
+                var _ = int8.requireReady().backend()) {
+            assertThat(int8.requireReady().withContextLength(100).quantization()).isEqualTo(Quantization.INT8);
+            // 2,359,296 elements of linear layers in 9 bits in place of 16
+            assertThat(plain.requireReady().besideHeap(100) - int8.requireReady().besideHeap(100))
+                    .isEqualTo(2_359_296 * 7 / 8);
         }
     }
 

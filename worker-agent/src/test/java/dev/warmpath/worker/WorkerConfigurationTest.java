@@ -12,6 +12,7 @@ import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.StepSettings;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.routerlink.RouterLinkProperties;
+import dev.warmpath.worker.model.Quantization;
 import jakarta.validation.Validation;
 import jakarta.validation.Validator;
 import java.io.IOException;
@@ -152,7 +153,8 @@ class WorkerConfigurationTest {
 
     private int contextWith(@Nullable Integer contextLength, KvProperties kv) {
         Preflight.Ready start = configuration.preflight(
-                new ModelProperties(MODEL.directory(), null, contextLength, null), kv, SCHEDULER, SCALAR);
+                new ModelProperties(MODEL.directory(), null, contextLength, Quantization.NONE, null), kv, SCHEDULER,
+                SCALAR);
         start.backend().close();
         return start.config().contextLength();
     }
@@ -168,8 +170,8 @@ class WorkerConfigurationTest {
             var scheduler = SCHEDULER.toSettings(false);
             var steps = new StepSettings(KV.blockSize(), KV.blockSize(), scheduler.maxBatchedTokens(),
                     scheduler.maxSequences(), scheduler.maxStepsInFlight());
-            return new Preflight.Ready(source, config, false, backend, scheduler, steps,
-                    Footprint.of(source, config, backend, steps));
+            return new Preflight.Ready(source, config, false, Quantization.NONE, backend, scheduler, steps,
+                    Footprint.of(source, config, Quantization.NONE, backend, steps));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

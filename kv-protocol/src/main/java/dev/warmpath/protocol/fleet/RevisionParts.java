@@ -14,7 +14,8 @@ import java.util.Map;
  * Everything that workers of one revision share. File parts are SHA-256 digests in hex and double as the names under
  * which a worker serves the files; a file that the model lacks is the empty string.
  *
- * @param weights          digest of the weights file
+ * @param weights          digest of the weights file; of weights that are changed while they are loaded, a digest over
+ *                         that one and the change
  * @param config           digest of config.json
  * @param tokenizer        digest of tokenizer.json
  * @param tokenizerConfig  digest of tokenizer_config.json, which may hold chat templates

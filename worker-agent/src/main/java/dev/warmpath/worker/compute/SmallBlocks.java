@@ -27,6 +27,8 @@ final class SmallBlocks {
 
     private static final int HALF = ELEMENTS / 2;
     private static final ValueLayout.OfByte BYTE = ValueLayout.JAVA_BYTE;
+    private static final ValueLayout.OfShort SHORT =
+            ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     private SmallBlocks() {}
@@ -35,6 +37,25 @@ final class SmallBlocks {
         block.scale = PlainValues.f16(values, at);
         for (int i = 0; i < ELEMENTS; i++) {
             block.codes[i] = values.get(BYTE, at + 2 + i) + 128;
+        }
+    }
+
+    /**
+     * The value of the largest magnitude is 127 steps. The codes are found with the step in float32, and only what is
+     * stored of it is rounded. What is not finite, or past what a scale can say, comes back as NaN. Source: ggml,
+     * ggml-quants.c, quantize_row_q8_0_ref.
+     */
+    static void writeQ8(float[] values, int start, MemorySegment target, long at) {
+        float largest = 0;
+        for (int i = 0; i < ELEMENTS; i++) {
+            largest = Math.max(largest, Math.abs(values[start + i]));
+        }
+        float step = largest / 127;
+        float steps = step == 0 ? 0 : 1 / step;
+        target.set(SHORT, at, Float.floatToFloat16(step));
+        for (int i = 0; i < ELEMENTS; i++) {
+            float code = values[start + i] * steps;
+            target.set(BYTE, at + 2 + i, (byte) (code + Math.copySign(0.5, code)));      // halves away from 0
         }
     }
 

@@ -25,7 +25,7 @@ final class DecoderComposer {
     /** @throws UnsupportedModelException if a tensor is missing or has another shape */
     DecoderSpec compose() {
         int hidden = config.hiddenSize();
-        Tensor embedding = weights.matrix(hidden, new Part("model.embed_tokens.weight", config.vocabularySize()));
+        Tensor embedding = weights.table(hidden, new Part("model.embed_tokens.weight", config.vocabularySize()));
         var layers = IntStream.range(0, config.layerCount()).mapToObj(this::layer).toList();
         Tensor head = config.tiedEmbeddings() ? embedding
                 : weights.matrix(hidden, new Part("lm_head.weight", config.vocabularySize()));

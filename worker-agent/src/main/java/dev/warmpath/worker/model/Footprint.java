@@ -32,16 +32,17 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
     private static final int SHORT_CONTEXT = 1_024;
 
     /**
-     * @param config  of this model
-     * @param backend asked what its tensors take, and not changed
+     * @param config       of this model
+     * @param quantization of its linear layers
+     * @param backend      asked what its tensors take, and not changed
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
      */
-    public static Footprint of(ModelSource source, ModelConfig config, ComputeBackend backend, StepSettings settings)
-            throws IOException {
-        var small = new Measure(backend);
-        var large = new Measure(backend);
+    public static Footprint of(ModelSource source, ModelConfig config, Quantization quantization,
+            ComputeBackend backend, StepSettings settings) throws IOException {
+        var small = new Measure(backend, quantization);
+        var large = new Measure(backend, quantization);
         small.load(source, config.withContextLength(SHORT_CONTEXT), settings);
         large.load(source, config.withContextLength(2 * SHORT_CONTEXT), settings);
         return new Footprint(SHORT_CONTEXT, Map.copyOf(small.bytes), Map.copyOf(large.bytes), small.fileBytes);
@@ -58,14 +59,16 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
     private static final class Measure {
 
         private final ComputeBackend backend;
+        private final Quantization quantization;
         private final MemoryPlace tensorPlace;
         private final Map<MemoryPlace, Long> bytes = new EnumMap<>(MemoryPlace.class);
         private long fileBytes;
 
         private record Handle(DataType type, int rows, int columns) implements Tensor {}
 
-        Measure(ComputeBackend backend) {
+        Measure(ComputeBackend backend, Quantization quantization) {
             this.backend = backend;
+            this.quantization = quantization;
             this.tensorPlace = backend.freeMemory().isPresent() ? MemoryPlace.DEVICE : MemoryPlace.HEAP;
         }
 
@@ -73,7 +76,7 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
             var counting = (ComputeBackend) Proxy.newProxyInstance(Footprint.class.getClassLoader(),
                     new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> answer(method, arguments));
             LoadedModel.load(source, config, counting, settings,
-                    new WeightUpload(counting, /* hasValues */ false, bytes -> fileBytes += bytes));
+                    new WeightUpload(counting, quantization, /* hasValues */ false, bytes -> fileBytes += bytes));
         }
 
         private @Nullable Object answer(Method method, Object[] arguments) {

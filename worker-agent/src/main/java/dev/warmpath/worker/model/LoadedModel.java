@@ -53,21 +53,23 @@ public final class LoadedModel {
 
     /**
      * Reads the weights and puts them and what steps need on the device. The backend is closed if that fails.
-     * @param config   of this model; its context may be a shorter one
-     * @param progress told of bytes of weights, as files have them, when the backend has taken them
+     * @param config       of this model; its context may be a shorter one
+     * @param quantization of its linear layers
+     * @param progress     told of bytes of weights, as files have them, when the backend has taken them
      * @throws IOException if a file cannot be read
      * @throws UnsupportedModelException if it is not a model that this worker can serve
      * @throws dev.warmpath.worker.model.weights.WeightFileException if a weight file is broken
      */
-    public static LoadedModel load(ModelSource source, ModelConfig config, ComputeBackend backend,
-            StepSettings settings, LongConsumer progress) throws IOException {
-        return load(source, config, backend, settings, new WeightUpload(backend, /* hasValues */ true, progress));
+    public static LoadedModel load(ModelSource source, ModelConfig config, Quantization quantization,
+            ComputeBackend backend, StepSettings settings, LongConsumer progress) throws IOException {
+        return load(source, config, backend, settings,
+                new WeightUpload(backend, quantization, /* hasValues */ true, progress));
     }
 
-    /** The same, and nobody watches. */
+    /** The same as it is stored, and nobody watches. */
     public static LoadedModel load(ModelSource source, ModelConfig config, ComputeBackend backend,
             StepSettings settings) throws IOException {
-        return load(source, config, backend, settings, _ -> { });
+        return load(source, config, Quantization.NONE, backend, settings, _ -> { });
     }
 
     /** The same of a folder or GGUF file. */

@@ -44,7 +44,15 @@ final class WeightLoader implements AutoCloseable {
     record Part(String name, int rows) {
     }
 
-    /** A weight [rows of all parts, columns]: projections that read the same input are one matrix. */
+    /** A table [rows, columns], such as the embedding, whose rows are looked up: they stay as they are stored. */
+    Tensor table(int columns, Part part) {
+        WeightTensor source = files.take(part.name(), List.of(part.rows(), columns));
+        Tensor weight = backend.allocateWeight(part.rows(), columns);
+        upload.lookup(weight, source);
+        return weight;
+    }
+
+    /** A weight [rows of all parts, columns] of a linear layer: projections that read the same input are one matrix. */
     Tensor matrix(int columns, Part... parts) {
         // before anything is allocated: the configuration may claim any size, files hold what they hold
         List<WeightTensor> sources = Arrays.stream(parts)
@@ -52,7 +60,7 @@ final class WeightLoader implements AutoCloseable {
         Tensor weight = backend.allocateWeight(Arrays.stream(parts).mapToInt(Part::rows).sum(), columns);
         int firstRow = 0;
         for (WeightTensor source : sources) {
-            upload.matrix(weight, firstRow, source);
+            upload.linear(weight, firstRow, source);
             firstRow += source.shape().getFirst();
         }
         return weight;

@@ -2,6 +2,7 @@ package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.Tensor;
+import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.model.weights.RowOrder;
 import dev.warmpath.worker.model.weights.WeightTensor;
 import java.lang.foreign.Arena;
@@ -9,49 +10,79 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.function.LongConsumer;
+import java.util.stream.IntStream;
 
 /**
  * Brings a tensor's values from its mapped file to the device: as they lie, or by portions of rows where these are put
- * together first.
+ * together or quantized first.
  */
 final class WeightUpload {
 
     private static final long PORTION_BYTES = 8 << 20;
 
     private final ComputeBackend backend;
+    private final Quantization quantization;
     private final boolean hasValues;
     private final LongConsumer progress;
 
     /**
-     * @param hasValues false: nothing is read, and backends are given nothing, for whoever measures a model
-     * @param progress  told of bytes, as files have them, when the backend has taken them
+     * @param quantization of linear layers
+     * @param hasValues    false: nothing is read, and backends are given nothing, for whoever measures a model
+     * @param progress     told of bytes, as files have them, when the backend has taken them
      */
-    WeightUpload(ComputeBackend backend, boolean hasValues, LongConsumer progress) {
+    WeightUpload(ComputeBackend backend, Quantization quantization, boolean hasValues, LongConsumer progress) {
         this.backend = backend;
+        this.quantization = quantization;
         this.hasValues = hasValues;
         this.progress = progress;
     }
 
-    /** @param firstRow of the target @param source [rows, columns of the target] */
-    void matrix(Tensor target, int firstRow, WeightTensor source) {
+    /** Weights of a linear layer. @param firstRow of the target @param source [rows, columns of the target] */
+    void linear(Tensor target, int firstRow, WeightTensor source) {
+        matrix(target, firstRow, source, quantization.uploaded(source.format(), target.columns()));
+    }
+
+    /** Rows that are looked up. @param source [rows of the target, columns of the target] */
+    void lookup(Tensor target, WeightTensor source) {
+        matrix(target, 0, source, source.format());
+    }
+
+    private void matrix(Tensor target, int firstRow, WeightTensor source, WeightFormat format) {
         int rows = source.shape().getFirst();
         if (hasValues) {
-            upload(target, firstRow, rows, source);
+            upload(target, firstRow, rows, source, format);
         } else {
-            backend.upload(target, firstRow, rows, source.format(), MemorySegment.NULL);
+            backend.upload(target, firstRow, rows, format, MemorySegment.NULL);
         }
         progress.accept(source.values().byteSize());
     }
 
-    private void upload(Tensor target, int firstRow, int rows, WeightTensor source) {
-        boolean asStored = source.order().equals(RowOrder.AS_STORED);
-        int atOnce = asStored ? rows : (int) Math.max(1, PORTION_BYTES / source.format().bytes(target.columns()));
+    private void upload(Tensor target, int firstRow, int rows, WeightTensor source, WeightFormat format) {
+        int columns = target.columns();
+        boolean asStored = format == source.format() && source.order().equals(RowOrder.AS_STORED);
+        int atOnce = asStored ? rows : (int) Math.max(1, PORTION_BYTES / source.format().bytes(columns));
         for (int row = 0; row < rows; row += atOnce) {
             int count = Math.min(atOnce, rows - row);
-            try (var arena = Arena.ofConfined()) {
-                backend.upload(target, firstRow + row, count, source.format(), source.rows(row, count, arena));
+            // not confined: the backend may spread its work over threads
+            try (var arena = Arena.ofShared()) {
+                MemorySegment values = source.rows(row, count, arena);
+                backend.upload(target, firstRow + row, count, format,
+                        format == source.format() ? values : quantized(values, source.format(), count, columns, arena));
             }
         }
+    }
+
+    /** @return Q8_0 [rows, columns] */
+    private static MemorySegment quantized(MemorySegment values, WeightFormat format, int rows, int columns,
+            Arena arena) {
+        long rowBytes = WeightFormat.Q8_0.bytes(columns);
+        MemorySegment target = arena.allocate(rows * rowBytes);
+        IntStream.range(0, rows).parallel().forEach(row -> {
+            float[] widened = new float[columns];
+            format.widen(values, (long) row * columns, columns, widened);
+            WeightFormat.toQ8(widened, columns, target, row * rowBytes);
+        });
+        return target;
     }
 
     /**

@@ -32,12 +32,15 @@ public final class ModelFiles {
     public static final List<String> LISTED = List.of(CONFIG, TOKENIZER, TOKENIZER_CONFIG, CHAT_TEMPLATE,
             GENERATION_CONFIG);
 
+    /** Of weights that are served as they lie. */
+    public static final String UNCHANGED = "";
+
     private final ModelDescription description;
     private final Map<String, Resource> fileByDigest = new TreeMap<>();
 
-    private ModelFiles(List<Path> weights, Map<String, Resource> files, KeptDigests kept, String name,
+    private ModelFiles(List<Path> weights, String change, Map<String, Resource> files, KeptDigests kept, String name,
             HashSettings hash, int contextLength, int vocabularySize) throws IOException {
-        var parts = new RevisionParts(digestOfAll(weights, kept), listed(files.get(CONFIG)),
+        var parts = new RevisionParts(changed(digestOfAll(weights, kept), change), listed(files.get(CONFIG)),
                 listed(files.get(TOKENIZER)), listed(files.get(TOKENIZER_CONFIG)),
                 listed(files.get(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize(), contextLength,
                 listed(files.get(CHAT_TEMPLATE)));
@@ -49,6 +52,7 @@ public final class ModelFiles {
      * Reads a model.
      *
      * @param weights        its files of weights, at least one, in an order that does not change
+     * @param change         what becomes of weights while they are loaded, a word, or {@link #UNCHANGED}
      * @param files          by name, those of {@link #LISTED} that it has
      * @param digests        where digests of weights are kept from start to start; null: nowhere
      * @param name           what clients write as {@code model}
@@ -56,9 +60,11 @@ public final class ModelFiles {
      * @param vocabularySize token ids run from 0 to this less one
      * @throws IOException if a file cannot be read, or a listed one is too large for routers
      */
-    public static ModelFiles read(List<Path> weights, Map<String, Resource> files, @Nullable Path digests, String name,
-            HashSettings hash, int contextLength, int vocabularySize) throws IOException {
-        return new ModelFiles(weights, files, new KeptDigests(digests), name, hash, contextLength, vocabularySize);
+    public static ModelFiles read(List<Path> weights, String change, Map<String, Resource> files,
+            @Nullable Path digests, String name, HashSettings hash, int contextLength, int vocabularySize)
+            throws IOException {
+        return new ModelFiles(weights, change, files, new KeptDigests(digests), name, hash, contextLength,
+                vocabularySize);
     }
 
     /**
@@ -98,6 +104,12 @@ public final class ModelFiles {
             all.update(kept.of(file).getBytes(StandardCharsets.US_ASCII));
         }
         return HexFormat.of().formatHex(all.digest());
+    }
+
+    /** Weights that are changed while they are loaded give other answers: to the fleet, they are other weights. */
+    private static String changed(String digest, String change) {
+        return change.equals(UNCHANGED) ? digest : HexFormat.of().formatHex(KeptDigests.sha256()
+                .digest((digest + ' ' + change).getBytes(StandardCharsets.US_ASCII)));
     }
 
     private static long lastModifiedSeconds(List<Path> files) throws IOException {

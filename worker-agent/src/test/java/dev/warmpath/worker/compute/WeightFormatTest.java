@@ -2,11 +2,13 @@ package dev.warmpath.worker.compute;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.process.SharedModels;
 import dev.warmpath.worker.model.weights.GgufFile;
 import dev.warmpath.worker.model.weights.WeightTensor;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
@@ -14,6 +16,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Locale;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -46,6 +49,58 @@ class WeightFormatTest {
         WeightFormat.Q5_1.widen(MemorySegment.ofArray(block.array()), 0, 32, values);
 
         assertThat(values).startsWith(0.5f, 34.5f, 4.5f, 38.5f).endsWith(6.5f, 36.5f, 2.5f, 32.5f);
+    }
+
+    /** The largest, 127 · 0.75, says how long a step is; halves of one go away from zero. */
+    @Test
+    void values_become_the_nearest_of_255_steps() {
+        var values = new float[32];
+        float[] first = {95.25f, -95.25f, 0, 0.374f, 0.375f, -0.375f, 1.875f, -1.875f, 30};
+        System.arraycopy(first, 0, values, 0, first.length);
+        var block = MemorySegment.ofArray(new byte[36]);
+        WeightFormat.toQ8(values, 32, block, 2);
+
+        assertThat(block.asSlice(2, 11).toArray(ValueLayout.JAVA_BYTE))
+                .containsExactly(0, 0x3A, 127, -127, 0, 0, 1, -1, 3, -3, 40);
+        WeightFormat.Q8_0.widen(block.asSlice(2), 0, 32, values);
+        assertThat(values).startsWith(95.25f, -95.25f, 0, 0, 0.75f, -0.75f, 2.25f, -2.25f, 30);
+    }
+
+    @Test
+    void values_come_back_within_half_a_step_of_their_block_and_what_its_scale_loses() {
+        var random = new SplittableRandom(3);
+        var values = new float[32 * 1_000];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = (float) (random.nextGaussian() * Math.scalb(1.0, i / 32 % 16 - 5));
+        }
+        var blocks = MemorySegment.ofArray(new byte[34 * 1_000]);
+        var back = new float[values.length];
+        WeightFormat.toQ8(values, values.length, blocks, 0);
+        WeightFormat.Q8_0.widen(blocks, 0, values.length, back);
+
+        for (int i = 0; i < values.length; i++) {
+            float largest = 0;
+            for (int j = i / 32 * 32; j < i / 32 * 32 + 32; j++) {
+                largest = Math.max(largest, Math.abs(values[j]));
+            }
+            // of binary16, 11 bits: 127 steps are 127 / 2048 of one off at most
+            assertThat(back[i]).isCloseTo(values[i], within(largest / 127 * (0.5f + 127 / 2048f)));
+        }
+    }
+
+    @Test
+    void what_is_no_number_stays_none_and_nothing_is_worth_nothing() {
+        var block = MemorySegment.ofArray(new byte[34]);
+        var values = new float[32];
+        WeightFormat.toQ8(values, 32, block, 0);
+        assertThat(block.toArray(ValueLayout.JAVA_BYTE)).containsOnly(0);
+        for (float wrong : new float[] {Float.NaN, Float.NEGATIVE_INFINITY, 1e7f}) {
+            values[5] = wrong;
+            WeightFormat.toQ8(values, 32, block, 0);
+            var back = new float[32];
+            WeightFormat.Q8_0.widen(block, 0, 32, back);
+            assertThat(back[5]).isNotFinite();
+        }
     }
 
     @Test
@@ -81,6 +136,29 @@ class WeightFormatTest {
                             .isEqualTo(facts.path("sha256_of_float32_le").asString());
                 }
             }
+        }
+    }
+
+    @Test
+    void a_model_becomes_the_bytes_that_gguf_py_makes_of_it() throws Exception {
+        Path folder = SharedModels.find("tiny-gguf");
+        try (var plain = GgufFile.open(folder.resolve("tiny-f32.gguf").toRealPath());
+                var blocks = GgufFile.open(folder.resolve("tiny-q8_0.gguf").toRealPath())) {
+            int compared = 0;
+            for (WeightTensor expected : blocks.tensors()) {
+                if (expected.format() == WeightFormat.Q8_0) {
+                    WeightTensor tensor = plain.tensors().stream()
+                            .filter(each -> each.name().equals(expected.name())).findFirst().orElseThrow();
+                    int elements = tensor.shape().stream().reduce(1, (a, b) -> a * b);
+                    var values = new float[elements];
+                    tensor.format().widen(tensor.values(), 0, elements, values);
+                    var made = MemorySegment.ofArray(new byte[(int) expected.values().byteSize()]);
+                    WeightFormat.toQ8(values, elements, made, 0);
+                    assertThat(made.mismatch(expected.values())).as(tensor.name()).isEqualTo(-1);
+                    compared++;
+                }
+            }
+            assertThat(compared).isGreaterThan(10);
         }
     }
 

@@ -183,6 +183,7 @@ class MetricsEndpointTest {
         assertThat(info.at("/model/name").asString()).isEqualTo("warmpath-tiny");
         assertThat(info.at("/model/revision").asString()).matches("[0-9a-f]{16,64}");
         assertThat(info.at("/model/contextLength").asInt()).isEqualTo(2_048);
+        assertThat(info.at("/model/quantization").asString()).isEqualTo("none");
         assertThat(info.at("/kernels/backend").asString()).isEqualTo("vector");
         assertThat(info.at("/kernels/vectors").asString()).matches("\\d+ bits");
         assertThat(info.at("/kernels/threads").asString()).isEqualTo("1");

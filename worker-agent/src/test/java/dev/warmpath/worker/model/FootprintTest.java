@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
+import dev.warmpath.worker.compute.cpu.VectorBackend;
 import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -25,7 +27,7 @@ class FootprintTest {
     @Test
     void weights_are_counted_as_the_backend_keeps_them_and_as_the_file_has_them() throws IOException {
         try (var backend = new ScalarBackend()) {
-            Footprint footprint = Footprint.of(ModelSource.of(Golden.MODEL), config(), backend, STEPS);
+            Footprint footprint = footprint(Quantization.NONE, backend);
 
             // 2,755,008 elements of two bytes
             assertThat(footprint.fileBytes()).isEqualTo(5_510_016);
@@ -40,12 +42,22 @@ class FootprintTest {
     @Test
     void a_context_takes_a_row_of_the_rotary_table_for_each_token_and_room_in_the_block_tables() throws IOException {
         try (var backend = new ScalarBackend()) {
-            Footprint footprint = Footprint.of(ModelSource.of(Golden.MODEL), config(), backend, STEPS);
+            Footprint footprint = footprint(Quantization.NONE, backend);
 
             // 32 angles, cosine or sine, and 4 bytes a block of 16 for each of 64 sequences
             long perToken = 32 * 4 + 64 * 4 / 16;
             assertThat(footprint.bytes(MemoryPlace.HEAP, 131_072) - footprint.bytes(MemoryPlace.HEAP, 2_048))
                     .isEqualTo((131_072 - 2_048) * perToken);
+        }
+    }
+
+    @Test
+    void weights_that_are_quantized_are_counted_as_they_are_uploaded() throws IOException {
+        try (var backend = new VectorBackend(1)) {
+            // 393,216 elements of the embedding stay in 16 bits, 2,359,296 of linear layers take 9
+            assertThat(footprint(Quantization.INT8, backend).bytes(MemoryPlace.NATIVE, 2_048))
+                    .isEqualTo(393_216 * 2 + 2_359_296 * 9 / 8);
+            assertThat(footprint(Quantization.INT8, backend).fileBytes()).isEqualTo(5_510_016);
         }
     }
 
@@ -58,7 +70,8 @@ class FootprintTest {
                 AttentionSpec.NO_CAP, false)));
         model.write(folder);
         try (var backend = new ScalarBackend()) {
-            Footprint footprint = Footprint.of(ModelSource.of(folder), model.config(), backend, STEPS);
+            Footprint footprint = Footprint.of(ModelSource.of(folder), model.config(), Quantization.NONE, backend,
+                    STEPS);
 
             // 10 angles, cosine or sine, and in each of two groups 4 bytes a block of 16 for each of 64 sequences
             long perToken = 10 * 4 + 2 * 64 * 4 / 16;
@@ -72,10 +85,15 @@ class FootprintTest {
         RandomLlama.create(1).write(folder);
         ModelConfig threeLayers = RandomLlama.create(1, Collections.nCopies(3, AttentionSpec.plain(10))).config();
         try (var backend = new ScalarBackend()) {
-            assertThatThrownBy(() -> Footprint.of(ModelSource.of(folder), threeLayers, backend, STEPS))
+            assertThatThrownBy(() ->
+                    Footprint.of(ModelSource.of(folder), threeLayers, Quantization.NONE, backend, STEPS))
                     .isInstanceOf(UnsupportedModelException.class)
                     .hasMessageContaining("tensor model.layers.2.").hasMessageContaining("is missing");
         }
+    }
+
+    private static Footprint footprint(Quantization quantization, ComputeBackend backend) throws IOException {
+        return Footprint.of(ModelSource.of(Golden.MODEL), config(), quantization, backend, STEPS);
     }
 
     private static ModelConfig config() throws IOException {

@@ -37,7 +37,8 @@ final class Refusals {
         // a worker refuses a context that its cache cannot hold before it loads weights
         config = config.withContextLength(Math.min(config.contextLength(), 4_096));
         try (var backend = new ScalarBackend()) {
-            WeightLoader.load(source, config, backend, new WeightUpload(backend, /* hasValues */ true, _ -> { }));
+            WeightLoader.load(source, config, backend,
+                    new WeightUpload(backend, Quantization.NONE, /* hasValues */ true, _ -> { }));
         }
     }
 

@@ -27,7 +27,7 @@ class WeightLoaderTest {
         model.write(directory, stored);
         try (var backend = new ScalarBackend()) {
             var decoder = WeightLoader.load(ModelSource.of(directory), model.config(), backend,
-                    new WeightUpload(backend, /* hasValues */ true, _ -> { }));
+                    new WeightUpload(backend, Quantization.NONE, /* hasValues */ true, _ -> { }));
             assertThat(read(backend, decoder.finalNorm())).containsExactly(model.weights().get("model.norm.weight"));
             assertThat(read(backend, decoder.layers().get(1).attention().inputNorm()))
                     .containsExactly(model.weights().get("model.layers.1.input_layernorm.weight"));

@@ -49,7 +49,7 @@ class KvEventStreamTest {
     void open() throws IOException {
         Files.writeString(directory.resolve("model.safetensors"), "weights");
         Files.writeString(directory.resolve("tokenizer.json"), "{\"a\":1}");
-        files = ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+        files = ModelFiles.read(List.of(directory.resolve("model.safetensors")), ModelFiles.UNCHANGED,
                 Map.of("tokenizer.json", new FileSystemResource(directory.resolve("tokenizer.json"))), null,
                 "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
         var routes = stream.routes().and(new ModelFileServing(files).routes());

@@ -30,6 +30,7 @@ class ModelFilesTest {
 
     @TempDir Path directory;
     private @Nullable Path digests;
+    private String change = ModelFiles.UNCHANGED;
 
     @BeforeEach
     void a_model_of_three_files() throws IOException {
@@ -61,6 +62,17 @@ class ModelFilesTest {
         assertThat(describe(16).revision()).isNotEqualTo(before);
     }
 
+    /** {@code printf 'ba78…15ad int8' | sha256sum} */
+    @Test
+    void weights_that_are_changed_while_they_are_loaded_are_other_weights() throws IOException {
+        String before = describe(16).revision();
+        change = "int8";
+
+        assertThat(describe(16).parts().weights())
+                .isEqualTo("9368a0c0db155286389d52a80950a9b105c4cc7a65391cf3957ef06c3a5db1b4");
+        assertThat(describe(16).revision()).isNotEqualTo(before);
+    }
+
     @Test
     void a_chat_template_in_a_file_of_its_own_is_listed_and_part_of_the_revision() throws IOException {
         String before = describe(16).revision();
@@ -86,7 +98,7 @@ class ModelFilesTest {
     @Test
     void a_file_that_is_made_counts_and_is_served_as_one_that_is_stored() throws IOException {
         var made = new ByteArrayResource("abc".getBytes(StandardCharsets.US_ASCII), "tokenizer.json");
-        ModelFiles files = ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+        ModelFiles files = ModelFiles.read(List.of(directory.resolve("model.safetensors")), ModelFiles.UNCHANGED,
                 Map.of("tokenizer.json", made), digests, "tiny", HashSettings.ofBlockSize(16), 2_048, 512);
 
         assertThat(files.description().parts().tokenizer()).isEqualTo(SHA256_OF_ABC);
@@ -102,7 +114,7 @@ class ModelFilesTest {
                 return (64 << 20) + 1;
             }
         };
-        assertThatThrownBy(() -> ModelFiles.read(List.of(directory.resolve("model.safetensors")),
+        assertThatThrownBy(() -> ModelFiles.read(List.of(directory.resolve("model.safetensors")), ModelFiles.UNCHANGED,
                 Map.of("tokenizer.json", large), null, "tiny", HashSettings.ofBlockSize(16), 2_048, 512))
                 .isInstanceOf(IOException.class).hasMessageContaining("has 67108865 bytes, routers take 67108864");
     }
@@ -177,7 +189,7 @@ class ModelFilesTest {
                 files.put(name, file);
             }
         }
-        return ModelFiles.read(weights, files, digests, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512)
+        return ModelFiles.read(weights, change, files, digests, "tiny", HashSettings.ofBlockSize(blockSize), 2_048, 512)
                 .description();
     }
 }
