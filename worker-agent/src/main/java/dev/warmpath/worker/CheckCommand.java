@@ -47,6 +47,14 @@ final class CheckCommand {
     private record Arguments(@Nullable Integer workers, @Nullable DataSize heap, DataSize beside,
             @Nullable DataSize machine, List<String> settings) {
 
+        private static int atLeastOne(String count) {
+            int workers = Integer.parseInt(count);
+            if (workers < 1) {
+                throw new NumberFormatException("a fleet has one worker at least");
+            }
+            return workers;
+        }
+
         /** @throws IllegalArgumentException in a sentence */
         static Arguments of(List<String> given) {
             Integer workers = null;
@@ -57,7 +65,7 @@ final class CheckCommand {
             for (int i = 0; i < given.size(); i++) {
                 String argument = given.get(i);
                 switch (argument) {
-                    case "--workers" -> workers = value(++i, given, Integer::valueOf);
+                    case "--workers" -> workers = value(++i, given, Arguments::atLeastOne);
                     case "--heap" -> heap = value(++i, given, DataSize::parse);
                     case "--beside" -> beside = value(++i, given, DataSize::parse);
                     case "--machine" -> machine = value(++i, given, DataSize::parse);

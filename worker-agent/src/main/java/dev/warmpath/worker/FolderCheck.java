@@ -95,13 +95,21 @@ record FolderCheck(Path path, Set<String> names, List<Problem> problems) {
     }
 
     /** Reads a file. */
-    private interface Reading<T> {
+    interface Reading<T> {
         T of(Path file) throws IOException;
     }
 
-    private <T> @Nullable T readable(String name, Reading<T> reading) {
+    /** @return null: it cannot be read, which is a problem; or it is no file of this folder that may be, likewise */
+    <T> @Nullable T readable(String name, Reading<T> reading) {
         try {
             Path file = path.resolve(name);
+            if (!Files.isRegularFile(file)) {
+                add("%s in %s is no file".formatted(name, path), "");          // a pipe would keep its reader waiting
+                return null;
+            }
+            if (ModelSource.linksOut(path).contains(name)) {
+                return null;                                                   // said of all such links together
+            }
             if (Files.size(file) > ModelSource.MAX_FILE_BYTES) {
                 add("%s in %s has %,d bytes, takes %,d".formatted(name, path, Files.size(file),
                         ModelSource.MAX_FILE_BYTES), "");
@@ -141,6 +149,9 @@ record FolderCheck(Path path, Set<String> names, List<Problem> problems) {
     }
 
     boolean isPointer(String name) {
+        if (!Files.isRegularFile(path.resolve(name))) {
+            return false;
+        }
         try (InputStream in = Files.newInputStream(path.resolve(name))) {
             return Arrays.equals(in.readNBytes(LFS_POINTER.length), LFS_POINTER);
         } catch (IOException e) {

@@ -98,7 +98,10 @@ final class MemoryPlanner {
 
     private HeapRoom room(int workers, int context) {
         long most = mostHeap(workers, context);
-        return new HeapRoom(most - slack(most) + HeapRoom.LEAST_SLACK, start.heldOnHeap(context),
+        long longLived = most - slack(most) + HeapRoom.LEAST_SLACK;
+        // a heap that is given is all there is: what its new objects have is no room, as the worker will find
+        return new HeapRoom(given.heap() != null ? Math.min(longLived, most - slack(most) / 2) : longLived,
+                start.heldOnHeap(context),
                 given.heap() != null ? HeapRoom.By.OPERATOR : HeapRoom.By.MACHINE);
     }
 

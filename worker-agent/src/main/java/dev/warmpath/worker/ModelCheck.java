@@ -23,6 +23,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
@@ -69,10 +70,10 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
     }
 
     private static ModelCheck ofFolder(FolderCheck folder) throws IOException {
+        if (folder.like(SAFETENSORS).isEmpty() && !folder.like(GGUF).isEmpty()) {
+            return ofGguf(folder.path(), folder.problems());
+        }
         if (!folder.names().contains(CONFIG)) {
-            if (folder.like(SAFETENSORS).isEmpty() && !folder.like(GGUF).isEmpty()) {
-                return ofGguf(folder.path(), folder.problems());
-            }
             Problem other = otherLayout(folder);
             if (other != null) {
                 folder.problems().add(other);
@@ -122,6 +123,9 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
             EosTokens.read(source);
         } catch (UnsupportedModelException e) {
             problems.add(new Problem(e.getMessage(), ""));
+        } catch (JacksonException e) {
+            problems.add(new Problem("the files that name the end of an answer are not JSON: "
+                    + FolderCheck.withoutPlace(e.getOriginalMessage()), ""));
         } catch (IOException e) {
             problems.add(new Problem(said(e), ""));
         }
@@ -211,13 +215,11 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
             return null;
         }
         try {
-            return ModelConfig.read(folder.path().resolve(CONFIG));
+            return folder.readable(CONFIG, ModelConfig::read);
         } catch (UnsupportedModelException e) {
             folder.add(FolderCheck.withoutPlace(e.getMessage()), "");
-        } catch (IOException e) {
-            folder.addUnreadable(CONFIG, e);
+            return null;
         }
-        return null;
     }
 
     private static void requireTokenizer(FolderCheck folder) {

@@ -59,7 +59,7 @@ final class Preflight {
 
         /** What the heap holds of the model beside its cache, in bytes, sequences of so many tokens included. */
         long heldOnHeap(int contextLength) {
-            return footprint.bytes(MemoryPlace.HEAP, contextLength)
+            return footprint.bytes(MemoryPlace.HEAP, contextLength) + source.bytesOnHeap()
                     + (long) scheduler.maxSequences() * contextLength * SEQUENCE_BYTES_PER_TOKEN;
         }
 
@@ -84,7 +84,8 @@ final class Preflight {
             }
             int fits = longestContext(kv, heap.apply(whole));
             if (fits < whole) {
-                fits = longestContext(kv, heap.apply(fits));        // a shorter one leaves the heap more
+                // a shorter one leaves the heap more, and what that has room for is again a little too long
+                fits = longestContext(kv, heap.apply(longestContext(kv, heap.apply(fits))));
             }
             return fits == whole || fits < LEAST_CONTEXT ? whole : fits / ROUND_TOKENS * ROUND_TOKENS;
         }
@@ -126,9 +127,9 @@ final class Preflight {
         StepSettings steps = settings == null ? null : preflight.attempt(() -> new StepSettings(kv.blockSize(),
                 compute.kernelBlockSize(kv.blockSize(), builtFor), settings.maxBatchedTokens(),
                 settings.maxSequences(), settings.maxStepsInFlight()));
-        if (backend != null && steps != null) {
+        if (backend != null) {
             ModelSource source = files.source();
-            Footprint footprint = source == null ? null
+            Footprint footprint = source == null || steps == null ? null
                     : preflight.attempt(() -> Footprint.of(source, config, model.quantization(), backend, steps));
             if (footprint != null && preflight.problems.isEmpty()) {
                 preflight.warnIfQuantizedForNothing(config.hiddenSize(), backend);

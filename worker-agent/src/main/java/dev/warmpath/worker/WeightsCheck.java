@@ -13,7 +13,9 @@ final class WeightsCheck {
     private static final String INDEX = "model.safetensors.index.json";
     private static final Pattern WEIGHTS = Pattern.compile(".+\\.safetensors");
     private static final Pattern SHARD = Pattern.compile("(.+-)\\d{5}(-of-(\\d{5})\\.safetensors)");
-    private static final Pattern OTHERS = Pattern.compile(".+\\.(bin|pth|pt|ckpt|h5|msgpack|onnx|npz|tflite|gguf)");
+    /** Of names that files speak of. */
+    private static final int MOST_NAMES = 10_000;
+    private static final Pattern OTHERS = Pattern.compile(".+\\.(bin|pth|pt|ckpt|h5|msgpack|onnx|npz|tflite)");
 
     private final FolderCheck folder;
 
@@ -69,7 +71,8 @@ final class WeightsCheck {
         Set<String> files = new TreeSet<>();
         for (String name : weights) {
             Matcher shard = SHARD.matcher(name);
-            for (int i = 1; shard.matches() && i <= Integer.parseInt(shard.group(3)); i++) {
+            int count = shard.matches() ? Integer.parseInt(shard.group(3)) : 0;
+            for (int i = 1; i <= count && files.size() < MOST_NAMES; i++) {
                 files.add("%s%05d%s".formatted(shard.group(1), i, shard.group(2)));
             }
         }

@@ -92,5 +92,7 @@ class CheckCommandTest {
                 + "--warmpath.model.directory=DIR\n"));
         assertThat(check(UnaryOperator.identity(), "--workers", "two").err())
                 .isEqualTo("--workers does not take 'two'\n");
+        assertThat(check(UnaryOperator.identity(), "--workers", "0").err())
+                .isEqualTo("--workers does not take '0'\n");
     }
 }

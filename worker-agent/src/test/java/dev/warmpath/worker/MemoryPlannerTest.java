@@ -21,6 +21,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.util.unit.DataSize;
 
 /**
@@ -116,6 +117,36 @@ class MemoryPlannerTest {
         assertThat(little.kv().memory()).isEqualTo(DataSize.ofMegabytes(128));
     }
 
+    /** Each of 256 sequences has its place in the heap by the token, so that a longer context leaves less room. */
+    @Test
+    void the_context_that_is_taken_has_room_in_heaps_of_every_size() {
+        var small = new ModelConfig(ModelFamily.LLAMA, 896, Collections.nCopies(24, LayerShape.plain(64, 10_000)), 14, 2,
+                64, 4_864, 151_936, 32_768, 1e-5f, StreamSpec.PLAIN, true);
+        for (int megabytes = 400; megabytes < 1_200; megabytes++) {
+            MemoryPlan plan = plan(1, 24_000, small, footprint(30, 1_000), OPEN, DataSize.ofMegabytes(megabytes), null,
+                    256);
+            assertThat(plan.cache().cache().blockCount() * 16).isGreaterThan(plan.config().contextLength());
+        }
+    }
+
+    /** The worker measures its heap by the old generation. */
+    @Test
+    void a_cache_that_is_planned_has_room_beside_new_objects() {
+        int planned = 0;
+        for (int megabytes = 400; megabytes < 600; megabytes++) {
+            var kv = OPEN.withMemory(DataSize.ofMegabytes(megabytes));
+            try {
+                MemoryPlan plan = plan(1, 24_000, MODEL, footprint(30, 1_000), kv, DataSize.ofMegabytes(600), 512);
+                long blocks = plan.cache().cache().blockCount() * 4 * MEGABYTE;
+                assertThat(blocks + 30 * MEGABYTE).isLessThan(600 * MEGABYTE - plan.youngBytes());
+                planned++;
+            } catch (SettingsException e) {
+                assertThat(e).hasMessageContaining("room for");
+            }
+        }
+        assertThat(planned).isBetween(100, 199);
+    }
+
     private static MemoryPlan plan(int workers, long machineMegabytes, KvProperties kv, @Nullable DataSize heap,
             @Nullable Integer context) {
         return plan(workers, machineMegabytes, MODEL, footprint(150, 3_900), kv, heap, context);
@@ -123,7 +154,15 @@ class MemoryPlannerTest {
 
     private static MemoryPlan plan(int workers, long machineMegabytes, ModelConfig model, Footprint footprint,
             KvProperties kv, @Nullable DataSize heap, @Nullable Integer context) {
-        var scheduler = new Binder().bindOrCreate("warmpath.scheduler", SchedulerProperties.class).toSettings(false);
+        return plan(workers, machineMegabytes, model, footprint, kv, heap, context, 64);
+    }
+
+    private static MemoryPlan plan(int workers, long machineMegabytes, ModelConfig model, Footprint footprint,
+            KvProperties kv, @Nullable DataSize heap, @Nullable Integer context, int sequences) {
+        var settings = new MapConfigurationPropertySource(
+                Map.of("warmpath.scheduler.max-num-seqs", Integer.toString(sequences)));
+        var scheduler = new Binder(settings).bindOrCreate("warmpath.scheduler", SchedulerProperties.class)
+                .toSettings(false);
         ModelConfig config = context == null ? model : model.withContextLength(context);
         try (var backend = new ScalarBackend()) {
             var start = new Preflight.Ready(SOURCE, config, context != null, Quantization.NONE, backend, scheduler,

@@ -111,6 +111,26 @@ class ModelCheckTest {
     // ---- config.json
 
     @Test
+    void numbers_that_only_python_writes_are_read_wherever_the_configuration_is() throws IOException {
+        remove("generation_config.json");
+        String config = Files.readString(model.resolve("config.json"));
+        write("config.json", config.replace("\"initializer_range\": 0.02", "\"initializer_range\": Infinity"));
+        assertThat(problems(model)).isEmpty();
+    }
+
+    @Test
+    void what_is_no_file_is_not_waited_for_and_what_lies_elsewhere_is_not_read() throws Exception {
+        remove("config.json");
+        assertThat(new ProcessBuilder("mkfifo", model.resolve("config.json").toString()).start().waitFor()).isZero();
+        assertProblem("config.json in MODEL is no file");
+
+        remove("config.json");
+        Files.writeString(folder.resolve("secret"), "secret");
+        Files.createSymbolicLink(model.resolve("config.json"), folder.resolve("secret"));
+        assertProblem("config.json in MODEL: a link that leads out of the folder is not followed");
+    }
+
+    @Test
     void a_configuration_that_is_missing_or_none_is_a_problem() throws IOException {
         remove("config.json");
         assertProblem("MODEL has no config.json");
@@ -259,6 +279,19 @@ class ModelCheckTest {
 
         assertThat(ModelCheck.of(gguf().write(file)).warnings()).containsExactly(file + ": it has no "
                 + "tokenizer.chat_template, so chat is answered with an error; completions work");
+    }
+
+    /** As many repositories have it; the GGUF file is the model, whatever the configuration says. */
+    @Test
+    void a_folder_with_one_gguf_file_and_a_configuration_stands_for_the_file() throws IOException {
+        Path path = Files.createDirectory(folder.resolve("quantized"));
+        Files.writeString(path.resolve("config.json"), "{\"model_type\": \"llama\"}");
+        gguf().put("tokenizer.chat_template", "{{ messages }}").write(path.resolve("a.gguf"));
+
+        ModelCheck check = ModelCheck.of(path);
+
+        assertThat(check.problems()).isEmpty();
+        assertThat(check.config()).extracting("contextLength").isEqualTo(64);
     }
 
     @Test

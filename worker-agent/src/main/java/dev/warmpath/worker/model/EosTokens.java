@@ -5,7 +5,6 @@ import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.nio.file.Path;
 import tools.jackson.databind.JsonNode;
-import tools.jackson.databind.json.JsonMapper;
 
 /** Where a model's end-of-sequence tokens are written down in the Hugging Face layout. */
 public final class EosTokens {
@@ -24,7 +23,7 @@ public final class EosTokens {
         for (String name : new String[] {ModelSource.GENERATION_CONFIG, ModelSource.CONFIG}) {
             ModelFile file = source.file(name);
             if (file != null) {
-                JsonNode ids = JsonMapper.shared().readTree(file.content()).path(KEY);
+                JsonNode ids = ConfigFile.JSON.readTree(file.content()).path(KEY);
                 if (!ids.isMissingNode() && !ids.isNull()) {
                     return ids(source.path().resolve(name), ids);
                 }

@@ -18,6 +18,8 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
                   boolean tiedEmbeddings) {
 
     private static final int MOST_LAYERS = 1_000;
+    /** Four times what any family has; products of it and numbers of heads stay whole numbers of 32 bits. */
+    private static final int MOST_HEAD_SIZE = 1024;
     private static final String SLIDING = "sliding_attention";
     private static final Set<String> LAYER_TYPES = Set.of("full_attention", SLIDING);
 
@@ -51,11 +53,14 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
         }
         int heads = integer(file, "num_attention_heads", absent.rest().headCount());
         int shared = Math.max(1, hidden / heads);
+        int headSize = absent.headSize() == 0 ? file.integer("head_dim", shared, shared)
+                : file.integer("head_dim", absent.headSize());
+        if (headSize > MOST_HEAD_SIZE && headSize != shared) {
+            file.refuse("head_dim", "takes at most " + MOST_HEAD_SIZE);
+        }
         return new ModelSizes(file, hidden, layers, heads,
                 file.integer("num_key_value_heads", absent.kvHeadCount() == 0 ? heads : absent.kvHeadCount(), heads),
-                absent.headSize() == 0 ? file.integer("head_dim", shared, shared)
-                        : file.integer("head_dim", absent.headSize()),
-                file.integer("intermediate_size"), integer(file, "vocab_size", absent.rest().vocabularySize()),
+                headSize, file.integer("intermediate_size"), integer(file, "vocab_size", absent.rest().vocabularySize()),
                 integer(file, "max_position_embeddings", absent.rest().contextLength()),
                 (float) file.number("rms_norm_eps", absent.normEpsilon()),
                 file.bool("tie_word_embeddings", absent.tiedEmbeddings()));

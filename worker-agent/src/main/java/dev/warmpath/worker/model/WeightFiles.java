@@ -57,7 +57,12 @@ final class WeightFiles implements AutoCloseable {
             if (untaken.containsKey(part.prefix + "embed_tokens.weight")) {
                 Map<String, WeightTensor> all = Map.copyOf(untaken);
                 untaken.clear();
-                all.forEach((name, tensor) -> part.nameOf(name).ifPresent(plain -> untaken.put(plain, tensor)));
+                all.forEach((name, tensor) -> part.nameOf(name).ifPresent(plain -> {
+                    if (untaken.put(plain, tensor) != null) {
+                        throw new UnsupportedModelException("two tensors of this model are its text part's %s, one of "
+                                + "them named %s".formatted(plain, name));
+                    }
+                }));
             }
         }
     }

@@ -166,22 +166,30 @@ public abstract class ComputeBackendContract {
         return data.read(output);
     }
 
-    /** Rows of two formats within one panel, too; one row of x goes another way than several, and many more another. */
+    /**
+     * The last rows have another format, which begins within a panel. One row of x goes another way than several, and
+     * many more another.
+     */
     @ParameterizedTest
     @EnumSource
     void a_product_with_a_weight_of_any_format_is_that_with_its_float32_values(WeightFormat format) {
         int depth = 768;
         int outputs = 136;
         int others = 40;
-        MemorySegment values = smallNumbers(format, outputs * depth);
+        WeightFormat[] formats = WeightFormat.values();
+        WeightFormat other = formats[(format.ordinal() + 1) % formats.length];
+        int split = (outputs - others) * depth;
+        MemorySegment first = smallNumbers(format, split);
+        MemorySegment last = smallNumbers(other, others * depth);
         float[] widened = new float[outputs * depth];
-        format.widen(values, 0, widened.length, widened);
+        format.widen(first, 0, split, widened);
+        float[] lastRows = new float[others * depth];
+        other.widen(last, 0, lastRows.length, lastRows);
+        System.arraycopy(lastRows, 0, widened, split, lastRows.length);
         Tensor plain = data.weight(outputs, depth, widened);
         Tensor stored = backend.allocateWeight(outputs, depth);
-        backend.upload(stored, 0, outputs - others, format,
-                values.asSlice(0, format.bytes((long) (outputs - others) * depth)));
-        float[] lastRows = Arrays.copyOfRange(widened, (outputs - others) * depth, widened.length);
-        backend.upload(stored, outputs - others, others, WeightFormat.F32, data.segment(lastRows));
+        backend.upload(stored, 0, outputs - others, format, first);
+        backend.upload(stored, outputs - others, others, other, last);
         for (int rows : new int[] {1, 2, 7, 40}) {
             Tensor input = data.activations(rows, depth, data.rounded(DeviceData.uniform(rows * depth, rows, 1)));
             float[] expected = product(input, plain, rows);
@@ -197,14 +205,26 @@ public abstract class ComputeBackendContract {
         return most;
     }
 
-    /** Random bytes that make no number too large or none at all, whatever they are part of. */
+    /** Any bits where numbers are whole; binary floating-point ones are not too large, and none is no number. */
     private static MemorySegment smallNumbers(WeightFormat format, int count) {
         byte[] bytes = new byte[(int) format.bytes(count)];
         new Random(7).nextBytes(bytes);
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] &= 0x3B;
+        for (int block = 0; block < bytes.length; block += format.blockBytes()) {
+            for (int upperByte : upperBytes(format)) {
+                bytes[block + upperByte] &= 0x3B;
+            }
         }
         return MemorySegment.ofArray(bytes);
+    }
+
+    /** Of the floating-point numbers in a block, with their exponents. */
+    private static int[] upperBytes(WeightFormat format) {
+        return switch (format) {
+            case F32 -> new int[] {3};
+            case F16, BF16, Q8_0, Q4_0, Q5_0 -> new int[] {1};
+            case Q4_1, Q5_1, Q4_K, Q5_K -> new int[] {1, 3};
+            case Q6_K -> new int[] {209};
+        };
     }
 
     @Test

@@ -234,6 +234,9 @@ class ModelConfigTest {
                 .isThrownBy(() -> read("{\"model_type\": \"llama\", %s}".formatted(
                         SHAPE.replace("\"num_hidden_layers\": 6", "\"num_hidden_layers\": 2000000000"))))
                 .withMessageContaining("num_hidden_layers is 2000000000, takes at most 1000");
+        assertThatExceptionOfType(UnsupportedModelException.class)
+                .isThrownBy(() -> read("llama", "\"head_dim\": 1073741824,"))
+                .withMessageContaining("head_dim is 1073741824, takes at most 1024");
     }
 
     @Test

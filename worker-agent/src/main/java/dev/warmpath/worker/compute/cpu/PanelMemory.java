@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cpu;
 
+import dev.warmpath.worker.compute.ComputeException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -7,6 +8,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +29,7 @@ final class PanelMemory implements AutoCloseable {
     private MemorySegment chunk = MemorySegment.NULL;
     private long used;
 
-    /** Zeros, aligned to a cache line. @throws OutOfMemoryError if the system has no more */
+    /** Zeros, aligned to a cache line. @throws ComputeException if the system has no more */
     MemorySegment allocate(long bytes) {
         long start = Math.ceilDiv(used, ALIGNMENT) * ALIGNMENT;
         if (chunk.byteSize() - start < bytes) {
@@ -80,7 +82,8 @@ final class PanelMemory implements AutoCloseable {
             try {
                 long address = (long) mmap.invokeExact(0L, bytes, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, NO_FILE, 0L);
                 if (address == MAP_FAILED) {
-                    throw new OutOfMemoryError("no %,d bytes for weights outside of the heap".formatted(bytes));
+                    throw new ComputeException(String.format(Locale.ROOT, "the system gives no %,d bytes for weights "
+                            + "outside of the heap: it has no more memory, or this process may take no more", bytes));
                 }
                 // a refusal, such as of a kernel without huge pages, leaves small ones
                 int _ = (int) madvise.invokeExact(address, bytes, MADV_HUGEPAGE);

@@ -7,7 +7,7 @@ import java.util.Arrays;
 /**
  * A weight in panels of {@link PanelFormat#WIDTH} rows outside of the heap, each in the format that its rows came in. A
  * panel whose rows come in several formats, as the last of one part of a fused weight and the first of the next may, is
- * float32, which holds all of them exactly.
+ * float32, which holds all of them exactly; the memory that it had before stays taken.
  */
 final class PanelWeight extends CpuWeight {
 
@@ -35,9 +35,10 @@ final class PanelWeight extends CpuWeight {
         }
         int firstPanel = firstRow / PanelFormat.WIDTH;
         int endPanel = Math.ceilDiv(firstRow + rowCount, PanelFormat.WIDTH);
-        PanelFormat wanted = wanted(format, values, (long) rowCount * columns());
         for (int panel = firstPanel; panel < endPanel; panel++) {
-            reserve(panel, wanted);
+            long first = (long) (Math.max(panel * PanelFormat.WIDTH, firstRow) - firstRow) * columns();
+            long end = (long) (Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount) - firstRow) * columns();
+            reserve(panel, wanted(format, values, first, end));
         }
         team.run((unit, _) -> {
             int panel = firstPanel + unit;
@@ -49,8 +50,8 @@ final class PanelWeight extends CpuWeight {
         }, endPanel - firstPanel, /* alone */ !team.mayRead(values));
     }
 
-    private static PanelFormat wanted(WeightFormat format, MemorySegment values, long count) {
-        return format == WeightFormat.F16 && !PlainPanels.areFiniteF16(values, count) ? PlainPanels.F32
+    private static PanelFormat wanted(WeightFormat format, MemorySegment values, long first, long end) {
+        return format == WeightFormat.F16 && !PlainPanels.areFiniteF16(values, first, end) ? PlainPanels.F32
                 : PanelFormat.of(format);
     }
 

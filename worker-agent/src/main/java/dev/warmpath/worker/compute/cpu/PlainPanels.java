@@ -209,8 +209,8 @@ enum PlainPanels implements PanelFormat {
             ValueLayout.JAVA_SHORT_UNALIGNED.withOrder(ByteOrder.LITTLE_ENDIAN);
 
     /** Whether each of the values has a place in panels of {@link #F16}. */
-    static boolean areFiniteF16(MemorySegment values, long count) {
-        for (long i = 0; i < count; i++) {
+    static boolean areFiniteF16(MemorySegment values, long first, long end) {
+        for (long i = first; i < end; i++) {
             if ((values.get(LITTLE_ENDIAN_SHORT, i * Short.BYTES) & LARGEST_EXPONENT) == LARGEST_EXPONENT) {
                 return false;
             }

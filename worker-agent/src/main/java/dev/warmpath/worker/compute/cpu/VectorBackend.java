@@ -53,7 +53,7 @@ public final class VectorBackend extends CpuBackend {
 
     @Override
     public long weightBytes(WeightFormat format, int rows, int columns) {
-        return PanelFormat.of(format).bytes(columns) * Math.ceilDiv(rows, PanelFormat.WIDTH);
+        return PanelFormat.of(format).bytes(PanelFormat.wholeGroups(columns)) * Math.ceilDiv(rows, PanelFormat.WIDTH);
     }
 
     @Override

@@ -34,7 +34,7 @@ final class GgufModel implements ModelSource {
     private final Path given;
     private final List<Path> weightFiles;
     private final TensorNames names;
-    private final Map<String, ModelFile> files = new HashMap<>();
+    private final Map<String, ModelFile.Made> files = new HashMap<>();
 
     private GgufModel(Path given) throws IOException {
         this.given = given;
@@ -59,6 +59,11 @@ final class GgufModel implements ModelSource {
 
     private void make(String name, byte[] content) {
         files.put(name, new ModelFile.Made(content));
+    }
+
+    @Override
+    public long bytesOnHeap() {
+        return files.values().stream().mapToLong(file -> file.bytes().length).sum();
     }
 
     static GgufModel open(Path file) throws IOException {

@@ -126,13 +126,21 @@ final class ModelFolder implements ModelSource {
         return out;
     }
 
-    /** Where the cache of Hugging Face's hub has the content of this folder; the folder itself if it is none of it. */
+    /**
+     * Where the cache of Hugging Face's hub has the content of this folder, a snapshot or a folder in one; the folder
+     * itself if it is none of it.
+     */
     private static Path blobs(Path root) {
-        Path snapshots = root.getParent();
-        boolean isSnapshot = snapshots != null && snapshots.endsWith("snapshots") && snapshots.getParent() != null
-                && snapshots.getParent().getFileName() != null
-                && snapshots.getParent().getFileName().toString().startsWith("models--");
-        return isSnapshot ? snapshots.resolveSibling("blobs") : root;
+        for (Path snapshots = root.getParent(); snapshots != null; snapshots = snapshots.getParent()) {
+            if (snapshots.endsWith("snapshots") && isModelOfHub(snapshots.getParent())) {
+                return snapshots.resolveSibling("blobs");
+            }
+        }
+        return root;
+    }
+
+    private static boolean isModelOfHub(@Nullable Path folder) {
+        return folder != null && folder.getFileName() != null && folder.getFileName().toString().startsWith("models--");
     }
 
     @Override

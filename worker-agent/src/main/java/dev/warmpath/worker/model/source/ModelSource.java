@@ -62,4 +62,9 @@ public sealed interface ModelSource permits ModelFolder, GgufModel {
      * @throws IOException if it is a link that leads out of the folder, no regular file, or too large
      */
     @Nullable ModelFile file(String name) throws IOException;
+
+    /** What it keeps on the heap as long as it is there: files that lie nowhere else. */
+    default long bytesOnHeap() {
+        return 0;
+    }
 }

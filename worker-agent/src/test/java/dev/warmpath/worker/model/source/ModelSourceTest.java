@@ -149,6 +149,16 @@ class ModelSourceTest {
         assertThatThrownBy(() -> source.file(ModelSource.TOKENIZER)).isInstanceOf(FileSystemException.class);
     }
 
+    /** Large quantizations lie in folders of their own, each in some pieces. */
+    @Test
+    void a_folder_in_a_snapshot_is_read_like_the_snapshot() throws IOException {
+        Path repository = home.resolve("hub/models--warmpath--tiny");
+        Path quantized = Files.createDirectories(repository.resolve("snapshots/0123abc/Q6_K"));
+        safetensors(Files.createDirectory(repository.resolve("blobs")).resolve("e1"), "one");
+        Files.createSymbolicLink(quantized.resolve("model.safetensors"), Path.of("../../../blobs/e1"));
+        assertThat(tensors(ModelSource.of(quantized))).containsExactly("one");
+    }
+
     // ---- shards
 
     private void index(String map) throws IOException {
