@@ -87,7 +87,8 @@ class SharedIndexTest {
     private static void requireFullReuseWithoutLoad(int seed) {
         List<Gateway> routers = fleet.gateways();
         var alone = new ConversationLoad(routers, /* clients */ 1, Duration.ZERO, seed, () -> {
-            Await.until("routers hear of idle workers", () -> routers.stream().allMatch(Gateway::hearsOfIdleWorkersOnly));
+            Await.until("routers hear of idle workers",
+                    () -> routers.stream().allMatch(Gateway::hearsOfIdleWorkersOnly));
             IndexTruth.awaitEqual(routers, WORKERS);
         });
         assertThat(alone.run(20)).allSatisfy(turn -> assertThat(turn.cachedTokens())

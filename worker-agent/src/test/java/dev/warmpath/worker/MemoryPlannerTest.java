@@ -120,8 +120,8 @@ class MemoryPlannerTest {
     /** Each of 256 sequences has its place in the heap by the token, so that a longer context leaves less room. */
     @Test
     void the_context_that_is_taken_has_room_in_heaps_of_every_size() {
-        var small = new ModelConfig(ModelFamily.LLAMA, 896, Collections.nCopies(24, LayerShape.plain(64, 10_000)), 14, 2,
-                64, 4_864, 151_936, 32_768, 1e-5f, StreamSpec.PLAIN, true);
+        var small = new ModelConfig(ModelFamily.LLAMA, 896, Collections.nCopies(24, LayerShape.plain(64, 10_000)), 14,
+                2, 64, 4_864, 151_936, 32_768, 1e-5f, StreamSpec.PLAIN, true);
         for (int megabytes = 400; megabytes < 1_200; megabytes++) {
             MemoryPlan plan = plan(1, 24_000, small, footprint(30, 1_000), OPEN, DataSize.ofMegabytes(megabytes), null,
                     256);

@@ -94,7 +94,7 @@ public final class DecoderSpeed {
     }
 
     private void report(int rounds, @Nullable LlamaCpp llama) throws IOException {
-        var cases = java.util.Arrays.stream(Case.values()).filter(c -> Boolean.getBoolean("all") || c.label.matches(System.getProperty("only", ".*"))).toArray(Case[]::new);
+        var cases = Case.values();
         double[][] seconds = new double[cases.length][rounds];
         double[][] theirs = new double[cases.length][rounds];
         for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
@@ -102,16 +102,16 @@ public final class DecoderSpeed {
                 double own = seconds(measured);
                 double other = llama == null ? Double.NaN : seconds(measured, llama);
                 if (round >= 0) {
-                    seconds[java.util.Arrays.asList(cases).indexOf(measured)][round] = own;
-                    theirs[java.util.Arrays.asList(cases).indexOf(measured)][round] = other;
+                    seconds[measured.ordinal()][round] = own;
+                    theirs[measured.ordinal()][round] = other;
                 }
             }
         }
         System.out.printf("| tokens/s | ours, median (best) | llama.cpp, median (best) | ours / llama.cpp |%n"
                 + "|---|---:|---:|---:|%n");
         for (Case measured : cases) {
-            double[] own = seconds[java.util.Arrays.asList(cases).indexOf(measured)];
-            double[] other = theirs[java.util.Arrays.asList(cases).indexOf(measured)];
+            double[] own = seconds[measured.ordinal()];
+            double[] other = theirs[measured.ordinal()];
             double[] quotients = new double[rounds];
             Arrays.setAll(quotients, round -> other[round] / own[round]);
             System.out.printf("| %s | %,.0f (%,.0f) | %,.0f (%,.0f) | %.2f |%n", measured.label,

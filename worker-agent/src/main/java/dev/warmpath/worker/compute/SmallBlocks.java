@@ -18,8 +18,8 @@ import java.nio.ByteOrder;
  *   byte n[j] of 16:   q[j + 16] in its upper four bits, q[j] in its lower four
  *   word h:            bit i is the fifth, highest bit of q[i]
  * </pre>
- * In a {@link WeightBlock} the codes of Q8_0 begin at 0, too: q + 128. Source: ggml, ggml-common.h (block_q8_0 and so on)
- * and ggml-quants.c (dequantize_row_…); gguf-py, quants.py.
+ * In a {@link WeightBlock} the codes of Q8_0 begin at 0, too: q + 128. Source: ggml, ggml-common.h (block_q8_0 and so
+ * on) and ggml-quants.c (dequantize_row_…); gguf-py, quants.py.
  */
 final class SmallBlocks {
 

@@ -55,12 +55,14 @@ record ModelSizes(ConfigFile file, int hiddenSize, int layerCount, int headCount
         int shared = Math.max(1, hidden / heads);
         int headSize = absent.headSize() == 0 ? file.integer("head_dim", shared, shared)
                 : file.integer("head_dim", absent.headSize());
+        // one that follows from the hidden size is as sound as that, which the embedding's shape will show
         if (headSize > MOST_HEAD_SIZE && headSize != shared) {
             file.refuse("head_dim", "takes at most " + MOST_HEAD_SIZE);
         }
         return new ModelSizes(file, hidden, layers, heads,
                 file.integer("num_key_value_heads", absent.kvHeadCount() == 0 ? heads : absent.kvHeadCount(), heads),
-                headSize, file.integer("intermediate_size"), integer(file, "vocab_size", absent.rest().vocabularySize()),
+                headSize, file.integer("intermediate_size"),
+                integer(file, "vocab_size", absent.rest().vocabularySize()),
                 integer(file, "max_position_embeddings", absent.rest().contextLength()),
                 (float) file.number("rms_norm_eps", absent.normEpsilon()),
                 file.bool("tie_word_embeddings", absent.tiedEmbeddings()));

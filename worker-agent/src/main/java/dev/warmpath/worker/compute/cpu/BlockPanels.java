@@ -221,8 +221,7 @@ enum BlockPanels implements PanelFormat {
     // One vector of outputs in a group, code · scale + minimum. These are compiled by themselves, so that vectors among
     // their arguments would be objects.
 
-    private void widenBytes(MemorySegment panel, long block, int group, int vector, MemorySegment target,
-                                long to) {
+    private void widenBytes(MemorySegment panel, long block, int group, int vector, MemorySegment target, long to) {
         long head = head(block, vector);
         var scale = scale(panel, head, group);
         var minimum = minimum(panel, head, group, scale);
@@ -238,8 +237,7 @@ enum BlockPanels implements PanelFormat {
         }
     }
 
-    private void widenNibbles(MemorySegment panel, long block, int group, int vector, MemorySegment target,
-                                long to) {
+    private void widenNibbles(MemorySegment panel, long block, int group, int vector, MemorySegment target, long to) {
         long head = head(block, vector);
         var scale = scale(panel, head, group);
         var minimum = minimum(panel, head, group, scale);
@@ -255,8 +253,7 @@ enum BlockPanels implements PanelFormat {
         }
     }
 
-    private void widenUpperBits(MemorySegment panel, long block, int group, int vector, MemorySegment target,
-                                long to) {
+    private void widenUpperBits(MemorySegment panel, long block, int group, int vector, MemorySegment target, long to) {
         long head = head(block, vector);
         var scale = scale(panel, head, group);
         var minimum = minimum(panel, head, group, scale);
