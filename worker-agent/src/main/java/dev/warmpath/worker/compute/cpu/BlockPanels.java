@@ -4,15 +4,18 @@ import static dev.warmpath.worker.compute.cpu.PanelFormat.floats;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.ints;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.put;
 import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
+import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
 import dev.warmpath.worker.compute.WeightBlock;
 import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteOrder;
 import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
+import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Panels of values that share scales, see {@link WeightBlock}: block after block of columns, in the order in which they
@@ -39,10 +42,14 @@ enum BlockPanels implements PanelFormat {
     Q5_K(WeightFormat.Q5_K),
     Q6_K(WeightFormat.Q6_K);
 
+    private static final VectorSpecies<Integer> CODES = IntVector.SPECIES_PREFERRED;
+    private static final ByteOrder NATIVE = ByteOrder.nativeOrder();
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
     private static final int BYTES_A_LANE = 4;
     private static final int NIBBLES_A_LANE = 8;
     private static final int NIBBLE = 4;
+    /** A group's scales and minimums as float32. */
+    private static final int HEAD_COLUMNS = 2;
 
     private final WeightFormat format;
     private final int blockColumns;
@@ -56,6 +63,10 @@ enum BlockPanels implements PanelFormat {
     /** Likewise of a group's codes without their upper bits. */
     private final int codeLines;
     private final int groupLines;
+    private final int codesALane;
+    /** Groups that follow each other in steps of {@link #groupStride}, as far as scratch memory has room for heads. */
+    private final int runGroups;
+    private final long groupStride;
 
     BlockPanels(WeightFormat format) {
         this.format = format;
@@ -69,6 +80,9 @@ enum BlockPanels implements PanelFormat {
         this.headLines = numbers * (1 + (hasGroups ? groups / BYTES_A_LANE : 0));
         this.codeLines = groupColumns / (codeBits == Byte.SIZE ? BYTES_A_LANE : NIBBLES_A_LANE);
         this.groupLines = codeLines + (hasUpperBits() ? 1 : 0);
+        this.codesALane = codeBits == Byte.SIZE ? BYTES_A_LANE : NIBBLES_A_LANE;
+        this.runGroups = hasGroups ? groups : GROUP / HEAD_COLUMNS;
+        this.groupStride = hasGroups ? (long) VECTORS * groupLines * VECTOR_BYTES : blockBytes();
     }
 
     private boolean hasUpperBits() {
@@ -198,6 +212,147 @@ enum BlockPanels implements PanelFormat {
 
     private static int lane(MemorySegment panel, long at, int line) {
         return panel.get(INT, at + (long) line * VECTOR_BYTES);
+    }
+
+    @Override
+    public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
+                         MemorySegment scratch) {
+        Arrays.fill(y, yStart, yStart + WIDTH, 0);
+        for (int column = 0; column < columns; column += runGroups * groupColumns) {
+            int groupCount = Math.min(runGroups, (columns - column) / groupColumns);
+            for (int group = 0; group < groupCount; group++) {
+                widenHeads(panel, column + group * groupColumns, scratch, (long) group * HEAD_COLUMNS * COLUMN_BYTES);
+            }
+            long first = codes(blockStart(column), 0, 0);
+            if (hasUpperBits()) {
+                multiplyUpperBits(panel, first, groupCount, scratch, x, xStart + column, y, yStart);
+            } else {
+                multiplyCodes(panel, first, groupCount, scratch, x, xStart + column, y, yStart);
+            }
+        }
+    }
+
+    /** A group's scale and minimum for each vector of outputs. */
+    private void widenHeads(MemorySegment panel, int column, MemorySegment heads, long to) {
+        long block = blockStart(column);
+        int group = groupOf(column);
+        for (int vector = 0; vector < VECTORS; vector++) {
+            long head = head(block, vector);
+            var scale = scale(panel, head, group);
+            put(scale, heads, to + 2L * vector * VECTOR_BYTES);
+            put(minimum(panel, head, group, scale), heads, to + (2L * vector + 1) * VECTOR_BYTES);
+        }
+    }
+
+    // A run of groups for all of a panel's vectors at once, widened and multiplied in registers: storing what was widened
+    // takes as long as all of its arithmetic. Of one vector or two, additions would wait for each other. Nothing but the
+    // Vector API's own methods is called: others stop being inlined where a method has grown by 18,000 nodes of the
+    // compiler's, and vectors that go to them become objects.
+
+    private void multiplyCodes(MemorySegment panel, long first, int groupCount, MemorySegment heads,
+                               float[] x, int xStart, float[] y, int yStart) {
+        int vectorBytes = groupLines * VECTOR_BYTES;
+        int mask = (1 << codeBits) - 1;
+        var a0 = FloatVector.fromArray(SPECIES, y, yStart);
+        var a1 = FloatVector.fromArray(SPECIES, y, yStart + LANES);
+        var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
+        var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
+        int k = xStart;
+        for (int group = 0; group < groupCount; group++) {
+            long head = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
+            var s0 = FloatVector.fromMemorySegment(SPECIES, heads, head, NATIVE);
+            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
+            var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
+            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
+            var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 4 * VECTOR_BYTES, NATIVE);
+            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 5 * VECTOR_BYTES, NATIVE);
+            var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 6 * VECTOR_BYTES, NATIVE);
+            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 7 * VECTOR_BYTES, NATIVE);
+            long codes = first + group * groupStride;
+            for (int line = 0; line < codeLines; line++) {
+                long at = codes + (long) line * VECTOR_BYTES;
+                var c0 = IntVector.fromMemorySegment(CODES, panel, at, NATIVE);
+                var c1 = IntVector.fromMemorySegment(CODES, panel, at + vectorBytes, NATIVE);
+                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * vectorBytes, NATIVE);
+                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * vectorBytes, NATIVE);
+                for (int end = k + codesALane; k < end;) {
+                    for (int i = 0; i < BYTES_A_LANE; i++) {
+                        var a = FloatVector.broadcast(SPECIES, x[k++]);
+                        a0 = ((FloatVector) c0.and(mask).convert(VectorOperators.I2F, 0)).fma(s0, m0).fma(a, a0);
+                        a1 = ((FloatVector) c1.and(mask).convert(VectorOperators.I2F, 0)).fma(s1, m1).fma(a, a1);
+                        a2 = ((FloatVector) c2.and(mask).convert(VectorOperators.I2F, 0)).fma(s2, m2).fma(a, a2);
+                        a3 = ((FloatVector) c3.and(mask).convert(VectorOperators.I2F, 0)).fma(s3, m3).fma(a, a3);
+                        c0 = c0.lanewise(VectorOperators.LSHR, codeBits);
+                        c1 = c1.lanewise(VectorOperators.LSHR, codeBits);
+                        c2 = c2.lanewise(VectorOperators.LSHR, codeBits);
+                        c3 = c3.lanewise(VectorOperators.LSHR, codeBits);
+                    }
+                }
+            }
+        }
+        a0.intoArray(y, yStart);
+        a1.intoArray(y, yStart + LANES);
+        a2.intoArray(y, yStart + 2 * LANES);
+        a3.intoArray(y, yStart + 3 * LANES);
+    }
+
+    private void multiplyUpperBits(MemorySegment panel, long first, int groupCount, MemorySegment heads,
+                                   float[] x, int xStart, float[] y, int yStart) {
+        int vectorBytes = groupLines * VECTOR_BYTES;
+        int upperBits = codeBits - NIBBLE;
+        int upperMask = (1 << upperBits) - 1 << NIBBLE;
+        var a0 = FloatVector.fromArray(SPECIES, y, yStart);
+        var a1 = FloatVector.fromArray(SPECIES, y, yStart + LANES);
+        var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
+        var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
+        int k = xStart;
+        for (int group = 0; group < groupCount; group++) {
+            long head = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
+            var s0 = FloatVector.fromMemorySegment(SPECIES, heads, head, NATIVE);
+            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
+            var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
+            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
+            var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 4 * VECTOR_BYTES, NATIVE);
+            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 5 * VECTOR_BYTES, NATIVE);
+            var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 6 * VECTOR_BYTES, NATIVE);
+            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 7 * VECTOR_BYTES, NATIVE);
+            long codes = first + group * groupStride;
+            long upper = codes + (long) codeLines * VECTOR_BYTES;
+            var u0 = IntVector.fromMemorySegment(CODES, panel, upper, NATIVE);
+            var u1 = IntVector.fromMemorySegment(CODES, panel, upper + vectorBytes, NATIVE);
+            var u2 = IntVector.fromMemorySegment(CODES, panel, upper + 2 * vectorBytes, NATIVE);
+            var u3 = IntVector.fromMemorySegment(CODES, panel, upper + 3 * vectorBytes, NATIVE);
+            for (int line = 0; line < codeLines; line++) {
+                long at = codes + (long) line * VECTOR_BYTES;
+                var c0 = IntVector.fromMemorySegment(CODES, panel, at, NATIVE);
+                var c1 = IntVector.fromMemorySegment(CODES, panel, at + vectorBytes, NATIVE);
+                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * vectorBytes, NATIVE);
+                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * vectorBytes, NATIVE);
+                for (int i = 0; i < NIBBLES_A_LANE; i++) {
+                    var a = FloatVector.broadcast(SPECIES, x[k++]);
+                    var f0 = (FloatVector) c0.and(15).or(u0.and(upperMask)).convert(VectorOperators.I2F, 0);
+                    a0 = f0.fma(s0, m0).fma(a, a0);
+                    var f1 = (FloatVector) c1.and(15).or(u1.and(upperMask)).convert(VectorOperators.I2F, 0);
+                    a1 = f1.fma(s1, m1).fma(a, a1);
+                    var f2 = (FloatVector) c2.and(15).or(u2.and(upperMask)).convert(VectorOperators.I2F, 0);
+                    a2 = f2.fma(s2, m2).fma(a, a2);
+                    var f3 = (FloatVector) c3.and(15).or(u3.and(upperMask)).convert(VectorOperators.I2F, 0);
+                    a3 = f3.fma(s3, m3).fma(a, a3);
+                    c0 = c0.lanewise(VectorOperators.LSHR, NIBBLE);
+                    c1 = c1.lanewise(VectorOperators.LSHR, NIBBLE);
+                    c2 = c2.lanewise(VectorOperators.LSHR, NIBBLE);
+                    c3 = c3.lanewise(VectorOperators.LSHR, NIBBLE);
+                    u0 = u0.lanewise(VectorOperators.ROR, upperBits);
+                    u1 = u1.lanewise(VectorOperators.ROR, upperBits);
+                    u2 = u2.lanewise(VectorOperators.ROR, upperBits);
+                    u3 = u3.lanewise(VectorOperators.ROR, upperBits);
+                }
+            }
+        }
+        a0.intoArray(y, yStart);
+        a1.intoArray(y, yStart + LANES);
+        a2.intoArray(y, yStart + 2 * LANES);
+        a3.intoArray(y, yStart + 3 * LANES);
     }
 
     @Override

@@ -5,7 +5,6 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
-import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 
@@ -64,21 +63,11 @@ sealed interface PanelFormat permits PlainPanels, BlockPanels {
     float value(MemorySegment panel, int output, int column);
 
     /**
-     * One row of x · Wᵀ: writes {@link #WIDTH} outputs. A group of columns at a time is widened into the nearest cache;
-     * what that stores and loads hides behind the arithmetic of widening.
-     *
+     * One row of x · Wᵀ: writes {@link #WIDTH} outputs.
      * @param x       {@code columns} values from {@code xStart} on
      * @param scratch room for a {@link #GROUP} of float32 columns
      */
-    default void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
-                          MemorySegment scratch) {
-        Arrays.fill(y, yStart, yStart + WIDTH, 0);
-        for (int column = 0; column < columns; column += GROUP) {
-            int count = Math.min(GROUP, columns - column);
-            widen(panel, column, count, scratch);
-            PlainPanels.multiplyAdd(scratch, count, x, xStart + column, y, yStart);
-        }
-    }
+    void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart, MemorySegment scratch);
 
     /**
      * Widens some columns to the layout of {@link PlainPanels#F32}.

@@ -109,12 +109,7 @@ enum PlainPanels implements PanelFormat {
         public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
                              MemorySegment scratch) {
             multiplyPairs(panel, columns >> 1, x, xStart, y, yStart);
-            if ((columns & 1) != 0) {
-                float last = x[xStart + columns - 1];
-                for (int output = 0; output < WIDTH; output++) {
-                    y[yStart + output] = Math.fma(value(panel, output, columns - 1), last, y[yStart + output]);
-                }
-            }
+            multiplyAddOdd(panel, columns, x, xStart, y, yStart);
         }
 
         private static void multiplyPairs(MemorySegment panel, int pairs, float[] x, int xStart,
@@ -168,6 +163,8 @@ enum PlainPanels implements PanelFormat {
     F16 {
         /** From the exponent's bias in 16 bits to that in 32; a number without an exponent gets one, too. */
         private static final float REBIAS = 0x1p112f;
+        /** Sign, exponent and fraction, three bits further down but for the sign. */
+        private static final int KEPT = 0x8FFF_E000;
 
         @Override
         public long bytes(int columns) {
@@ -186,6 +183,46 @@ enum PlainPanels implements PanelFormat {
         }
 
         @Override
+        public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
+                             MemorySegment scratch) {
+            multiplyPairs(panel, columns >> 1, x, xStart, y, yStart);
+            multiplyAddOdd(panel, columns, x, xStart, y, yStart);
+        }
+
+        private static void multiplyPairs(MemorySegment panel, int pairs, float[] x, int xStart,
+                                          float[] y, int yStart) {
+            var a0 = FloatVector.zero(SPECIES);
+            var a1 = a0;
+            var a2 = a0;
+            var a3 = a0;
+            for (int pair = 0; pair < pairs; pair++) {
+                long at = (long) pair * COLUMN_BYTES;
+                var w0 = ints(panel, at);
+                var w1 = ints(panel, at + VECTOR_BYTES);
+                var w2 = ints(panel, at + 2 * VECTOR_BYTES);
+                var w3 = ints(panel, at + 3 * VECTOR_BYTES);
+                var a = FloatVector.broadcast(SPECIES, x[xStart + 2 * pair]);
+                a0 = w0.lanewise(VectorOperators.LSHL, Short.SIZE).lanewise(VectorOperators.ASHR, 3).and(KEPT)
+                        .reinterpretAsFloats().mul(REBIAS).fma(a, a0);
+                a1 = w1.lanewise(VectorOperators.LSHL, Short.SIZE).lanewise(VectorOperators.ASHR, 3).and(KEPT)
+                        .reinterpretAsFloats().mul(REBIAS).fma(a, a1);
+                a2 = w2.lanewise(VectorOperators.LSHL, Short.SIZE).lanewise(VectorOperators.ASHR, 3).and(KEPT)
+                        .reinterpretAsFloats().mul(REBIAS).fma(a, a2);
+                a3 = w3.lanewise(VectorOperators.LSHL, Short.SIZE).lanewise(VectorOperators.ASHR, 3).and(KEPT)
+                        .reinterpretAsFloats().mul(REBIAS).fma(a, a3);
+                var b = FloatVector.broadcast(SPECIES, x[xStart + 2 * pair + 1]);
+                a0 = w0.lanewise(VectorOperators.ASHR, 3).and(KEPT).reinterpretAsFloats().mul(REBIAS).fma(b, a0);
+                a1 = w1.lanewise(VectorOperators.ASHR, 3).and(KEPT).reinterpretAsFloats().mul(REBIAS).fma(b, a1);
+                a2 = w2.lanewise(VectorOperators.ASHR, 3).and(KEPT).reinterpretAsFloats().mul(REBIAS).fma(b, a2);
+                a3 = w3.lanewise(VectorOperators.ASHR, 3).and(KEPT).reinterpretAsFloats().mul(REBIAS).fma(b, a3);
+            }
+            a0.intoArray(y, yStart);
+            a1.intoArray(y, yStart + LANES);
+            a2.intoArray(y, yStart + 2 * LANES);
+            a3.intoArray(y, yStart + 3 * LANES);
+        }
+
+        @Override
         public void widen(MemorySegment panel, int firstColumn, int count, MemorySegment target) {
             for (int k = 0; k < count; k += 2) {
                 for (long i = 0; i < COLUMN_BYTES; i += VECTOR_BYTES) {
@@ -199,7 +236,7 @@ enum PlainPanels implements PanelFormat {
 
         /** Exponent and fraction go three bits down, the sign stays. */
         private static FloatVector upperToFloats(IntVector pair) {
-            return pair.lanewise(VectorOperators.ASHR, 3).and(0x8FFF_E000).reinterpretAsFloats().mul(REBIAS);
+            return pair.lanewise(VectorOperators.ASHR, 3).and(KEPT).reinterpretAsFloats().mul(REBIAS);
         }
     };
 
@@ -234,8 +271,15 @@ enum PlainPanels implements PanelFormat {
         return (long) (column >> 1) * COLUMN_BYTES + output * Integer.BYTES + half * Short.BYTES;
     }
 
-    /** The same for {@link #F32} on top of what y holds: an output's chain of additions goes on. */
-    static void multiplyAdd(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart) {
+    /** The last column where it is half of a pair. */
+    void multiplyAddOdd(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart) {
+        for (int output = 0; (columns & 1) != 0 && output < WIDTH; output++) {
+            y[yStart + output] = Math.fma(value(panel, output, columns - 1), x[xStart + columns - 1], y[yStart + output]);
+        }
+    }
+
+    /** Of {@link #F32}, on top of what y holds. */
+    private static void multiplyAdd(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart) {
         var a0 = FloatVector.fromArray(SPECIES, y, yStart);
         var a1 = FloatVector.fromArray(SPECIES, y, yStart + LANES);
         var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
