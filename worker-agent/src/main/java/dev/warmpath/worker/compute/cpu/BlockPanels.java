@@ -19,17 +19,16 @@ import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Panels of values that share scales, see {@link WeightBlock}: block after block of columns, in the order in which they
- * are read, for a processor fetches ahead only what lies in a row. A line is a vector.
+ * are read, for a processor fetches ahead only what lies in a row. A line is a lane for each output.
  * <pre>
- *   for each vector of outputs:
- *     1 line     scales, float32
- *     1 line     minimums, float32, where the format has any
- *     lines      scales of groups, 4 to a lane, the first lowest, where the format has groups
- *     lines      minimums of groups, likewise
- *   for each group, for each vector of outputs:
- *     lines      codes, from the lowest bits of a lane on: 4 of 8 bits, or the lower four bits of 8
- *     1 line     upper bits, of the first code in the fifth bit (and sixth), and so on, all the way round, where the
- *                format has any
+ *   1 line     scales, float32
+ *   1 line     minimums, float32, where the format has any
+ *   lines      scales of groups, 4 to a lane, the first lowest, where the format has groups
+ *   lines      minimums of groups, likewise
+ *   for each group:
+ *     1 line   upper bits, of the first code in the fifth bit (and sixth), and so on, all the way round, where the
+ *              format has any
+ *     lines    codes, from the lowest bits of a lane on: 4 of 8 bits, or the lower four bits of 8
  * </pre>
  */
 enum BlockPanels implements PanelFormat {
@@ -58,15 +57,12 @@ enum BlockPanels implements PanelFormat {
     private final boolean hasMinimum;
     private final boolean hasGroups;
     private final int groups;
-    /** Lines of a vector of outputs before the codes. */
+    /** Lines of a block before its groups. */
     private final int headLines;
-    /** Likewise of a group's codes without their upper bits. */
+    /** Of a group, without that of upper bits. */
     private final int codeLines;
     private final int groupLines;
     private final int codesALane;
-    /** Groups that follow each other in steps of {@link #groupStride}, as far as scratch memory has room for heads. */
-    private final int runGroups;
-    private final long groupStride;
 
     BlockPanels(WeightFormat format) {
         this.format = format;
@@ -78,11 +74,9 @@ enum BlockPanels implements PanelFormat {
         this.groups = blockColumns / groupColumns;
         int numbers = hasMinimum ? 2 : 1;
         this.headLines = numbers * (1 + (hasGroups ? groups / BYTES_A_LANE : 0));
-        this.codeLines = groupColumns / (codeBits == Byte.SIZE ? BYTES_A_LANE : NIBBLES_A_LANE);
-        this.groupLines = codeLines + (hasUpperBits() ? 1 : 0);
         this.codesALane = codeBits == Byte.SIZE ? BYTES_A_LANE : NIBBLES_A_LANE;
-        this.runGroups = hasGroups ? groups : GROUP / HEAD_COLUMNS;
-        this.groupStride = hasGroups ? (long) VECTORS * groupLines * VECTOR_BYTES : blockBytes();
+        this.codeLines = groupColumns / codesALane;
+        this.groupLines = codeLines + (hasUpperBits() ? 1 : 0);
     }
 
     private boolean hasUpperBits() {
@@ -90,7 +84,7 @@ enum BlockPanels implements PanelFormat {
     }
 
     private long blockBytes() {
-        return (long) VECTORS * (headLines + groups * groupLines) * VECTOR_BYTES;
+        return (long) (headLines + groups * groupLines) * COLUMN_BYTES;
     }
 
     private long blockStart(int column) {
@@ -101,12 +95,8 @@ enum BlockPanels implements PanelFormat {
         return column % blockColumns / groupColumns;
     }
 
-    private long head(long block, int vector) {
-        return block + (long) vector * headLines * VECTOR_BYTES;
-    }
-
-    private long codes(long block, int group, int vector) {
-        return block + ((long) VECTORS * headLines + (group * VECTORS + vector) * groupLines) * VECTOR_BYTES;
+    private long groupStart(long block, int group) {
+        return block + (long) (headLines + group * groupLines) * COLUMN_BYTES;
     }
 
     /** Line of a head in which a group's scale is. */
@@ -129,8 +119,7 @@ enum BlockPanels implements PanelFormat {
         if (rowFormat != format) {
             throw new IllegalArgumentException(this + " takes no rows of " + rowFormat);
         }
-        int vector = output / LANES;
-        long lane = (long) output % LANES * Integer.BYTES;
+        long lane = (long) output * Integer.BYTES;
         var block = new WeightBlock(format);
         var head = new int[headLines];
         var codes = new int[groupLines];
@@ -138,17 +127,17 @@ enum BlockPanels implements PanelFormat {
             format.read(values, (first + column) / blockColumns, block);
             long at = blockStart(column) + lane;
             packHead(block, head);
-            setLanes(panel, head(at, vector), head);
+            setLanes(panel, at, head);
             for (int group = 0; group < groups; group++) {
                 packCodes(block, group, codes);
-                setLanes(panel, codes(at, group, vector), codes);
+                setLanes(panel, groupStart(at, group), codes);
             }
         }
     }
 
     private static void setLanes(MemorySegment panel, long at, int[] lanes) {
         for (int line = 0; line < lanes.length; line++) {
-            panel.set(INT, at + (long) line * VECTOR_BYTES, lanes[line]);
+            panel.set(INT, at + (long) line * COLUMN_BYTES, lanes[line]);
         }
     }
 
@@ -169,15 +158,16 @@ enum BlockPanels implements PanelFormat {
 
     private void packCodes(WeightBlock block, int group, int[] codes) {
         Arrays.fill(codes, 0);
+        int first = groupLines - codeLines;
         for (int i = 0; i < groupColumns; i++) {
             int code = block.code(group * groupColumns + i);
             if (codeBits == Byte.SIZE) {
-                codes[i / BYTES_A_LANE] |= code << i % BYTES_A_LANE * Byte.SIZE;
+                codes[first + i / BYTES_A_LANE] |= code << i % BYTES_A_LANE * Byte.SIZE;
             } else {
-                codes[i / NIBBLES_A_LANE] |= (code & 15) << i % NIBBLES_A_LANE * NIBBLE;
+                codes[first + i / NIBBLES_A_LANE] |= (code & 15) << i % NIBBLES_A_LANE * NIBBLE;
             }
             if (hasUpperBits()) {
-                codes[codeLines] |= Integer.rotateLeft(code & ~15, i * (codeBits - NIBBLE));
+                codes[0] |= Integer.rotateLeft(code & ~15, i * (codeBits - NIBBLE));
             }
         }
     }
@@ -185,96 +175,92 @@ enum BlockPanels implements PanelFormat {
     @Override
     public float value(MemorySegment panel, int output, int column) {
         int group = groupOf(column);
-        long block = blockStart(column) + (long) output % LANES * Integer.BYTES;
-        long head = head(block, output / LANES);
-        float scale = Float.intBitsToFloat(lane(panel, head, 0));
-        float minimum = hasMinimum ? Float.intBitsToFloat(lane(panel, head, 1)) : -0f;
+        long block = blockStart(column) + (long) output * Integer.BYTES;
+        float scale = Float.intBitsToFloat(lane(panel, block, 0));
+        float minimum = hasMinimum ? Float.intBitsToFloat(lane(panel, block, 1)) : -0f;
         if (hasGroups) {
             int shift = group % BYTES_A_LANE * Byte.SIZE;
-            scale *= (byte) (lane(panel, head, scaleLine(group)) >>> shift);
-            minimum *= hasMinimum ? (byte) (lane(panel, head, minimumLine(group)) >>> shift) : 1;
+            scale *= (byte) (lane(panel, block, scaleLine(group)) >>> shift);
+            minimum *= hasMinimum ? (byte) (lane(panel, block, minimumLine(group)) >>> shift) : 1;
         }
-        int code = code(panel, codes(block, group, output / LANES), column % groupColumns);
+        int code = code(panel, groupStart(block, group), column % groupColumns);
         return scale * (code - format.codeOffset()) + minimum;
     }
 
-    private int code(MemorySegment panel, long codes, int i) {
+    private int code(MemorySegment panel, long group, int i) {
+        int lane = lane(panel, group, groupLines - codeLines + i / codesALane);
         if (codeBits == Byte.SIZE) {
-            return lane(panel, codes, i / BYTES_A_LANE) >>> i % BYTES_A_LANE * Byte.SIZE & 255;
+            return lane >>> i % BYTES_A_LANE * Byte.SIZE & 255;
         }
-        int lower = lane(panel, codes, i / NIBBLES_A_LANE) >>> i % NIBBLES_A_LANE * NIBBLE & 15;
+        int lower = lane >>> i % NIBBLES_A_LANE * NIBBLE & 15;
         if (!hasUpperBits()) {
             return lower;
         }
-        int upper = Integer.rotateRight(lane(panel, codes, codeLines), i * (codeBits - NIBBLE));
+        int upper = Integer.rotateRight(lane(panel, group, 0), i * (codeBits - NIBBLE));
         return lower | upper & (1 << codeBits) - 1 & ~15;
     }
 
     private static int lane(MemorySegment panel, long at, int line) {
-        return panel.get(INT, at + (long) line * VECTOR_BYTES);
+        return panel.get(INT, at + (long) line * COLUMN_BYTES);
     }
 
     @Override
     public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
                          MemorySegment scratch) {
         Arrays.fill(y, yStart, yStart + WIDTH, 0);
-        for (int column = 0; column < columns; column += runGroups * groupColumns) {
-            int groupCount = Math.min(runGroups, (columns - column) / groupColumns);
-            for (int group = 0; group < groupCount; group++) {
-                widenHeads(panel, column + group * groupColumns, scratch, (long) group * HEAD_COLUMNS * COLUMN_BYTES);
+        for (int column = 0; column < columns; column += blockColumns) {
+            long block = blockStart(column);
+            for (int group = 0; group < groups; group++) {
+                widenHeads(panel, block, group, scratch);
             }
-            long first = codes(blockStart(column), 0, 0);
             if (hasUpperBits()) {
-                multiplyUpperBits(panel, first, groupCount, scratch, x, xStart + column, y, yStart);
+                multiplyUpperBits(panel, block, scratch, x, xStart + column, y, yStart);
             } else {
-                multiplyCodes(panel, first, groupCount, scratch, x, xStart + column, y, yStart);
+                multiplyCodes(panel, block, scratch, x, xStart + column, y, yStart);
             }
         }
     }
 
-    /** A group's scale and minimum for each vector of outputs. */
-    private void widenHeads(MemorySegment panel, int column, MemorySegment heads, long to) {
-        long block = blockStart(column);
-        int group = groupOf(column);
+    /** A group's scales, one vector after the other, and its minimums. */
+    private void widenHeads(MemorySegment panel, long block, int group, MemorySegment heads) {
+        long at = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
         for (int vector = 0; vector < VECTORS; vector++) {
-            long head = head(block, vector);
-            var scale = scale(panel, head, group);
-            put(scale, heads, to + 2L * vector * VECTOR_BYTES);
-            put(minimum(panel, head, group, scale), heads, to + (2L * vector + 1) * VECTOR_BYTES);
+            var scale = scale(panel, block, group, vector);
+            put(scale, heads, at + (long) vector * VECTOR_BYTES);
+            put(minimum(panel, block, group, vector, scale), heads, at + COLUMN_BYTES + (long) vector * VECTOR_BYTES);
         }
     }
 
-    // A run of groups for all of a panel's vectors at once, widened and multiplied in registers: storing what was widened
-    // takes as long as all of its arithmetic. Of one vector or two, additions would wait for each other. Nothing but the
-    // Vector API's own methods is called: others stop being inlined where a method has grown by 18,000 nodes of the
+    // A block for all of a panel's vectors at once, widened and multiplied in registers: storing what was widened takes as
+    // long as all of its arithmetic, and of one vector or two the additions would wait for each other. Only the Vector
+    // API's own methods are called: others are no longer inlined where a method has grown to 18,000 nodes of the
     // compiler's, and vectors that go to them become objects.
 
-    private void multiplyCodes(MemorySegment panel, long first, int groupCount, MemorySegment heads,
+    private void multiplyCodes(MemorySegment panel, long block, MemorySegment heads,
                                float[] x, int xStart, float[] y, int yStart) {
-        int vectorBytes = groupLines * VECTOR_BYTES;
         int mask = (1 << codeBits) - 1;
         var a0 = FloatVector.fromArray(SPECIES, y, yStart);
         var a1 = FloatVector.fromArray(SPECIES, y, yStart + LANES);
         var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
         var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
         int k = xStart;
-        for (int group = 0; group < groupCount; group++) {
+        for (int group = 0; group < groups; group++) {
             long head = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
             var s0 = FloatVector.fromMemorySegment(SPECIES, heads, head, NATIVE);
-            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
-            var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
-            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
-            var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 4 * VECTOR_BYTES, NATIVE);
-            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 5 * VECTOR_BYTES, NATIVE);
-            var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 6 * VECTOR_BYTES, NATIVE);
-            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 7 * VECTOR_BYTES, NATIVE);
-            long codes = first + group * groupStride;
+            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES, NATIVE);
+            var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
+            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + VECTOR_BYTES, NATIVE);
+            var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
+            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 2 * VECTOR_BYTES, NATIVE);
+            var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
+            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 3 * VECTOR_BYTES, NATIVE);
+            long codes = groupStart(block, group);
             for (int line = 0; line < codeLines; line++) {
-                long at = codes + (long) line * VECTOR_BYTES;
+                long at = codes + (long) line * COLUMN_BYTES;
                 var c0 = IntVector.fromMemorySegment(CODES, panel, at, NATIVE);
-                var c1 = IntVector.fromMemorySegment(CODES, panel, at + vectorBytes, NATIVE);
-                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * vectorBytes, NATIVE);
-                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * vectorBytes, NATIVE);
+                var c1 = IntVector.fromMemorySegment(CODES, panel, at + VECTOR_BYTES, NATIVE);
+                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * VECTOR_BYTES, NATIVE);
+                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * VECTOR_BYTES, NATIVE);
                 for (int end = k + codesALane; k < end;) {
                     for (int i = 0; i < BYTES_A_LANE; i++) {
                         var a = FloatVector.broadcast(SPECIES, x[k++]);
@@ -296,9 +282,8 @@ enum BlockPanels implements PanelFormat {
         a3.intoArray(y, yStart + 3 * LANES);
     }
 
-    private void multiplyUpperBits(MemorySegment panel, long first, int groupCount, MemorySegment heads,
+    private void multiplyUpperBits(MemorySegment panel, long block, MemorySegment heads,
                                    float[] x, int xStart, float[] y, int yStart) {
-        int vectorBytes = groupLines * VECTOR_BYTES;
         int upperBits = codeBits - NIBBLE;
         int upperMask = (1 << upperBits) - 1 << NIBBLE;
         var a0 = FloatVector.fromArray(SPECIES, y, yStart);
@@ -306,28 +291,27 @@ enum BlockPanels implements PanelFormat {
         var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
         var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
         int k = xStart;
-        for (int group = 0; group < groupCount; group++) {
+        for (int group = 0; group < groups; group++) {
             long head = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
             var s0 = FloatVector.fromMemorySegment(SPECIES, heads, head, NATIVE);
-            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
-            var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
-            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
-            var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 4 * VECTOR_BYTES, NATIVE);
-            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 5 * VECTOR_BYTES, NATIVE);
-            var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 6 * VECTOR_BYTES, NATIVE);
-            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 7 * VECTOR_BYTES, NATIVE);
-            long codes = first + group * groupStride;
-            long upper = codes + (long) codeLines * VECTOR_BYTES;
+            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES, NATIVE);
+            var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
+            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + VECTOR_BYTES, NATIVE);
+            var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
+            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 2 * VECTOR_BYTES, NATIVE);
+            var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
+            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 3 * VECTOR_BYTES, NATIVE);
+            long upper = groupStart(block, group);
             var u0 = IntVector.fromMemorySegment(CODES, panel, upper, NATIVE);
-            var u1 = IntVector.fromMemorySegment(CODES, panel, upper + vectorBytes, NATIVE);
-            var u2 = IntVector.fromMemorySegment(CODES, panel, upper + 2 * vectorBytes, NATIVE);
-            var u3 = IntVector.fromMemorySegment(CODES, panel, upper + 3 * vectorBytes, NATIVE);
+            var u1 = IntVector.fromMemorySegment(CODES, panel, upper + VECTOR_BYTES, NATIVE);
+            var u2 = IntVector.fromMemorySegment(CODES, panel, upper + 2 * VECTOR_BYTES, NATIVE);
+            var u3 = IntVector.fromMemorySegment(CODES, panel, upper + 3 * VECTOR_BYTES, NATIVE);
             for (int line = 0; line < codeLines; line++) {
-                long at = codes + (long) line * VECTOR_BYTES;
+                long at = upper + (line + 1L) * COLUMN_BYTES;
                 var c0 = IntVector.fromMemorySegment(CODES, panel, at, NATIVE);
-                var c1 = IntVector.fromMemorySegment(CODES, panel, at + vectorBytes, NATIVE);
-                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * vectorBytes, NATIVE);
-                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * vectorBytes, NATIVE);
+                var c1 = IntVector.fromMemorySegment(CODES, panel, at + VECTOR_BYTES, NATIVE);
+                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * VECTOR_BYTES, NATIVE);
+                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * VECTOR_BYTES, NATIVE);
                 for (int i = 0; i < NIBBLES_A_LANE; i++) {
                     var a = FloatVector.broadcast(SPECIES, x[k++]);
                     var f0 = (FloatVector) c0.and(15).or(u0.and(upperMask)).convert(VectorOperators.I2F, 0);
@@ -377,13 +361,12 @@ enum BlockPanels implements PanelFormat {
     // their arguments would be objects.
 
     private void widenBytes(MemorySegment panel, long block, int group, int vector, MemorySegment target, long to) {
-        long head = head(block, vector);
-        var scale = scale(panel, head, group);
-        var minimum = minimum(panel, head, group, scale);
-        long codes = codes(block, group, vector);
+        var scale = scale(panel, block, group, vector);
+        var minimum = minimum(panel, block, group, vector, scale);
+        long codes = groupStart(block, group) + (long) vector * VECTOR_BYTES;
         long at = to;
         for (int line = 0; line < codeLines; line++) {
-            var four = ints(panel, codes + (long) line * VECTOR_BYTES);
+            var four = ints(panel, codes + (long) line * COLUMN_BYTES);
             for (int i = 0; i < BYTES_A_LANE; i++) {
                 put(toFloats(four.and(255)).fma(scale, minimum), target, at);
                 four = four.lanewise(VectorOperators.LSHR, Byte.SIZE);
@@ -393,13 +376,12 @@ enum BlockPanels implements PanelFormat {
     }
 
     private void widenNibbles(MemorySegment panel, long block, int group, int vector, MemorySegment target, long to) {
-        long head = head(block, vector);
-        var scale = scale(panel, head, group);
-        var minimum = minimum(panel, head, group, scale);
-        long codes = codes(block, group, vector);
+        var scale = scale(panel, block, group, vector);
+        var minimum = minimum(panel, block, group, vector, scale);
+        long codes = groupStart(block, group) + (long) vector * VECTOR_BYTES;
         long at = to;
         for (int line = 0; line < codeLines; line++) {
-            var eight = ints(panel, codes + (long) line * VECTOR_BYTES);
+            var eight = ints(panel, codes + (long) line * COLUMN_BYTES);
             for (int i = 0; i < NIBBLES_A_LANE; i++) {
                 put(toFloats(eight.and(15)).fma(scale, minimum), target, at);
                 eight = eight.lanewise(VectorOperators.LSHR, NIBBLE);
@@ -409,16 +391,15 @@ enum BlockPanels implements PanelFormat {
     }
 
     private void widenUpperBits(MemorySegment panel, long block, int group, int vector, MemorySegment target, long to) {
-        long head = head(block, vector);
-        var scale = scale(panel, head, group);
-        var minimum = minimum(panel, head, group, scale);
-        long codes = codes(block, group, vector);
+        var scale = scale(panel, block, group, vector);
+        var minimum = minimum(panel, block, group, vector, scale);
+        long codes = groupStart(block, group) + (long) vector * VECTOR_BYTES;
         int upperBits = codeBits - NIBBLE;
         int upperMask = (1 << upperBits) - 1 << NIBBLE;
-        var upper = ints(panel, codes + (long) codeLines * VECTOR_BYTES);
+        var upper = ints(panel, codes);
         long at = to;
         for (int line = 0; line < codeLines; line++) {
-            var eight = ints(panel, codes + (long) line * VECTOR_BYTES);
+            var eight = ints(panel, codes + (line + 1L) * COLUMN_BYTES);
             for (int i = 0; i < NIBBLES_A_LANE; i++) {
                 put(toFloats(eight.and(15).or(upper.and(upperMask))).fma(scale, minimum), target, at);
                 eight = eight.lanewise(VectorOperators.LSHR, NIBBLE);
@@ -428,23 +409,25 @@ enum BlockPanels implements PanelFormat {
         }
     }
 
-    private FloatVector scale(MemorySegment panel, long head, int group) {
-        var scale = floats(panel, head);
-        return hasGroups ? scale.mul(groupNumber(panel, head, scaleLine(group), group)) : scale;
+    private FloatVector scale(MemorySegment panel, long block, int group, int vector) {
+        long at = block + (long) vector * VECTOR_BYTES;
+        var scale = floats(panel, at);
+        return hasGroups ? scale.mul(groupNumber(panel, at, scaleLine(group), group)) : scale;
     }
 
     /** Takes the offset's part where the format has none: exact, but for the sign of a zero, which changes no sum. */
-    private FloatVector minimum(MemorySegment panel, long head, int group, FloatVector scale) {
+    private FloatVector minimum(MemorySegment panel, long block, int group, int vector, FloatVector scale) {
         if (!hasMinimum) {
             return scale.mul(-format.codeOffset());
         }
-        var minimum = floats(panel, head + VECTOR_BYTES);
-        return hasGroups ? minimum.mul(groupNumber(panel, head, minimumLine(group), group)) : minimum;
+        long at = block + (long) vector * VECTOR_BYTES;
+        var minimum = floats(panel, at + COLUMN_BYTES);
+        return hasGroups ? minimum.mul(groupNumber(panel, at, minimumLine(group), group)) : minimum;
     }
 
-    private static FloatVector groupNumber(MemorySegment panel, long head, int line, int group) {
+    private static FloatVector groupNumber(MemorySegment panel, long at, int line, int group) {
         int above = (BYTES_A_LANE - 1 - group % BYTES_A_LANE) * Byte.SIZE;
-        return toFloats(ints(panel, head + (long) line * VECTOR_BYTES).lanewise(VectorOperators.LSHL, above)
+        return toFloats(ints(panel, at + (long) line * COLUMN_BYTES).lanewise(VectorOperators.LSHL, above)
                 .lanewise(VectorOperators.ASHR, Integer.SIZE - Byte.SIZE));
     }
 
