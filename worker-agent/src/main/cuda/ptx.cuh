@@ -58,6 +58,13 @@ __device__ __forceinline__ unsigned pack_bf16(float low, float high) {
     return result;
 }
 
+// Exactly, subnormal numbers included.
+__device__ __forceinline__ float half_to_float(unsigned short binary16) {
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(binary16));
+    return result;
+}
+
 // ---- Global memory, 16 bytes at a time; addresses are multiples of 16.
 // For data that is read once and that nobody writes during this launch: it passes by L1.
 __device__ __forceinline__ Vector16 load_16(const void* global) {

@@ -211,6 +211,15 @@ inline unsigned pack_bf16(float low, float high) {
     return static_cast<unsigned>(to_bf16(low)) | static_cast<unsigned>(to_bf16(high)) << 16;
 }
 
+inline float half_to_float(unsigned short binary16) {
+    const unsigned sign = static_cast<unsigned>(binary16 & 0x8000) << 16;
+    const unsigned magnitude = binary16 & 0x7FFFu;
+    if (magnitude >= 0x7C00u) {  // infinity, NaN
+        return bits_float(sign | 0x7F800000u | magnitude << 13);
+    }
+    return bits_float(sign | float_bits(bits_float(magnitude << 13) * 0x1p112f));
+}
+
 inline float from_e4m3(unsigned char value);
 
 inline unsigned e4m3_evens_to_bf16x2(unsigned word) {  // NaN stays NaN here, so that poison is seen

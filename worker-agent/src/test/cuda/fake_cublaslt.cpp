@@ -31,20 +31,21 @@ struct Product {
 
 struct Layout {
     int type;
-    uint64_t rows, columns;
+    uint64_t rows, columns, leading;
 };
 
 struct Preference {
     uint64_t workspaceBytes;
 };
 
-struct Shape {  // rows of D = outputs, columns of D = rows of the activations
-    uint64_t outputs, rows, depth;
+struct Shape {  // rows of D = outputs, columns of D = rows of the activations, `stride` numbers apart
+    uint64_t outputs, rows, depth, stride;
     int outputType;
 };
 
 bool operator==(const Shape& a, const Shape& b) {
-    return a.outputs == b.outputs && a.rows == b.rows && a.depth == b.depth && a.outputType == b.outputType;
+    return a.outputs == b.outputs && a.rows == b.rows && a.depth == b.depth && a.stride == b.stride
+        && a.outputType == b.outputType;
 }
 
 struct Algorithm {  // the 64 bytes of cublasLtMatmulAlgo_t
@@ -124,7 +125,10 @@ Shape check_shape(uint64_t product, uint64_t aLayout, uint64_t bLayout, uint64_t
                static_cast<unsigned long long>(b.rows), static_cast<unsigned long long>(b.columns),
                static_cast<unsigned long long>(d.rows), static_cast<unsigned long long>(d.columns));
     }
-    return {d.rows, d.columns, a.rows, d.type};
+    if (a.leading != a.rows || b.leading != b.rows || c.leading != d.leading) {
+        refuse(STATUS_NOT_SUPPORTED, "columns of A and B lie one behind the other, those of C as those of D");
+    }
+    return {d.rows, d.columns, a.rows, d.leading, d.type};
 }
 
 size_t bytes_of(int type) { return type == R_32F ? 4 : 2; }
@@ -177,7 +181,7 @@ void multiply(const Shape& shape, const bf16* weight, const bf16* input, unsigne
             }
             for (uint64_t i = 0; i < width; i++) {
                 const float sum = sums[row % STRIP * PANEL + i];
-                const uint64_t index = row * shape.outputs + first + i;
+                const uint64_t index = row * shape.stride + first + i;
                 if (shape.outputType == R_32F) {
                     reinterpret_cast<float*>(output)[index] = sum;
                 } else {
@@ -236,16 +240,16 @@ int cublasLtMatmulDescDestroy(uint64_t product) {
 
 int cublasLtMatrixLayoutCreate(uint64_t* layout, int type, uint64_t rows, uint64_t columns, int64_t leading) {
     return cublas_call(__func__, [&] {
-        if (rows == 0 || columns == 0 || leading != static_cast<int64_t>(rows)) {
+        if (rows == 0 || columns == 0 || leading < static_cast<int64_t>(rows)) {
             refuse(STATUS_NOT_SUPPORTED, "a layout of %llu x %llu with %lld from column to column",
                    static_cast<unsigned long long>(rows), static_cast<unsigned long long>(columns),
                    static_cast<long long>(leading));
         }
-        if (rows * bytes_of(type) % ALIGNMENT != 0) {
-            refuse(STATUS_NOT_SUPPORTED, "columns of %llu elements are not aligned to %d bytes",
-                   static_cast<unsigned long long>(rows), ALIGNMENT);
+        if (static_cast<uint64_t>(leading) * bytes_of(type) % ALIGNMENT != 0) {
+            refuse(STATUS_NOT_SUPPORTED, "columns every %lld elements are not aligned to %d bytes",
+                   static_cast<long long>(leading), ALIGNMENT);
         }
-        create(layouts, layout, {type, rows, columns});
+        create(layouts, layout, {type, rows, columns, static_cast<uint64_t>(leading)});
     });
 }
 
@@ -312,7 +316,8 @@ int cublasLtMatmul(uint64_t handle, uint64_t product, const float* alpha, uint64
         const auto* input =
             reinterpret_cast<const bf16*>(device_memory(b, shape.rows * shape.depth * 2, "a product's B"));
         unsigned char* output =
-            device_memory(d, shape.outputs * shape.rows * bytes_of(shape.outputType), "a product's D");
+            device_memory(
+            d, ((shape.rows - 1) * shape.stride + shape.outputs) * bytes_of(shape.outputType), "a product's D");
         submit(stream, [=]() -> Work {
             return [=] {
                 emulator::poison(scratch, WORKSPACE_BYTES);

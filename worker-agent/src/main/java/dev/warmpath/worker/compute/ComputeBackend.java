@@ -2,6 +2,7 @@ package dev.warmpath.worker.compute;
 
 import java.lang.foreign.MemorySegment;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.SequencedMap;
 import org.jspecify.annotations.Nullable;
@@ -70,6 +71,15 @@ public interface ComputeBackend extends AutoCloseable {
      * {@link #embed} only: type and layout on the device are the backend's choice.
      */
     Tensor allocateWeight(int rows, int columns);
+
+    /**
+     * Likewise, of rows whose formats are known before: a device may then keep them as they come, and {@link #upload}
+     * brings each in the format that was said.
+     * @param rows from the first one on
+     */
+    default Tensor allocateWeight(int columns, List<StoredRows> rows) {
+        return allocateWeight(rows.stream().mapToInt(StoredRows::count).sum(), columns);
+    }
 
     /**
      * Bytes that rows of a weight take when they have been uploaded, told before anything is allocated; a little more

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute;
 
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,6 +30,12 @@ public final class Shapes {
         rows(tensor, rowCount);
         if (tensor.type() != type) {
             throw new IllegalArgumentException("tensor is %s, takes %s".formatted(tensor.type(), type));
+        }
+    }
+
+    public static void storedRows(int columns, List<StoredRows> rows) {
+        for (StoredRows stored : rows) {
+            require(stored.format().isWhole(columns), "a weight of rows that end within a block");
         }
     }
 

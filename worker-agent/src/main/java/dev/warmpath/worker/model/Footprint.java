@@ -3,6 +3,7 @@ package dev.warmpath.worker.model;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.MemoryPlace;
+import dev.warmpath.worker.compute.StoredRows;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.model.source.ModelSource;
@@ -10,6 +11,7 @@ import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -83,11 +85,16 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
             return switch (method.getName()) {
                 case "activationType" -> backend.activationType();
                 case "allocate" -> tensor((DataType) arguments[0], (int) arguments[1], (int) arguments[2]);
-                case "allocateWeight" -> new Handle(backend.activationType(), (int) arguments[0], (int) arguments[1]);
+                case "allocateWeight" -> weight((int) arguments[0], (List<?>) arguments[1]);
                 case "upload" -> add((Tensor) arguments[0], (int) arguments[2], (WeightFormat) arguments[3]);
                 case "write", "close" -> null;
                 default -> throw new IllegalStateException("nothing is known of a load that calls " + method);
             };
+        }
+
+        private Tensor weight(int columns, List<?> stored) {
+            int rows = stored.stream().mapToInt(part -> ((StoredRows) part).count()).sum();
+            return new Handle(backend.activationType(), rows, columns);
         }
 
         private Tensor tensor(DataType type, int rows, int columns) {

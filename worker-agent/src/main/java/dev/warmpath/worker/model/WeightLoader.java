@@ -2,6 +2,7 @@ package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.DataType;
+import dev.warmpath.worker.compute.StoredRows;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.model.weights.WeightTensor;
@@ -47,7 +48,7 @@ final class WeightLoader implements AutoCloseable {
     /** A table [rows, columns], such as the embedding, whose rows are looked up: they stay as they are stored. */
     Tensor table(int columns, Part part) {
         WeightTensor source = files.take(part.name(), List.of(part.rows(), columns));
-        Tensor weight = backend.allocateWeight(part.rows(), columns);
+        Tensor weight = backend.allocateWeight(columns, List.of(new StoredRows(source.format(), part.rows())));
         upload.lookup(weight, source);
         return weight;
     }
@@ -57,7 +58,7 @@ final class WeightLoader implements AutoCloseable {
         // before anything is allocated: the configuration may claim any size, files hold what they hold
         List<WeightTensor> sources = Arrays.stream(parts)
                 .map(part -> files.take(part.name(), List.of(part.rows(), columns))).toList();
-        Tensor weight = backend.allocateWeight(Arrays.stream(parts).mapToInt(Part::rows).sum(), columns);
+        Tensor weight = backend.allocateWeight(columns, sources.stream().map(upload::linearRows).toList());
         int firstRow = 0;
         for (WeightTensor source : sources) {
             upload.linear(weight, firstRow, source);

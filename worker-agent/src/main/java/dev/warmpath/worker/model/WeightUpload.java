@@ -1,6 +1,7 @@
 package dev.warmpath.worker.model;
 
 import dev.warmpath.worker.compute.ComputeBackend;
+import dev.warmpath.worker.compute.StoredRows;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.model.weights.RowOrder;
@@ -35,6 +36,12 @@ final class WeightUpload {
         this.quantization = quantization;
         this.hasValues = hasValues;
         this.progress = progress;
+    }
+
+    /** As what {@link #linear} uploads that source. */
+    StoredRows linearRows(WeightTensor source) {
+        return new StoredRows(quantization.uploaded(source.format(), source.shape().getLast()),
+                source.shape().getFirst());
     }
 
     /** Weights of a linear layer. @param firstRow of the target @param source [rows, columns of the target] */

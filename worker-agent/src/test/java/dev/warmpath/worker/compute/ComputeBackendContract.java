@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.function.DoubleUnaryOperator;
 import org.junit.jupiter.api.AfterEach;
@@ -187,7 +188,8 @@ public abstract class ComputeBackendContract {
         other.widen(last, 0, lastRows.length, lastRows);
         System.arraycopy(lastRows, 0, widened, split, lastRows.length);
         Tensor plain = data.weight(outputs, depth, widened);
-        Tensor stored = backend.allocateWeight(outputs, depth);
+        Tensor stored = backend.allocateWeight(depth,
+                List.of(new StoredRows(format, outputs - others), new StoredRows(other, others)));
         backend.upload(stored, 0, outputs - others, format, first);
         backend.upload(stored, outputs - others, others, other, last);
         for (int rows : new int[] {1, 2, 7, 40}) {
@@ -249,7 +251,7 @@ public abstract class ComputeBackendContract {
         MemorySegment values = smallNumbers(format, 3 * columns);
         float[] widened = new float[3 * columns];
         format.widen(values, 0, widened.length, widened);
-        Tensor weight = backend.allocateWeight(3, columns);
+        Tensor weight = backend.allocateWeight(columns, List.of(new StoredRows(format, 3)));
         backend.upload(weight, 1, 2, format, values.asSlice(format.bytes(columns)));
         backend.upload(weight, 0, 1, format, values.asSlice(0, format.bytes(columns)));
         Tensor rows = data.activations(3, columns);

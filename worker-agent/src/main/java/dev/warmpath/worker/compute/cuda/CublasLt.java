@@ -103,9 +103,9 @@ record CublasLt(
         check(cublasLtMatmulDescDestroy.call(product), cublasLtMatmulDescDestroy);
     }
 
-    /** A matrix whose columns are contiguous, one after the other. @param type R_32F or R_16BF */
-    long createLayout(int type, long rows, long columns) {
-        return result(cublasLtMatrixLayoutCreate, type, rows, columns, rows);
+    /** A matrix whose columns are contiguous. @param type R_32F or R_16BF @param stride from one to the next, elements */
+    long createLayout(int type, long rows, long columns, long stride) {
+        return result(cublasLtMatrixLayoutCreate, type, rows, columns, stride);
     }
 
     void destroyLayout(long layout) {

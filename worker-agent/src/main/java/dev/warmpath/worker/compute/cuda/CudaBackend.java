@@ -1,7 +1,6 @@
 package dev.warmpath.worker.compute.cuda;
 
 import dev.warmpath.worker.compute.AttentionSpec;
-import dev.warmpath.worker.compute.Bf16;
 import dev.warmpath.worker.compute.BlockMapping;
 import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.CacheType;
@@ -25,10 +24,10 @@ import dev.warmpath.worker.compute.ScoreInputs;
 import dev.warmpath.worker.compute.ScoredTokens;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.StepOutput;
+import dev.warmpath.worker.compute.StoredRows;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
@@ -63,15 +62,15 @@ public final class CudaBackend implements ComputeBackend {
      * estimate with room to spare, for nothing says beforehand what they will take.
      */
     private static final long RESERVE_BYTES = 256L << 20;
-    /** Elements of a weight. */
-    private static final int NARROWED_AT_ONCE = 4_096;
 
     private final CudaDevice device;
     private final CacheType cacheType;
     private final Handles handles;
     private final CudaStream stream;
     private final Staging staging;
+    private final WeightWriter weightWriter;
     private final AttentionPlan plan;
+    private final BlockProducts blocks;
     private final StepRunner runner;
     private final BlockCopier blockCopier;
     private final StepResults results;
@@ -112,8 +111,10 @@ public final class CudaBackend implements ComputeBackend {
         handles = new Handles(device);
         stream = device.newStream();
         staging = new Staging(device, stream);
+        weightWriter = new WeightWriter(staging);
         plan = new AttentionPlan(device.multiprocessors());
-        runner = new StepRunner(device, stream, staging, plan);
+        blocks = new BlockProducts(device, stream);
+        runner = new StepRunner(device, stream, staging, plan, blocks);
         blockCopier = new BlockCopier(device, stream, staging);
         results = new StepResults(device, stream);
     }
@@ -394,23 +395,9 @@ public final class CudaBackend implements ComputeBackend {
     public void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
         device.enter();
         Shapes.upload(weight, firstRow, rowCount, format, values);
-        DevicePointer target = handles.weight(weight).rows(firstRow, rowCount);
+        CudaWeight target = handles.weight(weight);
         runner.run(false);
-        staging.writeThrough(target, target.bytes(), format == WeightFormat.BF16
-                ? (offset, part) -> MemorySegment.copy(values, offset, part, 0, part.byteSize())
-                : (offset, part) -> narrow(format, values, offset / DataType.BF16.bytes(), part));
-    }
-
-    private static void narrow(WeightFormat format, MemorySegment values, long first, MemorySegment target) {
-        long count = target.byteSize() / DataType.BF16.bytes();
-        float[] widened = new float[NARROWED_AT_ONCE];
-        for (long done = 0; done < count; done += NARROWED_AT_ONCE) {
-            int portion = (int) Math.min(NARROWED_AT_ONCE, count - done);
-            format.widen(values, first + done, portion, widened);
-            for (int i = 0; i < portion; i++) {
-                target.setAtIndex(ValueLayout.JAVA_SHORT, done + i, Bf16.of(widened[i]));
-            }
-        }
+        weightWriter.write(target, firstRow, rowCount, format, values);
     }
 
     // ---- memory
@@ -427,15 +414,24 @@ public final class CudaBackend implements ComputeBackend {
 
     @Override
     public Tensor allocateWeight(int rows, int columns) {
+        return allocateWeight(columns, List.of(new StoredRows(WeightFormat.BF16, rows)));
+    }
+
+    @Override
+    public Tensor allocateWeight(int columns, List<StoredRows> rows) {
         KernelSizes.requireWidth(columns);
-        var weight = CudaWeight.allocate(device, rows, columns);
+        Shapes.storedRows(columns, rows);
+        var weight = CudaWeight.allocate(device, columns, rows);
+        if (weight.hasBlocks()) {
+            blocks.prepare();
+        }
         stream.fill(weight.memory, (byte) 0);
         return weight;
     }
 
     @Override
     public long weightBytes(WeightFormat format, int rows, int columns) {
-        return CudaWeight.bytes(rows, columns);
+        return CudaWeight.bytes(format, rows, columns);
     }
 
     @Override

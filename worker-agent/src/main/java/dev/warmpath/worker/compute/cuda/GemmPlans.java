@@ -34,7 +34,8 @@ final class GemmPlans {
     /** Of every matrix given, and of every row: 8 elements of 2 bytes. */
     private static final int ALIGNMENT_BYTES = 16;
 
-    private record Shape(DataType outputType, int rows, int outputs, int depth) {
+    /** @param stride numbers from one row of the output to the next */
+    private record Shape(DataType outputType, int rows, int outputs, int depth, int stride) {
 
         @Override
         public String toString() {
@@ -89,10 +90,20 @@ final class GemmPlans {
      */
     void multiply(CudaStream stream, DevicePointer input, DevicePointer weight, DevicePointer output,
             DataType outputType, int rows, int outputs, int depth) {
-        var shape = new Shape(outputType, bucket(rows), outputs, depth);
+        multiply(stream, input, weight, output, outputType, rows, outputs, depth, outputs);
+    }
+
+    /**
+     * Likewise, into some columns of the output.
+     * @param output from the first of them on
+     * @param stride columns of the whole output, a multiple of {@link #OUTPUTS_MULTIPLE}
+     */
+    void multiply(CudaStream stream, DevicePointer input, DevicePointer weight, DevicePointer output,
+            DataType outputType, int rows, int outputs, int depth, int stride) {
+        var shape = new Shape(outputType, bucket(rows), outputs, depth, stride);
         input.requireBytes((long) DataType.BF16.bytes() * shape.rows * depth);
         weight.requireBytes((long) DataType.BF16.bytes() * outputs * depth);
-        output.requireBytes((long) outputType.bytes() * shape.rows * outputs);
+        output.requireBytes(outputType.bytes() * ((shape.rows - 1L) * stride + outputs));
         Plan plan = plan(shape);
         cublasLt.multiply(library.handle(), product.handle(), one, weight.address(), plan.a.handle(), input.address(),
                 plan.b.handle(), zero, output.address(), plan.d.handle(), plan.algorithm, workspace, stream.handle(),
@@ -118,8 +129,9 @@ final class GemmPlans {
             case BF16 -> CublasLt.R_16BF;
             case I32, I64 -> throw new IllegalArgumentException("products are BF16 or F32, not " + shape.outputType);
         };
-        var plan = new Plan(layout(CublasLt.R_16BF, shape.depth, shape.outputs),
-                layout(CublasLt.R_16BF, shape.depth, shape.rows), layout(type, shape.outputs, shape.rows),
+        var plan = new Plan(layout(CublasLt.R_16BF, shape.depth, shape.outputs, shape.depth),
+                layout(CublasLt.R_16BF, shape.depth, shape.rows, shape.depth),
+                layout(type, shape.outputs, shape.rows, shape.stride),
                 Arena.ofAuto().allocate(CublasLt.HEURISTIC_RESULT_BYTES, Long.BYTES));
         try {
             cublasLt.chooseAlgorithm(library.handle(), product.handle(), plan.a.handle(), plan.b.handle(),
@@ -131,7 +143,8 @@ final class GemmPlans {
         }
     }
 
-    private DeviceObject layout(int type, int rows, int columns) {
-        return new DeviceObject(device, "layout", cublasLt.createLayout(type, rows, columns), cublasLt::destroyLayout);
+    private DeviceObject layout(int type, int rows, int columns, int stride) {
+        return new DeviceObject(device, "layout", cublasLt.createLayout(type, rows, columns, stride),
+                cublasLt::destroyLayout);
     }
 }

@@ -38,6 +38,7 @@ final class Launcher {
 
     private final CudaStream stream;
     private final GemmPlans gemm;
+    private final BlockProducts blocks;
     private final Kernel feedTokens;
     private final Kernel embed;
     private final Kernel rmsNorm;
@@ -62,8 +63,9 @@ final class Launcher {
     private final Kernel[] skinnyToBf16;
     private final Kernel[] skinnyToF32;
 
-    Launcher(CudaDevice device, CudaStream stream) {
+    Launcher(CudaDevice device, CudaStream stream, BlockProducts blocks) {
         this.stream = stream;
+        this.blocks = blocks;
         gemm = device.gemm();
         feedTokens = device.kernel("wp_feed_tokens");
         embed = device.kernel("wp_embed");
@@ -120,9 +122,7 @@ final class Launcher {
             case Operation.FeedTokens feed -> feedTokens.launch(stream, Math.ceilDiv(rows, ROW_THREADS), 1, ROW_THREADS,
                     0, feedTokens.arguments().pointer(feed.drawn().memory).pointer(feed.sources().memory)
                             .pointer(feed.tokens().memory).integer(rows).pointer(live));
-            case Operation.Embed lookup -> embed.launch(stream, rows, 1, ROW_THREADS, 0, embed.arguments()
-                    .pointer(lookup.tokens().memory).pointer(lookup.table().memory).pointer(lookup.hidden().memory)
-                    .integer(lookup.hidden().columns()).pointer(live));
+            case Operation.Embed lookup -> embed(lookup, rows, live);
             case Operation.RmsNorm norm -> rmsNorm.launch(stream, rows, 1, NORM_THREADS, 0, rmsNorm.arguments()
                     .pointer(norm.input().memory).pointer(norm.weight().memory).real(norm.epsilon())
                     .pointer(norm.output().memory).integer(norm.output().columns()).pointer(live));
@@ -235,7 +235,21 @@ final class Launcher {
                 .pointer(tell.topLogprobs().memory));
     }
 
+    private void embed(Operation.Embed lookup, int rows, @Nullable DevicePointer live) {
+        if (lookup.table().hasBlocks()) {
+            blocks.embed(lookup, rows, live);
+            return;
+        }
+        embed.launch(stream, rows, 1, ROW_THREADS, 0, embed.arguments().pointer(lookup.tokens().memory)
+                .pointer(lookup.table().memory).pointer(lookup.hidden().memory).integer(lookup.hidden().columns())
+                .pointer(live));
+    }
+
     private void multiply(Operation.Matmul product, int rows) {
+        if (product.weight().hasBlocks()) {
+            blocks.multiply(product, rows);
+            return;
+        }
         DataType type = product.output().type();
         int outputs = product.weight().rows();
         int depth = product.weight().columns();

@@ -31,10 +31,10 @@ final class StepRunner {
     private final DevicePointer liveRows;
     private final MemorySegment liveRowCount = Arena.ofAuto().allocate(ValueLayout.JAVA_INT);
 
-    StepRunner(CudaDevice device, CudaStream stream, Staging staging, AttentionPlan plan) {
+    StepRunner(CudaDevice device, CudaStream stream, Staging staging, AttentionPlan plan, BlockProducts blocks) {
         this.staging = staging;
         this.plan = plan;
-        launcher = new Launcher(device, stream);
+        launcher = new Launcher(device, stream, blocks);
         graphs = new StepGraphs(stream);
         replayedPlan = device.allocate(plan.decodeBytes(StepGraphs.MAX_ROWS, 1), "a step's plan");
         liveRows = device.allocate(Integer.BYTES, "a step's row count");

@@ -48,6 +48,8 @@ class CompiledKernelsTest {
         GATE("wp_gate_(silu|gelu_tanh)", 8, 256),
         IN_PLACE("wp_(scale|soft_cap)", 8, 256),
         SKINNY_MATMUL("wp_skinny_matmul_(bf16|f32)_m(1|2|4|8)", 2, 256),
+        BLOCK_PRODUCT("wp_block_product_(q[4568]_[01k]|bf16)_m(8|32)", 2, 256),
+        WIDEN("wp_widen_(q[4568]_[01k]|bf16)", 8, 128),
         SAMPLE("wp_sample", 1, 512),
         SAMPLE_SLICES("wp_sample_(scan|gather)", 2, 512),
         ADJUST("wp_adjust(_scan|_cut)?", 2, 512),
