@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.within;
 import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Random;
 import java.util.function.DoubleUnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -180,8 +179,8 @@ public abstract class ComputeBackendContract {
         WeightFormat[] formats = WeightFormat.values();
         WeightFormat other = formats[(format.ordinal() + 1) % formats.length];
         int split = (outputs - others) * depth;
-        MemorySegment first = smallNumbers(format, split);
-        MemorySegment last = smallNumbers(other, others * depth);
+        MemorySegment first = RandomBlocks.smallNumbers(format, split);
+        MemorySegment last = RandomBlocks.smallNumbers(other, others * depth);
         float[] widened = new float[outputs * depth];
         format.widen(first, 0, split, widened);
         float[] lastRows = new float[others * depth];
@@ -207,28 +206,6 @@ public abstract class ComputeBackendContract {
         return most;
     }
 
-    /** Any bits where numbers are whole; binary floating-point ones are not too large, and none is no number. */
-    private static MemorySegment smallNumbers(WeightFormat format, int count) {
-        byte[] bytes = new byte[(int) format.bytes(count)];
-        new Random(7).nextBytes(bytes);
-        for (int block = 0; block < bytes.length; block += format.blockBytes()) {
-            for (int upperByte : upperBytes(format)) {
-                bytes[block + upperByte] &= 0x3B;
-            }
-        }
-        return MemorySegment.ofArray(bytes);
-    }
-
-    /** Of the floating-point numbers in a block, with their exponents. */
-    private static int[] upperBytes(WeightFormat format) {
-        return switch (format) {
-            case F32 -> new int[] {3};
-            case F16, BF16, Q8_0, Q4_0, Q5_0 -> new int[] {1};
-            case Q4_1, Q5_1, Q4_K, Q5_K -> new int[] {1, 3};
-            case Q6_K -> new int[] {209};
-        };
-    }
-
     @Test
     void rows_of_a_weight_that_nothing_was_uploaded_to_are_zeros() {
         int depth = data.width(33);
@@ -248,7 +225,7 @@ public abstract class ComputeBackendContract {
     @EnumSource
     void weights_of_every_format_are_worth_what_widening_makes_of_them(WeightFormat format) {
         int columns = 512;
-        MemorySegment values = smallNumbers(format, 3 * columns);
+        MemorySegment values = RandomBlocks.smallNumbers(format, 3 * columns);
         float[] widened = new float[3 * columns];
         format.widen(values, 0, widened.length, widened);
         Tensor weight = backend.allocateWeight(columns, List.of(new StoredRows(format, 3)));

@@ -230,7 +230,8 @@ class CompiledKernelsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"wp_scatter_writes", "wp_embed", "wp_gather_rows", "wp_rms_norm", "wp_add_rms_norm",
-        "wp_gate_silu", "wp_scale", "wp_sample", "wp_sample_scan", "wp_copy_blocks", "wp_rotate_store_bf16"})
+        "wp_gate_silu", "wp_scale", "wp_sample", "wp_sample_scan", "wp_copy_blocks", "wp_rotate_store_bf16",
+        "wp_widen_q8_0", "wp_widen_q4_k", "wp_block_product_q4_0_m8", "wp_block_product_q6_k_m32"})
     void rows_move_16_bytes_at_a_time(String kernel) throws IOException {
         assertThat(ptx(90).get(kernel)).containsPattern("ld\\.global(\\.nc\\.L1::no_allocate)?\\.v4");
     }
