@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
+import dev.warmpath.worker.compute.cuda.CudaBackends;
+import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -58,6 +61,16 @@ class FootprintTest {
             assertThat(footprint(Quantization.INT8, backend).bytes(MemoryPlace.NATIVE, 2_048))
                     .isEqualTo(393_216 * 2 + 2_359_296 * 9 / 8);
             assertThat(footprint(Quantization.INT8, backend).fileBytes()).isEqualTo(5_510_016);
+        }
+    }
+
+    @Test
+    @OnEmulatedDevice
+    void a_card_takes_8_and_a_half_bits_of_an_element_that_is_quantized_in_place_of_16() throws IOException {
+        try (var backend = CudaBackends.emulated(CacheType.BF16)) {
+            assertThat(footprint(Quantization.NONE, backend).bytes(MemoryPlace.DEVICE, 2_048)
+                    - footprint(Quantization.INT8, backend).bytes(MemoryPlace.DEVICE, 2_048))
+                    .isEqualTo(2_359_296 / 2 * 15 / 8);
         }
     }
 
