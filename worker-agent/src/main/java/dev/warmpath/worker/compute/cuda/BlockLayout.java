@@ -62,7 +62,7 @@ enum BlockLayout {
         long count = values.byteSize() / blockBytes;
         long start = 0;
         for (Field field : fields) {
-            DevicePointer target = all.plus((start + first * field.bytes), count * field.bytes);
+            DevicePointer target = all.plus(start + first * field.bytes, count * field.bytes);
             staging.writeThrough(target, target.bytes(), (offset, part) ->
                     gather(values, offset / field.bytes * blockBytes + field.offset, blockBytes, field.bytes, part));
             start += blocks * field.bytes;

@@ -62,9 +62,15 @@ class CudaBlockWeightsTest {
             int depth = 256;
             Tensor weight = weight(depth, WeightFormat.Q4_K, 48, WeightFormat.F16, 24, WeightFormat.Q6_K, 16);
             int products = FakeCuda.opened().calls("cublasLtMatmul");
-            product(DataType.BF16, weight, 33, unit(33, depth, 0));
+            float[] values = new float[88 * depth];
+            System.arraycopy(widened(WeightFormat.Q4_K, 48 * depth), 0, values, 0, 48 * depth);
+            System.arraycopy(widened(WeightFormat.F16, 24 * depth), 0, values, 48 * depth, 24 * depth);
+            System.arraycopy(widened(WeightFormat.Q6_K, 16 * depth), 0, values, 72 * depth, 16 * depth);
+            assertThat(product(DataType.BF16, weight, 33, unit(33, depth, 0)))
+                    .containsExactly(columns(values, depth, 0, 33));
             assertThat(FakeCuda.opened().calls("cublasLtMatmul")).isEqualTo(products + 1);
-            product(DataType.BF16, weight, 32, unit(32, depth, 0));
+            assertThat(product(DataType.F32, weight, 32, unit(32, depth, 40)))
+                    .containsExactly(columns(values, depth, 40, 32));
             assertThat(FakeCuda.opened().calls("cublasLtMatmul")).isEqualTo(products + 1);
             for (String suffix : List.of("q4_k", "bf16", "q6_k")) {
                 assertThat(FakeCuda.opened().kernelCalls("wp_widen_" + suffix)).as(suffix).isEqualTo(1);
@@ -82,11 +88,7 @@ class CudaBlockWeightsTest {
             float[] values = widened(WeightFormat.Q4_0, outputs * depth);
             float[] actual = product(DataType.F32, weight(depth, WeightFormat.Q4_0, outputs), 33, unit(33, depth, 0));
             assertThat(FakeCuda.opened().calls("cublasLtMatmul")).isEqualTo(products + 2);
-            float[] expected = new float[33 * outputs];
-            for (int i = 0; i < expected.length; i++) {
-                expected[i] = values[i % outputs * depth + i / outputs];
-            }
-            assertThat(Arrays.equals(actual, expected)).isTrue();
+            assertThat(Arrays.equals(actual, columns(values, depth, 0, 33))).isTrue();
         }
 
         /** 40 rows are widened and multiplied by the library, 6 by the kernel of a few. */
@@ -193,6 +195,16 @@ class CudaBlockWeightsTest {
             return values;
         }
 
+        /** Of a matrix whose rows have so many columns: some of those, one behind the other. */
+        static float[] columns(float[] matrix, int depth, int first, int count) {
+            int rows = matrix.length / depth;
+            float[] columns = new float[count * rows];
+            for (int i = 0; i < columns.length; i++) {
+                columns[i] = matrix[i % rows * depth + first + i / rows];
+            }
+            return columns;
+        }
+
         float[] product(DataType type, Tensor weight, int rows, float[] input) {
             int bucket = GemmPlans.bucket(rows);
             Tensor x = data.activations(bucket, weight.columns(), Arrays.copyOf(input, bucket * weight.columns()));
@@ -209,12 +221,7 @@ class CudaBlockWeightsTest {
             int outputs = 40;
             float[] values = widened(format, outputs * depth);
             Tensor weight = weight(depth, format, outputs);
-            float[] expected = new float[depth * outputs];
-            for (int k = 0; k < depth; k++) {
-                for (int output = 0; output < outputs; output++) {
-                    expected[k * outputs + output] = values[output * depth + k];
-                }
-            }
+            float[] expected = columns(values, depth, 0, depth);
             assertThat(product(DataType.F32, weight, depth, unit(depth, depth, 0))).containsExactly(expected);
             assertThat(product(DataType.BF16, weight, depth, unit(depth, depth, 0))).containsExactly(expected);
             for (int k = 0; k < depth; k += 32) {
