@@ -51,6 +51,7 @@ public final class GpuTimings {
         cases.add(new DecodeStepCase());
         cases.add(new PrefixHitCase(sizes));
         cases.addAll(SkinnyMatmulCase.all(sizes.model()));
+        cases.addAll(BlockProductCase.all(sizes.model()));
         cases.add(new SamplingCase(sizes));
         return cases;
     }

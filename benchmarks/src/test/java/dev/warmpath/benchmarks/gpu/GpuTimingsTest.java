@@ -23,7 +23,8 @@ class GpuTimingsTest {
             "decode step of the 1B-class model, batch 1", "prefix hit, 96 tokens, 83 % shared",
             "qkv [256, 64], 1, 2, 4, 8 rows", "output [64, 128], 1, 2, 4, 8 rows",
             "gate and up [256, 64], 1, 2, 4, 8 rows", "down [64, 128], 1, 2, 4, 8 rows",
-            "head [256, 64], 1, 2, 4, 8 rows", "sample of 256, 1, 3 rows");
+            "head [256, 64], 1, 2, 4, 8 rows", "gate and up [256, 64] in Q8_0, 1, 8, 32, 33 rows",
+            "gate and up [256, 64] in Q4_0, 1, 8, 32, 33 rows", "sample of 256, 1, 3 rows");
 
     @TempDir
     private Path directory;
