@@ -2,9 +2,9 @@
 // lane takes 32 neighbours of a row, a group, apart in its registers. What becomes of them is one number in both
 // kernels: what WeightBlock.java says they are worth in float32, to the bit, rounded to bf16.
 //
-// A part of a weight, rows of one format, lies field by field: all blocks' codes, then all blocks' next field and so on,
-// each in the order of the blocks. So codes begin at multiples of 16 and are read 16 bytes at a time, where blocks of 34
-// or 210 bytes one behind the other would begin anywhere; and not a byte is added.
+// A part of a weight, rows of one format, lies field by field: all blocks' codes, then all blocks' next field and so
+// on, each in the order of the blocks. So codes begin at multiples of 16 and are read 16 bytes at a time, where blocks
+// of 34 or 210 bytes one behind the other would begin anywhere; and not a byte is added.
 //
 //   of a block   codes n            fifths, upper bits h   scales                  of
 //   Q8_0         32 bytes                                  d 2                     32 elements

@@ -36,7 +36,8 @@ final class BlockProductCase implements GpuCase {
     static List<GpuCase> all(LlamaShape model) {
         return Stream.of(WeightFormat.Q8_0, WeightFormat.Q4_0, WeightFormat.Q4_K, WeightFormat.Q5_K, WeightFormat.Q6_K)
                 .filter(format -> format.isWhole(model.hidden()))
-                .<GpuCase>map(format -> new BlockProductCase(2 * model.intermediate(), model.hidden(), format)).toList();
+                .<GpuCase>map(format -> new BlockProductCase(2 * model.intermediate(), model.hidden(), format))
+                .toList();
     }
 
     @Override

@@ -73,7 +73,7 @@ class CudaGgufTest {
             assertEqualButForNearTies(format + " against bfloat16", onBfloat16, onBlocks);
         }
 
-        /** 400 tokens of prompts are multiplied by a weight that was widened, and so are 40 tokens of a replayed step. */
+        /** 400 tokens of prompts are multiplied by weights that were widened, and so are 40 of a replayed step. */
         @ParameterizedTest
         @EnumSource(names = {"Q8_0", "Q4_K"})
         void sequences_in_a_crowd_of_40_have_the_tokens_that_they_have_alone(WeightFormat format) throws IOException {
@@ -87,8 +87,9 @@ class CudaGgufTest {
 
         private static void assertEqualButForNearTies(String what, TeacherForced expected, TeacherForced actual) {
             Deviation deviation = expected.deviationOf(actual);
-            System.out.printf(Locale.ROOT, "%s: logits deviate by %.1e of the largest at most, %d of %d tokens differ%n",
-                    what, deviation.largest(), deviation.differing(), deviation.positions());
+            System.out.printf(Locale.ROOT,
+                    "%s: logits deviate by %.1e of the largest at most, %d of %d tokens differ%n", what, deviation.largest(),
+                    deviation.differing(), deviation.positions());
             assertThat(deviation.largest()).as(what).isLessThan(BOUND);
             assertThat(deviation.widestFlip()).as(what).isLessThan(NEAR_TIE);
         }

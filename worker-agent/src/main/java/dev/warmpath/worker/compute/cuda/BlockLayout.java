@@ -6,9 +6,10 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How rows lie on the card that share a weight with blocks, or are some: field by field, as {@code blocks.cuh} draws it.
- * The codes of all blocks come first, 16 bytes of each at least, so that they begin where a lane can read 16 bytes; what
- * blocks have in common follows. The bytes are those of the file in another order, and no more.
+ * How rows of blocks lie on the card, and rows of bfloat16 that share a weight with them: field by field, as
+ * {@code blocks.cuh} draws it. The codes of all blocks come first, 16 bytes of each at least, so that they begin where
+ * a lane can read 16 bytes; what blocks have in common follows. The bytes are those of the file in another order, and
+ * no more.
  */
 enum BlockLayout {
     Q8_0(new Field(2, 32), new Field(0, 2)),

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * library multiplies; the stream keeps the order, in a captured step as well. Both multiply the same bfloat16 numbers.
  *
  * <p><b>How many are a few.</b> A block of the kernel has 16 outputs and reads all of the input for them: 2 bytes of
- * each row for 16 weights, which come out of the card's cache. That is 4 bytes a weight for 32 rows, as much as widening
- * writes there and the library reads again; for more rows the kernel reads more than they do.
+ * each row for 16 weights, which come out of the card's cache. That is 4 bytes a weight for 32 rows, as much as
+ * widening writes there and the library reads again; for more rows the kernel reads more than they do.
  */
 final class BlockProducts {
 
@@ -101,8 +101,8 @@ final class BlockProducts {
         int multiple = GemmPlans.OUTPUTS_MULTIPLE;
         long most = SCRATCH_BYTES / ((long) depth * DataType.BF16.bytes()) / multiple * multiple;
         if (most == 0) {
-            throw new IllegalArgumentException(String.format(Locale.ROOT, "rows of a weight have %,d elements, products "
-                    + "of many rows take up to %,d", depth, SCRATCH_BYTES / multiple / DataType.BF16.bytes()));
+            throw new IllegalArgumentException(String.format(Locale.ROOT, "rows of a weight have %,d elements, "
+                    + "products of many rows take up to %,d", depth, SCRATCH_BYTES / multiple / DataType.BF16.bytes()));
         }
         int ranges = (int) Math.ceilDiv(outputs, most);
         return Math.ceilDiv(Math.ceilDiv(outputs, ranges), multiple) * multiple;

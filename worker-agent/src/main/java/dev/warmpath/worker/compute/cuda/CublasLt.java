@@ -103,7 +103,11 @@ record CublasLt(
         check(cublasLtMatmulDescDestroy.call(product), cublasLtMatmulDescDestroy);
     }
 
-    /** A matrix whose columns are contiguous. @param type R_32F or R_16BF @param stride from one to the next, elements */
+    /**
+     * A matrix whose columns are contiguous.
+     * @param type   R_32F or R_16BF
+     * @param stride from one to the next, elements
+     */
     long createLayout(int type, long rows, long columns, long stride) {
         return result(cublasLtMatrixLayoutCreate, type, rows, columns, stride);
     }

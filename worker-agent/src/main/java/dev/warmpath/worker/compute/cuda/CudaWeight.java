@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A weight matrix on the card, an output a row. Rows that come in blocks stay blocks, all others are bfloat16, row-major.
- * Neighbours that are kept alike are a part; a weight without blocks is one part.
+ * A weight matrix on the card, an output a row. Rows that come in blocks stay blocks, all others are bfloat16,
+ * row-major. Neighbours that are kept alike are a part; a weight without blocks is one part.
  */
 final class CudaWeight implements Tensor {
 

@@ -216,7 +216,7 @@ class CudaBlockWeightsTest {
         /** A single term a sum, 1 times the weight: both ways must have made the same number of it. */
         @ParameterizedTest
         @EnumSource(names = {"F32", "F16", "BF16"}, mode = EnumSource.Mode.EXCLUDE)
-        void a_product_with_unit_rows_is_the_weight_in_bfloat16_to_the_bit_of_few_rows_and_of_many(WeightFormat format) {
+        void a_product_with_unit_rows_is_the_weight_in_bfloat16_to_the_bit_of_few_and_of_many(WeightFormat format) {
             int depth = 512;
             int outputs = 40;
             float[] values = widened(format, outputs * depth);
@@ -234,7 +234,8 @@ class CudaBlockWeightsTest {
         @ParameterizedTest
         @CsvSource({"Q8_0, 544, 24", "Q4_0, 544, 24", "Q4_1, 96, 24", "Q5_0, 544, 20", "Q5_1, 32, 24", "Q4_K, 1280, 24",
             "Q5_K, 256, 20", "Q6_K, 768, 24"})
-        void products_of_1_5_32_and_33_rows_are_those_of_the_float32_values(WeightFormat format, int depth, int outputs) {
+        void products_of_1_5_32_and_33_rows_are_those_of_the_float32_values(WeightFormat format, int depth,
+                int outputs) {
             float[] values = exact(format, outputs * depth);
             Tensor weight = weight(depth, format, outputs);
             for (int rows : new int[] {1, 5, 32, 33}) {
@@ -319,7 +320,8 @@ class CudaBlockWeightsTest {
             float[] actual = data.read(rows);
             assertThat(Arrays.copyOf(actual, columns)).containsExactly(Arrays.copyOfRange(q8, columns, 2 * columns));
             assertThat(Arrays.copyOfRange(actual, columns, 2 * columns)).containsExactly(Arrays.copyOf(q4, columns));
-            assertThat(Arrays.copyOfRange(actual, 2 * columns, 3 * columns)).containsExactly(Arrays.copyOf(q8, columns));
+            assertThat(Arrays.copyOfRange(actual, 2 * columns, 3 * columns))
+                    .containsExactly(Arrays.copyOf(q8, columns));
             assertThat(Arrays.copyOfRange(actual, 3 * columns, 4 * columns))
                     .containsExactly(Arrays.copyOfRange(q4, 2 * columns, 3 * columns));
         }
