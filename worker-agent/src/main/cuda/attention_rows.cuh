@@ -114,6 +114,26 @@ public:
         }
     }
 
+    // Multiplies each column by its key's factor. factors: in shared memory, of each block of keys 32, of which the
+    // first 16 count. A lane reads one of a block and gets others by shuffles: where it read its own 4, prefill spilled.
+    template <int keyTiles>
+    __device__ __forceinline__ static void multiply_columns(float (&scores)[TILES][keyTiles][4],
+                                                            const float* factors) {
+#pragma unroll
+        for (int block = 0; block < keyTiles / 2; block++) {
+            const float own = factors[block * 2 * BLOCK_TOKENS + lane_index() % BLOCK_TOKENS];
+#pragma unroll
+            for (int i = 0; i < 4; i++) {  // of the block's 16 columns this lane's: 2t, 2t + 1, 2t + 8, 2t + 9
+                const float factor = shuffle(own, lane_index() % 4 * 2 + i % 2 + i / 2 * 8);
+#pragma unroll
+                for (int tile = 0; tile < TILES; tile++) {
+                    scores[tile][2 * block + i / 2][i % 2] *= factor;
+                    scores[tile][2 * block + i / 2][i % 2 + 2] *= factor;
+                }
+            }
+        }
+    }
+
     // Weights of 16 keys as the left operand of a multiplication.
     template <int keyTiles>
     __device__ __forceinline__ static void pack(const float (&weights)[keyTiles][4], int block,

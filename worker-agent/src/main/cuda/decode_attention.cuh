@@ -8,7 +8,8 @@
 //     block table   b0   b1   b2   b3   b4   b5   b6   b7   b8 …
 //     warp          0    1    2    3    0    1    2    3    0
 //
-//     a warp's ring in shared memory; a stage is the keys and values of one turn, filled by cp.async
+//     a warp's ring in shared memory; a stage is the keys and values of one turn, filled by cp.async; of e4m3 with
+//     the scales behind them
 //     [ stage 0: K 16 x D | V 16 x D ][ stage 1 ][ stage 2 ]      one is used, the others are on their way
 //
 // All G query heads of the KV head are rows of one 16-row tensor-core tile, so that a key is read once for all of them
@@ -27,7 +28,8 @@
 // e4m3 rows lie packed in shared memory and are widened in registers. A 16-byte chunk is then 16 elements of which lane
 // t gets elements 4t … 4t + 3 as one word: bytes 0 and 2 make one operand register, bytes 1 and 3 the other. For keys
 // that permutes the D elements of a chunk, and Q is loaded permuted the same way; for values, loaded transposed, the
-// first register belongs to the even columns of O, the second to the odd ones.
+// first register belongs to the even columns of O, the second to the odd ones. S is multiplied by the keys' scales, P
+// by the values', after its sum is taken: 2 multiplications for each key and row, none for an element.
 //
 // What masks: the last block of a context is gathered only as far as it is filled, the rest is zeros, never what lies
 // in the cache (stale NaN times a weight of 0 is NaN); scores of the rest become minus infinity, and so do those of the
@@ -97,10 +99,14 @@ struct DecodeShape {
     static constexpr int STAGE_BYTES = 2 * STAGE_BLOCKS * TILE_BYTES;
     // The smaller a stage, the more of them keep the same amount of memory traffic under way.
     static constexpr int STAGES = STAGE_BYTES >= 16384 ? 2 : STAGE_BYTES >= 8192 ? 3 : STAGE_BYTES >= 4096 ? 4 : 6;
-    static constexpr int RING_BYTES = STAGES * STAGE_BYTES;
+    // Of each block the scales of keys, then of values.
+    static constexpr int STAGE_SCALE_BYTES = SCALED<KV> ? STAGE_BLOCKS * 2 * SCALE_BYTES : 0;
+    static constexpr int STAGE_STRIDE = STAGE_BYTES + STAGE_SCALE_BYTES;
+    static constexpr int RING_BYTES = STAGES * STAGE_STRIDE;
     // Accumulators of a warp on their way to the merge, 8 floats more a row so that rows lie in different banks.
     static constexpr int MERGE_STRIDE = D + 8;
-    static_assert(DECODE_ROWS * MERGE_STRIDE * sizeof(float) <= RING_BYTES, "a warp's accumulators fit into its ring");
+    static constexpr int MERGE_BYTES = DECODE_ROWS * MERGE_STRIDE * static_cast<int>(sizeof(float));
+    static_assert(MERGE_BYTES + DECODE_ROWS * 8 <= RING_BYTES, "accumulators and statistics of a warp fit into its ring");
 };
 
 // The column of a row's output that an accumulator of this lane belongs to; which: 0 or 1, of the two.
@@ -172,6 +178,10 @@ public:
     __device__ __forceinline__ void attend(const unsigned char* stage, int keys, const Rule& rule) {
         float scores[1][Shape::STAGE_KEYS / 8][4] = {};
         multiply_keys(stage, scores[0]);
+        const float* const scales = reinterpret_cast<const float*>(stage + Shape::STAGE_BYTES);
+        if constexpr (SCALED<KV>) {
+            Rows::multiply_columns(scores, scales);
+        }
         if constexpr (Rule::SHAPED) {
             if (rule.capInside > 0) {
                 Rows::cap(scores, rule.capInside, rule.capOutside);
@@ -184,6 +194,9 @@ public:
             Rows::mask(scores, [=](int, int half) { return keys - hidden[half]; });
         }
         rows.weigh(scores, rule.scaleLog2);
+        if constexpr (SCALED<KV>) {
+            Rows::multiply_columns(scores, scales + BLOCK_TOKENS);
+        }
         add_values(scores, stage + Shape::STAGE_BYTES / 2);
     }
 
@@ -257,6 +270,24 @@ struct DecodeStats {
     float maximum;
     float sum;
 };
+static_assert(sizeof(DecodeStats) == 8, "what a ring has room for");
+
+// Where the statistics of a warp's rows lie, and how far from those of the next warp: by themselves, or, where scales
+// have taken their room, behind the accumulators. So heads of 128 still fit into the 99 KiB that a block has on sm_86
+// and sm_89, to the byte.
+template <typename Shape, bool scaled>
+struct DecodeStatsPlace {
+    static constexpr int STRIDE = scaled ? Shape::RING_BYTES / static_cast<int>(sizeof(DecodeStats)) : DECODE_ROWS;
+
+    __device__ __forceinline__ static DecodeStats* first(unsigned char* rings) {
+        if constexpr (scaled) {
+            return reinterpret_cast<DecodeStats*>(rings + Shape::MERGE_BYTES);
+        } else {
+            SHARED(DecodeStats, stats, DECODE_WARPS * DECODE_ROWS);
+            return stats;
+        }
+    }
+};
 
 template <int D, typename KV>
 __device__ __forceinline__ void leave_for_merge(const AttentionRows<D, 1>& rows, float* accumulators,
@@ -277,7 +308,8 @@ __device__ __forceinline__ void leave_for_merge(const AttentionRows<D, 1>& rows,
 }
 
 // What each warp's accumulators count for in the piece's result: those that have seen no key, nothing, since their sum
-// is 0.
+// is 0. stride: from a warp's statistics to the next one's.
+template <int stride>
 struct DecodeMerge {
     float factors[DECODE_WARPS];
     DecodeStats total;
@@ -286,12 +318,12 @@ struct DecodeMerge {
         total = {NO_SCORE, 0};
 #pragma unroll
         for (int warp = 0; warp < DECODE_WARPS; warp++) {
-            total.maximum = fmaxf(total.maximum, stats[warp * DECODE_ROWS + row].maximum);
+            total.maximum = fmaxf(total.maximum, stats[warp * stride + row].maximum);
         }
 #pragma unroll
         for (int warp = 0; warp < DECODE_WARPS; warp++) {
-            factors[warp] = exp2_fast(stats[warp * DECODE_ROWS + row].maximum - total.maximum);
-            total.sum += factors[warp] * stats[warp * DECODE_ROWS + row].sum;
+            factors[warp] = exp2_fast(stats[warp * stride + row].maximum - total.maximum);
+            total.sum += factors[warp] * stats[warp * stride + row].sum;
         }
         const float inverse = total.sum > 0 ? 1 / total.sum : 0;
 #pragma unroll
@@ -307,9 +339,10 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
                                                  float* partialOutputs, float* partialStats, bf16* output,
                                                  int queryHeads, int kvHeads, Rule rule) {
     typedef DecodeShape<D, KV> Shape;
+    typedef DecodeStatsPlace<Shape, SCALED<KV>> StatsPlace;
     REQUIRE_THREADS(DECODE_WARPS * 32);
     DYNAMIC_SHARED(rings);
-    SHARED(DecodeStats, stats, DECODE_WARPS * DECODE_ROWS);
+    DecodeStats* const stats = StatsPlace::first(rings);
     // Read beside the count, not after it: each load that waits for another is a cold 1 µs before the first key.
     DecodePiece piece(plan, block_index_y());
     if (block_index_y() >= plan[0]) {
@@ -334,13 +367,18 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
         if (left > 0) {
             int blocks[Shape::STAGE_BLOCKS];
             walk.take(blocks, left);
-            unsigned char* const stage = ring + turn % Shape::STAGES * Shape::STAGE_BYTES;
+            unsigned char* const stage = ring + turn % Shape::STAGES * Shape::STAGE_STRIDE;
 #pragma unroll
             for (int i = 0; i < Shape::STAGE_BLOCKS; i++) {
-                const long long start = block_start(blocks[i], kvHeads, kvHead, D);
+                const long long start = block_start<KV>(blocks[i], kvHeads, kvHead, D);
                 unsigned char* const tile = stage + i * Shape::TILE_BYTES;
                 gather_block<D>(tile, keys + start, left - i * BLOCK_TOKENS);
                 gather_block<D>(tile + Shape::STAGE_BYTES / 2, values + start, left - i * BLOCK_TOKENS);
+                if constexpr (SCALED<KV>) {
+                    const long long scales = start + scales_start(kvHeads, kvHead, D);
+                    gather_scales(reinterpret_cast<float*>(stage + Shape::STAGE_BYTES + i * 2 * SCALE_BYTES),
+                                  keys + scales, values + scales, left - i * BLOCK_TOKENS);
+                }
             }
         }
         cp_async_commit();  // also when empty: a stage is a group
@@ -357,12 +395,12 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
         cp_async_wait<Shape::STAGES - 2>();
         sync_warp();  // this stage is there for all lanes, and all have left the one that is filled next
         gather(turn + Shape::STAGES - 1);
-        warp.attend(ring + turn % Shape::STAGES * Shape::STAGE_BYTES, left, rule);
+        warp.attend(ring + turn % Shape::STAGES * Shape::STAGE_STRIDE, left, rule);
         left -= DECODE_WARPS * Shape::STAGE_KEYS;
     }
     cp_async_wait<0>();
     sync_warp();
-    leave_for_merge<D, KV>(warp.rows, reinterpret_cast<float*>(ring), stats + warpIndex * DECODE_ROWS);
+    leave_for_merge<D, KV>(warp.rows, reinterpret_cast<float*>(ring), stats + warpIndex * StatsPlace::STRIDE);
     sync_block();
 
     for (int item = thread_index(); item < piece.queries * group * (D / 2); item += DECODE_WARPS * 32) {
@@ -370,7 +408,7 @@ __device__ __forceinline__ void decode_attention(const bf16* qkv, int qkvStride,
         const int column = item % (D / 2) * 2;
         const int token = row / group;
         const int head = kvHead * group + row - token * group;
-        const DecodeMerge merge(stats, row);
+        const DecodeMerge<StatsPlace::STRIDE> merge(stats, row);
         float low = 0;
         float high = 0;
 #pragma unroll
@@ -456,10 +494,10 @@ __device__ __forceinline__ void reduce_partials(const int* plan, const float* pa
 
 // The names that the host looks up; a macro, since a template has no C name. Launch bounds: as many CTAs as the shared
 // memory of an SM of sm_90 holds.
-// dynamic shared bytes: 4 * STAGES * STAGE_BYTES
+// dynamic shared bytes: 4 * STAGES * STAGE_STRIDE
 //            D = 256     128 and 96      64       32
 //   bf16     131,072         98,304  98,304   65,536
-//   fp8       98,304         98,304  65,536   49,152
+//   fp8       99,840        101,376  69,632   55,296
 #define DECODE_ATTENTION_KERNEL(name, D, KV, blocksPerMultiprocessor)                                                  \
     extern "C" __global__ void __launch_bounds__(DECODE_WARPS * 32, blocksPerMultiprocessor)                           \
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \

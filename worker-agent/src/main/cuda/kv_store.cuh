@@ -37,11 +37,13 @@ __device__ __forceinline__ void store_8(bf16* target, const float (&values)[8]) 
     store_16(target, packed);
 }
 
-__device__ __forceinline__ void store_8(e4m3* target, const float (&values)[8]) {
+// Over their row's scale.
+__device__ __forceinline__ void store_8(e4m3* target, const float (&values)[8], float scale) {
+    const float inverse = 1.0f / scale;
     unsigned long long packed = 0;
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        packed |= static_cast<unsigned long long>(to_e4m3(values[i])) << (8 * i);
+        packed |= static_cast<unsigned long long>(to_e4m3(values[i] * inverse)) << (8 * i);
     }
     *reinterpret_cast<unsigned long long*>(target) = packed;
 }
@@ -92,6 +94,48 @@ __device__ __forceinline__ void scale_8(float (&values)[8], float scale, const f
     }
 }
 
+// The largest magnitude; NaN is none.
+__device__ __forceinline__ float largest_of(const float (&first)[8], const float (&second)[8]) {
+    float largest = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        largest = fmaxf(largest, fmaxf(fabsf(first[i]), fabsf(second[i])));
+    }
+    return largest;
+}
+
+// The scale of a row, of which `shares` successive threads, from place * shares on, each know the largest magnitude of a
+// part: always finite; 1 where all is 0, or so little that nothing is left of it. A collective of the block; takes:
+// whether the thread has a row.
+__device__ __forceinline__ float row_scale(float* parts, float largest, bool takes, int place, int shares) {
+    constexpr float LARGEST_E4M3 = 448;
+    constexpr float LARGEST_FLOAT = 3.402823466e38f;
+    constexpr float NEXT_TO_NOTHING = 1e-30f;  // the inverse of its scale is still a float
+    parts[thread_index()] = largest;
+    sync_block();
+    float most = 0;
+    if (takes) {
+        for (int i = 0; i < shares; i++) {
+            most = fmaxf(most, parts[place * shares + i]);
+        }
+    }
+    sync_block();
+    return most > NEXT_TO_NOTHING ? fminf(most, LARGEST_FLOAT) / LARGEST_E4M3 : 1;
+}
+
+// 16 elements of a row of e4m3; share: of the threads of a row, whose first stores the scale.
+__device__ __forceinline__ void store_scaled(e4m3* plane, int slot, int kvHeads, int head, int headSize, int share,
+                                             const float (&first)[8], int element, const float (&second)[8], int next,
+                                             float scale) {
+    e4m3* const rows = plane + block_start<e4m3>(slot / BLOCK_TOKENS, kvHeads, head, headSize);
+    e4m3* const row = rows + slot % BLOCK_TOKENS * headSize;
+    store_8(row + element, first, scale);
+    store_8(row + next, second, scale);
+    if (share == 0) {
+        reinterpret_cast<float*>(rows + scales_start(kvHeads, head, headSize))[slot % BLOCK_TOKENS] = scale;
+    }
+}
+
 // What becomes of the heads of a row, in this order; null: not that.
 struct HeadWork {
     const float* bias;       // [(queryHeads + 2 * kvHeads) * headSize]
@@ -104,15 +148,15 @@ struct HeadWork {
 
 // One token a block. A thread takes 16 elements of a query or key head, 8 pairs of it where it is turned, or 8 elements
 // of a value head, and rounds once: from what fp32 has made of them to what is stored. Keys in qkv stay as they were,
-// since attention reads the cache only.
+// since attention reads the cache only. Where rows are kept as e4m3, a thread takes 16 elements of a value head, too.
 //
 // Cost: a token's qkv row is read once; its queries and, in the cache, its keys and values are written once. Norms cost
-// two barriers for each 128 / (headSize / 16) heads.
+// two barriers for each 128 / (headSize / 16) heads; scales likewise, for as many heads of keys or values.
 template <typename KV>
 __device__ __forceinline__ void rotate_store(bf16* qkv, HeadWork work, const int* positions, const int* slots, KV* keys,
                                              KV* values, int queryHeads, int kvHeads, int headSize, const int* live) {
     REQUIRE_THREADS(ROW_THREADS);
-    SHARED(float, squares, ROW_THREADS);
+    SHARED(float, parts, ROW_THREADS);
     const int token = block_index_x();
     if (live != nullptr && token >= *live) {
         return;
@@ -142,12 +186,12 @@ __device__ __forceinline__ void rotate_store(bf16* qkv, HeadWork work, const int
             load_8(vector, bias, next, second);
         }
         if (work.queryNorm != nullptr) {
-            squares[thread_index()] = takes ? sum_of_squares(first, second) : 0;
+            parts[thread_index()] = takes ? sum_of_squares(first, second) : 0;
             sync_block();
             if (takes) {
                 float total = 0;
                 for (int i = 0; i < shares; i++) {
-                    total += squares[place * shares + i];
+                    total += parts[place * shares + i];
                 }
                 const float scale = 1.0f / sqrtf(total / static_cast<float>(headSize) + work.epsilon);
                 const float* const weights = head < queryHeads ? work.queryNorm : work.keyNorm;
@@ -156,17 +200,28 @@ __device__ __forceinline__ void rotate_store(bf16* qkv, HeadWork work, const int
             }
             sync_block();
         }
-        if (!takes) {
+        if (!takes && !SCALED<KV>) {
             continue;
         }
-        if (turns) {
+        if (takes && turns) {
             rotate_8(first, second, cosines + element, cosines + half + element);
+        }
+        float scale = 1;
+        if constexpr (SCALED<KV>) {
+            if (firstHead + together > queryHeads) {  // all threads or none: some of these heads may be keys
+                scale = row_scale(parts, takes ? largest_of(first, second) : 0, takes, place, shares);
+            }
+            if (!takes) {
+                continue;
+            }
         }
         if (head < queryHeads) {
             store_8(vector + element, first);
             store_8(vector + next, second);
+        } else if constexpr (SCALED<KV>) {
+            store_scaled(keys, slot, kvHeads, head - queryHeads, headSize, share, first, element, second, next, scale);
         } else {
-            KV* const target = keys + block_start(slot / BLOCK_TOKENS, kvHeads, head - queryHeads, headSize)
+            KV* const target = keys + block_start<KV>(slot / BLOCK_TOKENS, kvHeads, head - queryHeads, headSize)
                     + slot % BLOCK_TOKENS * headSize;
             store_8(target + element, first);
             store_8(target + next, second);
@@ -176,16 +231,35 @@ __device__ __forceinline__ void rotate_store(bf16* qkv, HeadWork work, const int
         return;
     }
     const int valueStart = (queryHeads + kvHeads) * headSize;
-    const int chunks = headSize / 8;
-    for (int item = thread_index(); item < kvHeads * chunks; item += ROW_THREADS) {
-        const int head = item / chunks;
-        const int chunk = item % chunks * 8;
-        float vector[8];
-        load_8(row + valueStart, work.bias == nullptr ? nullptr : work.bias + valueStart, head * headSize + chunk,
-               vector);
-        store_8(values + block_start(slot / BLOCK_TOKENS, kvHeads, head, headSize) + slot % BLOCK_TOKENS * headSize
-                        + chunk,
-                vector);
+    if constexpr (SCALED<KV>) {
+        const float* const bias = work.bias == nullptr ? nullptr : work.bias + valueStart;
+        for (int firstHead = 0; firstHead < kvHeads; firstHead += together) {
+            const int head = firstHead + place;
+            const bool takes = place < together && head < kvHeads;
+            float first[8] = {};
+            float second[8] = {};
+            if (takes) {
+                load_8(row + valueStart, bias, head * headSize + share * 16, first);
+                load_8(row + valueStart, bias, head * headSize + share * 16 + 8, second);
+            }
+            const float scale = row_scale(parts, largest_of(first, second), takes, place, shares);
+            if (takes) {
+                store_scaled(values, slot, kvHeads, head, headSize, share, first, share * 16, second, share * 16 + 8,
+                             scale);
+            }
+        }
+    } else {
+        const int chunks = headSize / 8;
+        for (int item = thread_index(); item < kvHeads * chunks; item += ROW_THREADS) {
+            const int head = item / chunks;
+            const int chunk = item % chunks * 8;
+            float vector[8];
+            load_8(row + valueStart, work.bias == nullptr ? nullptr : work.bias + valueStart, head * headSize + chunk,
+                   vector);
+            store_8(values + block_start<KV>(slot / BLOCK_TOKENS, kvHeads, head, headSize)
+                            + slot % BLOCK_TOKENS * headSize + chunk,
+                    vector);
+        }
     }
 }
 

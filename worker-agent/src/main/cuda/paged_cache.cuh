@@ -1,10 +1,19 @@
 // How the paged cache lies in device memory, and how its tiles lie in shared memory.
 //
-//   plane (keys or values of one layer)  [block][kvHead][16 tokens][D]     element bf16 or e4m3
+//   plane (keys or values of one layer)
+//     bf16     [block]  rows [kvHead][16 tokens][D]
+//     e4m3     [block]  rows [kvHead][16 tokens][D] | scales [kvHead][16 tokens], float32
 //
 // A block of one head is one contiguous run of 16 * D elements, 4 KiB for bf16 at D = 128: it is gathered through the
 // block table by asynchronous 16-byte copies, a run at a time (PagedAttention, Kwon et al. 2023, with the layout that
 // keeps a head's tokens together).
+//
+// A row of e4m3, a head's key or value of one token, has a scale: largest magnitude / 448. Numbers are what their codes
+// say, times the scale. Attention never multiplies them out: a score is multiplied by the scale of its key, a weight
+// by the scale of its value, as vLLM's fp8_per_token_head does. Scales are float32, not less, so that the largest
+// number of a row is kept exactly; in keys with a bias that is the one on which scores depend most. They are 4 / D of
+// the rows. Behind the rows of all heads they leave these where they were: with two heads or more, a multiple of two, a
+// row of 128 bytes is one line of L2.
 //
 // In shared memory a tile is rows of tokens, and a row is cut into chunks of 16 bytes. ldmatrix reads one chunk of 8
 // rows at a time; were rows stored straight, those 8 chunks would share a few banks. So the chunks of a row change
@@ -21,9 +30,26 @@ typedef unsigned char e4m3;  // the bits of an 8-bit float: 4 of exponent, 3 of 
 
 constexpr float MINUS_INFINITY = -__builtin_huge_valf();
 
-// Elements between the start of a plane and one head's part of a block.
+template <typename KV>
+constexpr bool SCALED = sizeof(KV) == sizeof(e4m3);
+
+// Bytes of the scales of one head's rows in a block.
+constexpr int SCALE_BYTES = BLOCK_TOKENS * static_cast<int>(sizeof(float));
+
+// Elements between the start of a plane and one head's rows of a block.
+template <typename KV>
 __device__ __forceinline__ long long block_start(int block, int kvHeads, int kvHead, int headSize) {
-    return (static_cast<long long>(block) * kvHeads + kvHead) * (BLOCK_TOKENS * headSize);
+    if constexpr (SCALED<KV>) {
+        return static_cast<long long>(block) * (kvHeads * (BLOCK_TOKENS * headSize + SCALE_BYTES))
+                + kvHead * (BLOCK_TOKENS * headSize);
+    } else {
+        return (static_cast<long long>(block) * kvHeads + kvHead) * (BLOCK_TOKENS * headSize);
+    }
+}
+
+// Bytes from one head's rows of a block to their scales; the same in all blocks.
+__device__ __forceinline__ int scales_start(int kvHeads, int kvHead, int headSize) {
+    return (kvHeads - kvHead) * (BLOCK_TOKENS * headSize) + kvHead * SCALE_BYTES;
 }
 
 // Bytes from one row of a shared tile to the next: a power of 2, since places are found bit by bit. Rows of 96 elements
@@ -92,4 +118,12 @@ __device__ __forceinline__ void gather_block(unsigned char* rows, const T* block
             cp_async_16(rows + (offset ^ swizzled<STRIDE>(rest, 0)), source + rest * ROW_BYTES, row + rest < tokens);
         }
     }
+}
+
+// The scales of one block of one head into shared memory: 16 of keys, 16 of values, zeros past `tokens`, whose weights
+// are 0 and must not meet a stale NaN. By one warp; keys, values: where the head's scales begin.
+__device__ __forceinline__ void gather_scales(float* target, const e4m3* keys, const e4m3* values, int tokens) {
+    const int token = lane_index() % BLOCK_TOKENS;
+    const e4m3* const source = lane_index() < BLOCK_TOKENS ? keys : values;
+    cp_async_4(target + lane_index(), source + token * sizeof(float), token < tokens);
 }

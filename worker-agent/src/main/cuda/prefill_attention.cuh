@@ -25,7 +25,8 @@
 // tile are never read; they are zeros, and masked for every row that counts.
 //
 // e4m3 keys and values come into a buffer of their own and are widened to the one bf16 buffer once for all four warps,
-// for a second barrier: [ Q ][ K | V bf16 ][ K | V e4m3 ]. The rest is the same.
+// for a second barrier: [ Q ][ K | V bf16 ][ K | V e4m3 ][ scales ][ scales on their way ]. S is multiplied by those of
+// keys, P by those of values. The rest is the same.
 //
 // A query head reads its KV head by itself; the heads that share it are neighbours in the grid and meet in L2.
 //
@@ -75,10 +76,14 @@ struct PrefillShape {
     static constexpr int ROWS = D > 128 ? PREFILL_ROWS / 2 : PREFILL_ROWS;  // of a tile, at a time
     static constexpr int QUERY_BYTES = ROWS * ROW_BYTES;
     static constexpr int KEYS_BYTES = PREFILL_KEYS * ROW_BYTES;  // values have as many
+    static constexpr int SCALES = 3 * KEYS_BYTES;  // of e4m3: from the buffer of keys for use to the scales
 };
 
+// Of the keys and the values of a turn: by block, first those of keys.
+constexpr int PREFILL_SCALE_BYTES = PREFILL_BLOCKS * 2 * SCALE_BYTES;
+
 // The rows of one warp: TILES tiles of 16, 64 rows apart.
-template <int D, int TILES>
+template <int D, typename KV, int TILES>
 class PrefillWarp {
 public:
     typedef PrefillShape<D> Shape;
@@ -89,6 +94,9 @@ public:
                                            const PrefillWork& work, int turn, const Rule& rule) {
         float scores[TILES][PREFILL_KEYS / 8][4] = {};
         multiply_keys(query, keys, scores);
+        if constexpr (SCALED<KV>) {
+            rows.multiply_columns(scores, scales(keys));
+        }
         if constexpr (Rule::SHAPED) {
             if (rule.capInside > 0) {
                 rows.cap(scores, rule.capInside, rule.capOutside);
@@ -107,6 +115,9 @@ public:
             });
         }
         rows.weigh(scores, rule.scaleLog2);
+        if constexpr (SCALED<KV>) {
+            rows.multiply_columns(scores, scales(keys) + BLOCK_TOKENS);
+        }
         rows.add_values(scores, keys + Shape::KEYS_BYTES);
     }
 
@@ -143,6 +154,11 @@ public:
 
 private:
     AttentionRows<D, TILES> rows;
+
+    // Behind all buffers of keys and values.
+    __device__ __forceinline__ static const float* scales(const unsigned char* keys) {
+        return reinterpret_cast<const float*>(keys + Shape::SCALES);
+    }
 
     // The first of the CTA's rows that belong to one of this warp's tiles.
     __device__ __forceinline__ static int first_row(int tile) { return (warp_index() + tile * PREFILL_WARPS) * 16; }
@@ -182,7 +198,7 @@ class PrefillKeys {
 public:
     typedef PrefillShape<D> Shape;
 
-    // buffers: of 4 * KEYS_BYTES for bf16; for e4m3 2 * KEYS_BYTES for use and half as many for gathering.
+    // buffers: of 4 * KEYS_BYTES for bf16; for e4m3 2 * KEYS_BYTES for use, half as many for gathering, and scales.
     __device__ __forceinline__ PrefillKeys(const PrefillWork& work, unsigned char* buffers, const KV* keys,
                                            const KV* values, const int* table, int kvHeads)
         : work(work), buffers(buffers), keys(keys), values(values), kvHeads(kvHeads),
@@ -196,10 +212,14 @@ public:
         walk.take(block, tokens);
         // a block that is hidden from row 0 is from all rows, and may be anybody's: there are such in the first turn
         const int seen = shaped && turn == 0 && (warp_index() + 1) * BLOCK_TOKENS <= work.hidden ? 0 : tokens;
-        const long long start = block_start(block[0], kvHeads, work.kvHead, D);
+        const long long start = block_start<KV>(block[0], kvHeads, work.kvHead, D);
         unsigned char* const rows = target + warp_index() * BLOCK_TOKENS * ROW_BYTES;
         gather_block<D>(rows, keys + start, seen);
         gather_block<D>(rows + PREFILL_KEYS * ROW_BYTES, values + start, seen);
+        if constexpr (SCALED<KV>) {
+            const long long scales = start + scales_start(kvHeads, work.kvHead, D);
+            gather_scales(gathered_scales() + warp_index() * 2 * BLOCK_TOKENS, keys + scales, values + scales, seen);
+        }
         cp_async_commit();
     }
 
@@ -236,10 +256,14 @@ private:
     BlockWalk<PREFILL_WARPS, 1> walk;
 
     __device__ __forceinline__ unsigned char* gathered() const { return buffers + 2 * Shape::KEYS_BYTES; }
+    __device__ __forceinline__ float* gathered_scales() const {
+        return reinterpret_cast<float*>(buffers + Shape::SCALES + PREFILL_SCALE_BYTES);
+    }
 
-    // Every thread widens the chunks that it gathered, so it waits for nobody else's. Keys and values are two runs of
-    // as many rows, in both buffers.
+    // Every thread widens the chunks that it gathered and moves the scale, so it waits for nobody else's. Keys and
+    // values are two runs of as many rows, in both buffers.
     __device__ __forceinline__ void widen() const {
+        reinterpret_cast<float*>(buffers + Shape::SCALES)[thread_index()] = gathered_scales()[thread_index()];
         constexpr int CHUNKS = D * static_cast<int>(sizeof(KV)) / 16;
         constexpr int LANES = GATHERED_ROWS<D, KV> * CHUNKS;
         const int warpRow = warp_index() * BLOCK_TOKENS;
@@ -282,7 +306,7 @@ __device__ __forceinline__ void prefill_rows(const PrefillWork& work, unsigned c
                                              int queryHeads, const Rule& rule) {
     load_prefill_query<D, TILES>(query, queryRows, queryStride, work.tile.rowCount);
     keys.gather(0);
-    PrefillWarp<D, TILES> warp;
+    PrefillWarp<D, KV, TILES> warp;
     for (int turn = 0; turn * PREFILL_KEYS < work.tile.key_count(); turn++) {
         const unsigned char* const taken = keys.take(turn);
         warp.attend(query, taken, work, turn, rule);
@@ -346,10 +370,10 @@ __device__ __forceinline__ void prefill_attention(const bf16* qkv, int qkvStride
 
 // The names that the host looks up; a macro, since a template has no C name. Launch bounds: two CTAs an SM, at most 255
 // registers a thread; of the largest heads one, whose accumulators leave room for 64 rows at a time.
-// dynamic shared bytes: bf16 384 bytes a byte of a row, of the largest heads 320; fp8 64 less
+// dynamic shared bytes: bf16 384 bytes a byte of a row, of the largest heads 320; fp8 64 less, and 1,024 for scales
 //            D = 256     128 and 96      64       32
 //   bf16     163,840         98,304  49,152   24,576
-//   fp8      131,072         81,920  40,960   20,480
+//   fp8      132,096         82,944  41,984   21,504
 #define PREFILL_ATTENTION_KERNEL(name, D, KV)                                                                          \
     extern "C" __global__ void __launch_bounds__(PREFILL_WARPS * 32, 2)                                                \
     name(const bf16* qkv, int qkvStride, const KV* keys, const KV* values, const int* blockTables, int tableStride,    \

@@ -81,12 +81,19 @@ __device__ __forceinline__ void store_16(void* global, Vector16 value) {
                  : "memory");
 }
 
-// ---- Asynchronous copies from global to shared memory, 16 bytes a thread.
+// ---- Asynchronous copies from global to shared memory, 16 bytes a thread, at multiples of 16.
 // What a thread copied is there for this thread after its wait, for others after a barrier that follows the wait. An
 // invalid copy fills with zeros and does not read global memory.
 __device__ __forceinline__ void cp_async_16(void* shared, const void* global, bool valid) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global),
                  "r"(valid ? 16 : 0)
+                 : "memory");
+}
+
+// Likewise of 4 bytes, at a multiple of 4.
+__device__ __forceinline__ void cp_async_4(void* shared, const void* global, bool valid) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(shared)), "l"(global),
+                 "r"(valid ? 4 : 0)
                  : "memory");
 }
 

@@ -89,6 +89,7 @@ enum State : unsigned char { READY, AT_WARP_COLLECTIVE, AT_BLOCK_BARRIER, ENDED,
 struct Copy {
     unsigned char* shared;
     const void* global;
+    size_t bytes;
     bool valid;
     int group;
 };
@@ -329,13 +330,13 @@ void leave_fiber() {
 
 // The target holds poison from the start of a copy on, unless somebody wrote there meanwhile.
 void land(const Copy& copy) {
-    if (!poisoned(copy.shared, 16)) {
+    if (!poisoned(copy.shared, copy.bytes)) {
         fault("shared memory was written while a copy to it was under way");
     }
     if (copy.valid) {
-        memcpy(copy.shared, copy.global, 16);
+        memcpy(copy.shared, copy.global, copy.bytes);
     } else {
-        memset(copy.shared, 0, 16);
+        memset(copy.shared, 0, copy.bytes);
     }
 }
 
@@ -546,15 +547,16 @@ bool is_shared(const void* address, size_t bytes) {
 }
 
 // Until the wait the target holds poison: a copy may land at any time between.
-void start_copy(void* shared, const void* global, bool valid) {
-    check_aligned(shared, "cp.async target");
-    check_aligned(global, "cp.async source");
-    if (!is_shared(shared, 16)) {
+void start_copy(void* shared, const void* global, int bytes, bool valid) {
+    check_aligned(shared, "cp.async target", bytes);
+    check_aligned(global, "cp.async source", bytes);
+    if (!is_shared(shared, static_cast<size_t>(bytes))) {
         fault("cp.async target %p is outside the block's shared memory", shared);
     }
     Thread& self = threads[position.thread];
-    self.copies.push_back({static_cast<unsigned char*>(shared), global, valid, self.copyGroups});
-    poison(shared, 16);
+    self.copies.push_back(
+        {static_cast<unsigned char*>(shared), global, static_cast<size_t>(bytes), valid, self.copyGroups});
+    poison(shared, static_cast<size_t>(bytes));
 }
 
 void end_copy_group() { threads[position.thread].copyGroups++; }

@@ -68,15 +68,15 @@ unsigned char* dynamic_shared();
 bool is_shared(const void* address, size_t bytes);  // all of it, in one array
 int thread_count();
 
-void start_copy(void* shared, const void* global, bool valid);
+void start_copy(void* shared, const void* global, int bytes, bool valid);
 void end_copy_group();
 void finish_copies(int pending);
 
 void multiply_fragments(void* const* operands);
 
-inline void check_aligned(const void* address, const char* what) {
-    if (reinterpret_cast<uintptr_t>(address) % 16 != 0) {
-        fault("%s at %p, not a multiple of 16", what, address);
+inline void check_aligned(const void* address, const char* what, int bytes = 16) {
+    if (reinterpret_cast<uintptr_t>(address) % bytes != 0) {
+        fault("%s at %p, not a multiple of %d", what, address, bytes);
     }
 }
 
@@ -244,7 +244,10 @@ inline void store_16(void* global, Vector16 value) {
     *static_cast<Vector16*>(global) = value;
 }
 
-inline void cp_async_16(void* shared, const void* global, bool valid) { emulator::start_copy(shared, global, valid); }
+inline void cp_async_16(void* shared, const void* global, bool valid) {
+    emulator::start_copy(shared, global, 16, valid);
+}
+inline void cp_async_4(void* shared, const void* global, bool valid) { emulator::start_copy(shared, global, 4, valid); }
 inline void cp_async_commit() { emulator::end_copy_group(); }
 
 template <int pending>

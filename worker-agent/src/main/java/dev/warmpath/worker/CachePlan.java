@@ -2,6 +2,7 @@ package dev.warmpath.worker;
 
 import dev.warmpath.worker.KvProperties.CacheDtype;
 import dev.warmpath.worker.compute.CacheShape;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.kvcache.BlockPoolSize;
 import dev.warmpath.worker.kvcache.CacheGroup;
@@ -109,8 +110,9 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
     }
 
     private static BlockPoolSize pool(CacheShape shape, ComputeBackend backend, long memory, double utilization) {
-        return new BlockPoolSize(shape.blockSize(), shape.kvHeadCount(), shape.headSize(), backend.cacheType().bytes(),
-                shape.layerCount(), memory, utilization);
+        CacheType type = backend.cacheType();
+        return new BlockPoolSize(shape.blockSize(), shape.kvHeadCount(), shape.headSize(), type.bytes(),
+                type.scaleBytes(), shape.layerCount(), memory, utilization);
     }
 
     /** Whether the pool takes what the device has left: nobody has said how large it is. */

@@ -78,8 +78,9 @@ class CudaWorkerTest {
             // 1 GiB less 7 MB of weights in two bytes each, activations, what the backend keeps, and 256 MiB beside
             assertThat(context.getBean(CachePlan.class).size().memoryBytes()).isBetween(594L << 20, 761L << 20);
             assertThat(log.getOut().lines().filter(line -> line.contains("computing on "))).hasSize(1);
-            assertThat(log.getOut()).contains("KV cache: 2 (keys, values) x 16 tokens x 2 heads x 32 elements x 1 "
-                    + "bytes x 6 layers = 12,288 bytes a block; of the device's 1,073,741,824 bytes ");
+            assertThat(log.getOut()).contains("KV cache: 2 (keys, values) x 16 tokens x 2 heads x (32 elements x 1 "
+                    + "bytes + 4 bytes of scale) x 6 layers = 13,824 bytes a block; of the device's 1,073,741,824 "
+                    + "bytes ");
 
             Golden.Prompt prompt = Golden.read().prompts().get(1);
             var answer = new Answer();

@@ -2,17 +2,26 @@ package dev.warmpath.worker.compute;
 
 /** Element type of the keys and values in a paged cache. */
 public enum CacheType {
-    F32("float32", 4),
-    BF16("bfloat16", 2),
-    /** Sign, 4 bits of exponent, 3 of mantissa; scale 1, larger values saturate at ±448. */
-    FP8_E4M3("fp8_e4m3", 1);
+    F32("float32", 4, 0),
+    BF16("bfloat16", 2, 0),
+    /**
+     * Sign, 4 bits of exponent, 3 of mantissa, up to ±448. Each key and each value of a head has a scale of its own
+     * beside its elements, float32: its largest magnitude / 448. So it reaches as far as bfloat16, keeps the largest
+     * element as it is and four significant bits of all that are not 28,672 times smaller. vLLM's fp8_per_token_head
+     * does so (vllm-project/vllm, pull request 38378): a score is multiplied by the scale of its key, a weight by that
+     * of its value. Its plain fp8 has one scale a layer, 1 where the model's files bring none: keys that a large bias
+     * lifts beyond 448, as some of Qwen 2, are cut off there.
+     */
+    FP8_E4M3("fp8_e4m3", 1, Float.BYTES);
 
     private final String label;
     private final int bytes;
+    private final int scaleBytes;
 
-    CacheType(String label, int bytes) {
+    CacheType(String label, int bytes, int scaleBytes) {
         this.label = label;
         this.bytes = bytes;
+        this.scaleBytes = scaleBytes;
     }
 
     /** The name that vLLM's metrics know it by. */
@@ -23,5 +32,10 @@ public enum CacheType {
     /** Size of one element. */
     public int bytes() {
         return bytes;
+    }
+
+    /** Size of the scale of one key or value of one head; 0: it has none. */
+    public int scaleBytes() {
+        return scaleBytes;
     }
 }

@@ -5,7 +5,7 @@ import java.util.Locale;
 /**
  * How many blocks of the KV cache a memory holds:
  * <pre>
- *   bytes per block = 2 (keys, values) · blockSize · kvHeadCount · headSize · elementBytes · layerCount
+ *   bytes per block = 2 (keys, values) · blockSize · kvHeadCount · (headSize · elementBytes + scaleBytes) · layerCount
  *   blocks          = floor(memoryBytes · utilization / bytes per block)
  *   tokens          = blocks · blockSize
  * </pre>
@@ -16,18 +16,20 @@ import java.util.Locale;
  * @param kvHeadCount  heads of keys and values, at least 1
  * @param headSize     elements of one key or value vector, at least 1
  * @param elementBytes bytes of one element in the cache, at least 1
+ * @param scaleBytes   bytes of the scale that each key or value vector has beside its elements, at least 0: none
  * @param layerCount   layers, each with keys and values of its own, at least 1
  * @param memoryBytes  what may be used, at least 0
  * @param utilization  share of it that the cache takes, above 0, at most 1
  */
-public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int elementBytes, int layerCount,
-        long memoryBytes, double utilization) {
+public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int elementBytes, int scaleBytes,
+        int layerCount, long memoryBytes, double utilization) {
 
     public BlockPoolSize {
-        if (blockSize < 1 || kvHeadCount < 1 || headSize < 1 || elementBytes < 1 || layerCount < 1) {
+        if (blockSize < 1 || kvHeadCount < 1 || headSize < 1 || elementBytes < 1 || scaleBytes < 0
+                || layerCount < 1) {
             throw new IllegalArgumentException(
-                    "no block has %d tokens, %d heads of %d elements of %d bytes and %d layers".formatted(
-                            blockSize, kvHeadCount, headSize, elementBytes, layerCount));
+                    "no block has %d tokens, %d heads of %d elements of %d bytes, scales of %d bytes and %d layers"
+                            .formatted(blockSize, kvHeadCount, headSize, elementBytes, scaleBytes, layerCount));
         }
         if (memoryBytes < 0) {
             throw new IllegalArgumentException("memory of " + memoryBytes + " bytes is negative");
@@ -45,7 +47,7 @@ public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int el
 
     /** The same blocks in a share of another memory. */
     public BlockPoolSize withMemory(long bytes, double share) {
-        return new BlockPoolSize(blockSize, kvHeadCount, headSize, elementBytes, layerCount, bytes, share);
+        return new BlockPoolSize(blockSize, kvHeadCount, headSize, elementBytes, scaleBytes, layerCount, bytes, share);
     }
 
     /** Just so many blocks of this kind. */
@@ -54,8 +56,8 @@ public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int el
     }
 
     public long bytesPerBlock() {
-        long perToken = Math.multiplyExact(2L * kvHeadCount * headSize, (long) elementBytes * layerCount);
-        return Math.multiplyExact(perToken, blockSize);
+        long perVector = (long) headSize * elementBytes + scaleBytes;
+        return Math.multiplyExact(Math.multiplyExact(2L * kvHeadCount * layerCount, perVector), blockSize);
     }
 
     public long blockCount() {
@@ -78,9 +80,11 @@ public record BlockPoolSize(int blockSize, int kvHeadCount, int headSize, int el
 
     /** The first half of {@link #arithmetic}: what a block takes. */
     public String arithmeticOfBlock() {
+        String vector = String.format(Locale.ROOT, "%,d elements x %,d bytes", headSize, elementBytes);
         return String.format(Locale.ROOT,
-                "2 (keys, values) x %,d tokens x %,d heads x %,d elements x %,d bytes x %,d layers = %,d bytes a block",
-                blockSize, kvHeadCount, headSize, elementBytes, layerCount, bytesPerBlock());
+                "2 (keys, values) x %,d tokens x %,d heads x %s x %,d layers = %,d bytes a block", blockSize,
+                kvHeadCount, scaleBytes == 0 ? vector : "(%s + %d bytes of scale)".formatted(vector, scaleBytes),
+                layerCount, bytesPerBlock());
     }
 
     /** The second half: what the memory holds. */

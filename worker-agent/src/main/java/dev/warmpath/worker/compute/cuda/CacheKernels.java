@@ -36,22 +36,27 @@ record CacheKernels(Kernel rotateStore, Attention attention, Attention shaped, i
                 device.kernel("wp_prefill_attention_" + variant), takesShape);
     }
 
-    /** A ring of stages for each warp; a stage is the keys and values of one block of one head, of two if small. */
+    /**
+     * A ring of stages for each warp; a stage is the keys and values of one block of one head, of two if small, and
+     * their scales.
+     */
     private static int decodeSharedBytes(CacheType type, int headSize) {
         int blockBytes = 2 * KernelSizes.BLOCK_TOKENS * rowElements(headSize) * type.bytes();
         int stageBytes = blockBytes < 8192 ? 2 * blockBytes : blockBytes;
         int stages = stageBytes >= 16384 ? 2 : stageBytes >= 8192 ? 3 : stageBytes >= 4096 ? 4 : 6;
-        return KernelSizes.DECODE_WARPS * stages * stageBytes;
+        int scaleBytes = stageBytes / blockBytes * 2 * KernelSizes.BLOCK_TOKENS * type.scaleBytes();
+        return KernelSizes.DECODE_WARPS * stages * (stageBytes + scaleBytes);
     }
 
     /**
-     * Bfloat16 of 128 queries, 64 of the largest heads, and twice 64 keys and values; those of fp8 are gathered into half
-     * of that once.
+     * Bfloat16 of 128 queries, 64 of the largest heads, and twice 64 keys and values; those of fp8 are gathered into
+     * half of that once, and there are scales twice.
      */
     private static int prefillSharedBytes(CacheType type, int headSize) {
         int queries = headSize > 128 ? 64 : 128;
         int keysAndValues = type == CacheType.BF16 ? 4 * 64 : 3 * 64;
-        return DataType.BF16.bytes() * (queries + keysAndValues) * rowElements(headSize);
+        int scales = 2 * 2 * 64;
+        return DataType.BF16.bytes() * (queries + keysAndValues) * rowElements(headSize) + scales * type.scaleBytes();
     }
 
     /** Rows of 96 elements lie as far apart in shared memory as those of 128. */

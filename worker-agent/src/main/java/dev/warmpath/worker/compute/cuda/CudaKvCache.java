@@ -9,9 +9,12 @@ import org.jspecify.annotations.Nullable;
  * The paged cache on the card, one allocation, and what is shaped by it: its kernels, and room for the partial results
  * of attention over it.
  * <pre>
- *   [plane][block][kvHead][16 tokens][headSize]     plane 2·layer: keys, 2·layer + 1: values
+ *   [plane][block]                                  plane 2·layer: keys, 2·layer + 1: values
+ *     elements   [kvHead][16 tokens][headSize]
+ *     scales     [kvHead][16 tokens], float32         of fp8 only
  * </pre>
- * A head's part of a block is one run, so that it is gathered with wide copies.
+ * A head's part of a block is one run, so that it is gathered with wide copies. Scales are a part of their block:
+ * whatever copies it copies them.
  */
 final class CudaKvCache implements KvCache {
 
@@ -93,10 +96,11 @@ final class CudaKvCache implements KvCache {
     }
 
     private static int blockPlaneBytes(CacheShape shape, CacheType type) {
-        return Math.multiplyExact(shape.blockElements(), type.bytes());
+        int scales = shape.kvHeadCount() * shape.blockSize() * type.scaleBytes();
+        return Math.addExact(Math.multiplyExact(shape.blockElements(), type.bytes()), scales);
     }
 
-    /** Keys and values of all layers. */
+    /** Keys and values of all layers, and their scales. */
     static long blockBytes(CacheShape shape, CacheType type) {
         return 2L * shape.layerCount() * blockPlaneBytes(shape, type);
     }

@@ -58,8 +58,9 @@ class AttentionKernelsTest {
                     numbers[i] = 4 * random.nextFloat() - 2;
                 }
                 qkv = arrays.bf16(numbers);
-                keys = arrays.empty((long) BLOCKS * 16 * KV_HEADS * headSize * type.bytes());
-                values = arrays.empty((long) BLOCKS * 16 * KV_HEADS * headSize * type.bytes());
+                long rowBytes = headSize * type.bytes() + type.scaleBytes();
+                keys = arrays.empty(BLOCKS * 16 * KV_HEADS * rowBytes);
+                values = arrays.empty(BLOCKS * 16 * KV_HEADS * rowBytes);
                 shuffleTable(random);
                 store();
             }

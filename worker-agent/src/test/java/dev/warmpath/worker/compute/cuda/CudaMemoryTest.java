@@ -180,7 +180,7 @@ class CudaMemoryTest {
     // ---- sizes
 
     @Test
-    void a_cache_takes_2_bytes_an_element_or_1_in_fp8_and_what_is_free_shrinks_by_it() {
+    void a_cache_takes_2_bytes_an_element_or_in_fp8_1_and_4_for_each_row_and_what_is_free_shrinks_by_it() {
         var shape = new CacheShape(2, 1, 32, 16);
         assertThat(backend.bytesPerBlock(shape)).isEqualTo(4096);
         assertThat(backend.cacheType()).isEqualTo(CacheType.BF16);
@@ -189,7 +189,12 @@ class CudaMemoryTest {
         backend.allocateKvCache(shape, 1000, 0);
         assertThat(free - backend.freeMemory().orElseThrow()).isBetween(4_096_000L, 6_000_000L);
         reopen(CacheType.FP8_E4M3);
-        assertThat(backend.bytesPerBlock(shape)).isEqualTo(2048);
+        assertThat(backend.bytesPerBlock(shape)).as("elements and scales").isEqualTo(2048 + 256);
+        long freeOfScaled = backend.freeMemory().orElseThrow();
+        backend.allocateKvCache(shape, 1000, 0);
+        assertThat(freeOfScaled - backend.freeMemory().orElseThrow()).isBetween(2_304_000L, 4_250_000L);
+        assertThat(backend.bytesBesideCache(shape, 3) - backend.bytesBesideCache(shape, 0))
+                .as("on the way to a host tier of 3 blocks").isEqualTo(2 * 3 * 2304);
     }
 
     @Test

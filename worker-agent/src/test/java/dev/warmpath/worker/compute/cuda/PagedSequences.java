@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import java.util.function.DoubleUnaryOperator;
+import java.util.function.UnaryOperator;
 
 /**
  * Sequences of one layer whose last tokens attend, and what float64 makes of them. Blocks are shuffled over a cache
@@ -192,14 +192,18 @@ final class PagedSequences {
 
     /**
      * What float64 makes of a sequence.
-     * @param kept how the cache keeps an element of a key or value
+     * @param kept how the cache keeps a key or value of one head, [headSize]
      * @return its attending tokens' rows
      */
-    double[] reference(int index, DoubleUnaryOperator kept) {
+    double[] reference(int index, UnaryOperator<double[]> kept) {
         Sequence sequence = sequences.get(index);
         double[] cached = new double[sequence.qkv().length];
-        for (int i = 0; i < cached.length; i++) {
-            cached[i] = i % columns() < heads * headSize ? sequence.qkv()[i] : kept.applyAsDouble(sequence.qkv()[i]);
+        Arrays.setAll(cached, i -> sequence.qkv()[i]);
+        for (int start = 0; start < cached.length; start += headSize) {
+            if (start % columns() >= heads * headSize) {
+                double[] row = kept.apply(Arrays.copyOfRange(cached, start, start + headSize));
+                System.arraycopy(row, 0, cached, start, headSize);
+            }
         }
         double[] rows = new double[sequence.tokens() * outputColumns()];
         for (int token = 0; token < sequence.tokens(); token++) {
