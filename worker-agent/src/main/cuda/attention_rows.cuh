@@ -115,7 +115,7 @@ public:
     }
 
     // Multiplies each column by its key's factor. factors: in shared memory, of each block of keys 32, of which the
-    // first 16 count. A lane reads one of a block and gets others by shuffles: where it read its own 4, prefill spilled.
+    // first 16 count. A lane reads one of a block and gets the others by shuffles: reading its 4, prefill spilled.
     template <int keyTiles>
     __device__ __forceinline__ static void multiply_columns(float (&scores)[TILES][keyTiles][4],
                                                             const float* factors) {

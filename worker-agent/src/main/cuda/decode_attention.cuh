@@ -106,7 +106,7 @@ struct DecodeShape {
     // Accumulators of a warp on their way to the merge, 8 floats more a row so that rows lie in different banks.
     static constexpr int MERGE_STRIDE = D + 8;
     static constexpr int MERGE_BYTES = DECODE_ROWS * MERGE_STRIDE * static_cast<int>(sizeof(float));
-    static_assert(MERGE_BYTES + DECODE_ROWS * 8 <= RING_BYTES, "accumulators and statistics of a warp fit into its ring");
+    static_assert(MERGE_BYTES + DECODE_ROWS * 8 <= RING_BYTES, "a warp's sums and statistics fit into its ring");
 };
 
 // The column of a row's output that an accumulator of this lane belongs to; which: 0 or 1, of the two.

@@ -104,8 +104,8 @@ __device__ __forceinline__ float largest_of(const float (&first)[8], const float
     return largest;
 }
 
-// The scale of a row, of which `shares` successive threads, from place * shares on, each know the largest magnitude of a
-// part: always finite; 1 where all is 0, or so little that nothing is left of it. A collective of the block; takes:
+// The scale of a row, of which `shares` successive threads, from place * shares on, each know the largest magnitude of
+// a part: always finite; 1 where all is 0, or so little that nothing is left of it. A collective of the block; takes:
 // whether the thread has a row.
 __device__ __forceinline__ float row_scale(float* parts, float largest, bool takes, int place, int shares) {
     constexpr float LARGEST_E4M3 = 448;
