@@ -9,6 +9,7 @@ import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
 import dev.warmpath.worker.compute.cuda.OnCard;
 import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
+import dev.warmpath.worker.model.TeacherForced.Deviation;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,11 +30,13 @@ import org.junit.jupiter.params.provider.EnumSource;
  */
 class CudaKeyBiasTest {
 
-    /** Of the largest |logit|. With 1 for every scale it was 6e-1, and tokens differed from the second on. */
+    /** Of the largest |logit|: 3.7e-2 was seen, and 1.7e-1 with 1 for every scale. */
     private static final double BOUND = 8e-2;
+    /** Logits of two tokens that may change places: 0.03 was seen, and 0.2 with 1 for every scale. */
+    private static final double NEAR_TIE = 1e-1;
     private static final float LARGEST_BIAS = 900;
     private static final int PROMPT = 120;
-    private static final int STEPS = 8;
+    private static final int STEPS = 24;
 
     @Nested
     @OnEmulatedDevice
@@ -58,7 +61,10 @@ class CudaKeyBiasTest {
     abstract static class Cases {
 
         private static final FamilyModel MODEL = biased(FamilyCase.read("qwen2").model());
-        private static final int[] TOKENS = IntStream.range(0, PROMPT).map(i -> 3 + 37 * i % 250).toArray();
+        /** The prompt and what is said to follow, whatever is drawn: one near-tie does not make two texts. */
+        private static final int[] TEXT = IntStream.range(0, PROMPT + STEPS).map(i -> 3 + (37 * i + i * i) % 250)
+                .toArray();
+        private static final int[] TOKENS = Arrays.copyOf(TEXT, PROMPT);
 
         @TempDir
         private Path directory;
@@ -86,24 +92,27 @@ class CudaKeyBiasTest {
                     .withHostBlockCount(blocks));
         }
 
-        /** What follows, drawn greedily. @return logits behind each token */
-        private static List<float[]> follow(TestRunner runner, RunningSequence sequence) {
-            List<float[]> logits = new ArrayList<>();
+        /**
+         * Greedy tokens and logits behind the prompt and each token that follows.
+         * @param sequence whose prompt has been computed, with these logits
+         */
+        private static Run follow(TestRunner runner, RunningSequence sequence, float[] behindPrompt) {
+            List<Integer> tokens = new ArrayList<>(List.of(sequence.tokensFrom(PROMPT)[0]));
+            List<float[]> logits = new ArrayList<>(List.of(behindPrompt));
             for (int i = 0; i < STEPS; i++) {
+                sequence.replaceLast(TEXT[PROMPT + i]);
                 runner.step(List.of(sequence), 1);
+                tokens.add(sequence.tokensFrom(PROMPT + i + 1)[0]);
                 logits.add(runner.logits(0, 1));
             }
-            return logits;
+            return new Run(tokens, logits);
         }
 
-        private record Run(int[] tokens, List<float[]> logits) {
+        private record Run(List<Integer> tokens, List<float[]> logits) {
         }
 
         private static Run run(TestRunner runner, RunningSequence sequence, int chunk) {
-            List<float[]> logits = new ArrayList<>();
-            logits.add(runner.prefill(sequence, chunk));
-            logits.addAll(follow(runner, sequence));
-            return new Run(sequence.tokensFrom(PROMPT), logits);
+            return follow(runner, sequence, runner.prefill(sequence, chunk));
         }
 
         private static RunningSequence sequence(TestRunner runner) {
@@ -117,18 +126,18 @@ class CudaKeyBiasTest {
         }
 
         @Test
-        void greedy_tokens_are_those_of_a_cache_of_two_bytes_and_logits_deviate_by_a_bounded_share() throws IOException {
-            Run expected = plain(CacheType.BF16);
-            Run actual = plain(CacheType.FP8_E4M3);
-            double largest = 0;
-            for (int i = 0; i < expected.logits().size(); i++) {
-                largest = Math.max(largest, TeacherForced.share(expected.logits().get(i), actual.logits().get(i)));
-            }
-            System.out.printf(Locale.ROOT, "biases of %s, fp8: logits deviate by %.1e of the largest at most; tokens %s, "
-                    + "%s%n", LARGEST_BIAS, largest, Arrays.toString(actual.tokens()),
-                    Arrays.toString(expected.tokens()));
-            assertThat(actual.tokens()).isEqualTo(expected.tokens());
-            assertThat(largest).isLessThan(BOUND);
+        void logits_are_those_over_a_cache_of_two_bytes_but_for_a_bounded_share_and_tokens_but_for_near_ties()
+                throws IOException {
+            Deviation deviation = forced(plain(CacheType.BF16)).deviationOf(forced(plain(CacheType.FP8_E4M3)));
+            System.out.printf(Locale.ROOT, "biases of %.0f, fp8: logits deviate by %.1e of the largest at most, %d of %d "
+                    + "tokens differ, at gaps of %.3f at most%n", LARGEST_BIAS, deviation.largest(),
+                    deviation.differing(), deviation.positions(), deviation.widestFlip());
+            assertThat(deviation.largest()).isLessThan(BOUND);
+            assertThat(deviation.widestFlip()).as("gap of the two best where the token differs").isLessThan(NEAR_TIE);
+        }
+
+        private static TeacherForced forced(Run run) {
+            return new TeacherForced(List.of(), new float[][][] {run.logits().toArray(float[][]::new)});
         }
 
         private static void assertSameBits(Run actual, Run expected) {
@@ -192,9 +201,7 @@ class CudaKeyBiasTest {
                 for (int block = 0; block < count; block++) {
                     first.blockTable[block] = kept[count - 1 - block];
                 }
-                List<float[]> logits = new ArrayList<>(List.of(behindPrompt));
-                logits.addAll(follow(runner, first));
-                assertSameBits(new Run(first.tokensFrom(PROMPT), logits), expected);
+                assertSameBits(follow(runner, first, behindPrompt), expected);
             }
         }
     }
