@@ -271,7 +271,8 @@ record CachePlan(BlockPoolSize size, KvCacheSettings cache, @Nullable DeviceRoom
         }
         return "The model must leave " + Megabytes.of(memory + room.beside()) + "MB of the device's memory: end what "
                 + "else runs there, raise warmpath.kv.memory-utilization"
-                + (kv.cacheDtype() == CacheDtype.FP8 ? "" : ", or halve the cache by warmpath.kv.cache-dtype=fp8");
+                + (kv.cacheDtype() == CacheDtype.FP8 ? ""
+                        : ", or nearly halve the cache by warmpath.kv.cache-dtype=fp8");
     }
 
     /** The longest sequence that the pool holds alone, found by halving: a longer one needs no fewer blocks. */

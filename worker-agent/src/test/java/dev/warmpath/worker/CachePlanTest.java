@@ -243,7 +243,8 @@ class CachePlanTest {
     void a_device_without_room_for_one_request_is_told_from_a_setting_that_is_too_low() {
         assertThatThrownBy(() -> plan(device((3 << 20) + BESIDE))).hasMessageContaining("the pool has 115 blocks")
                 .hasMessageContaining("The model must leave 20MB of the device's memory: end what else runs there, "
-                        + "raise warmpath.kv.memory-utilization, or halve the cache by warmpath.kv.cache-dtype=fp8");
+                        + "raise warmpath.kv.memory-utilization, or nearly halve the cache by "
+                        + "warmpath.kv.cache-dtype=fp8");
         assertThatThrownBy(() -> plan(device((3 << 20) + BESIDE), "kv.cache-dtype=fp8"))
                 .hasMessageContaining("end what else runs there, raise warmpath.kv.memory-utilization, or cap");
         assertThatThrownBy(() -> plan(device(BESIDE))).hasMessageStartingWith(

@@ -1,5 +1,6 @@
 package dev.warmpath.benchmarks.gpu;
 
+import dev.warmpath.worker.compute.CacheType;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
@@ -47,12 +48,16 @@ record AttentionShape(String name, int queryHeads, int kvHeads, int headSize, in
     }
 
     /**
-     * Bytes of keys and values, each cached position once: Σ contextLength · kvHeads · headSize · 2 · elementBytes.
+     * Bytes of keys and values, each cached position once: Σ contextLength · kvHeads · 2 · {@link #vectorBytes}.
      * Queries, outputs and block tables, under one percent from a context of 512 on, are not counted.
      */
-    long keyValueBytes(int elementBytes) {
-        return Arrays.stream(contextLengths).asLongStream().sum()
-                * kvHeads * headSize * KEYS_AND_VALUES * elementBytes;
+    long keyValueBytes(CacheType type) {
+        return Arrays.stream(contextLengths).asLongStream().sum() * kvHeads * KEYS_AND_VALUES * vectorBytes(type);
+    }
+
+    /** Of a key or value of one head: its elements, and its scale if the type has some. */
+    int vectorBytes(CacheType type) {
+        return headSize * type.bytes() + type.scaleBytes();
     }
 
     /** Σ over new tokens of the positions each sees (its own included) · queryHeads · headSize · 4. */

@@ -24,7 +24,7 @@ final class DecodeAttentionCase implements GpuCase {
     @Override
     public void measure(GpuBench bench, Consumer<Row> rows) {
         Times times = time(bench, shape, CacheType.BF16);
-        double bytes = shape.keyValueBytes(CacheType.BF16.bytes());
+        double bytes = shape.keyValueBytes(CacheType.BF16);
         double floor = bench.card().readNanos(bytes);
         rows.accept(goal.reached("%.1f µs, %.0f GB/s".formatted(times.medianMicros(), times.perSecond(bytes) / 1e9),
                 "%.1f µs for %.1f MB".formatted(floor / 1e3, bytes / 1e6), floor / times.median(),

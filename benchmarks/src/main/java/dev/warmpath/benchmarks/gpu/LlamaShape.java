@@ -1,5 +1,7 @@
 package dev.warmpath.benchmarks.gpu;
 
+import dev.warmpath.worker.compute.CacheType;
+
 /**
  * A Llama with tied embeddings, its weights and cache in bf16, and the least that a step of it costs.
  */
@@ -56,7 +58,7 @@ record LlamaShape(int layers, int hidden, int heads, int kvHeads, int headSize, 
         double matrices = Math.max(card.readNanos(layerWeights() * BF16_BYTES),
                 card.arithmeticNanos(2.0 * layerWeights() * computed));
         var attending = new AttentionShape("", heads, kvHeads, headSize, computed, new int[] {prompt});
-        double attention = Math.max(card.readNanos(attending.keyValueBytes(BF16_BYTES)),
+        double attention = Math.max(card.readNanos(attending.keyValueBytes(CacheType.BF16)),
                 card.arithmeticNanos(attending.causalFlops()));
         return layers * (matrices + attention) + card.readNanos(headWeights() * BF16_BYTES);
     }

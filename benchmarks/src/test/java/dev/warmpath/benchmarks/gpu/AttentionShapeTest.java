@@ -2,16 +2,17 @@ package dev.warmpath.benchmarks.gpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.worker.compute.CacheType;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
 class AttentionShapeTest {
 
     @Test
-    void sixty_four_contexts_of_4k_hold_a_gibibyte_of_keys_and_values_in_bf16_and_half_of_it_in_fp8() {
+    void sixty_four_contexts_of_4k_hold_a_gibibyte_of_keys_and_values_in_bf16_and_in_fp8_half_of_it_and_16_mebibytes() {
         var shape = AttentionShape.uniform("", 64, 1, 4096);
-        assertThat(shape.keyValueBytes(2)).isEqualTo(1_073_741_824);
-        assertThat(shape.keyValueBytes(1)).isEqualTo(536_870_912);
+        assertThat(shape.keyValueBytes(CacheType.BF16)).isEqualTo(1_073_741_824);
+        assertThat(shape.keyValueBytes(CacheType.FP8_E4M3)).isEqualTo(536_870_912 + 16_777_216);
     }
 
     @Test

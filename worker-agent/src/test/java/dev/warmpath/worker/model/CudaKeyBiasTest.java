@@ -129,8 +129,8 @@ class CudaKeyBiasTest {
         void logits_are_those_over_a_cache_of_two_bytes_but_for_a_bounded_share_and_tokens_but_for_near_ties()
                 throws IOException {
             Deviation deviation = forced(plain(CacheType.BF16)).deviationOf(forced(plain(CacheType.FP8_E4M3)));
-            System.out.printf(Locale.ROOT, "biases of %.0f, fp8: logits deviate by %.1e of the largest at most, %d of %d "
-                    + "tokens differ, at gaps of %.3f at most%n", LARGEST_BIAS, deviation.largest(),
+            System.out.printf(Locale.ROOT, "biases of %.0f, fp8: logits deviate by %.1e of the largest at most, %d of "
+                    + "%d tokens differ, at gaps of %.3f at most%n", LARGEST_BIAS, deviation.largest(),
                     deviation.differing(), deviation.positions(), deviation.widestFlip());
             assertThat(deviation.largest()).isLessThan(BOUND);
             assertThat(deviation.widestFlip()).as("gap of the two best where the token differs").isLessThan(NEAR_TIE);

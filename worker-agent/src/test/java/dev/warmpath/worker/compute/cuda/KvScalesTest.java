@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the kernel that stores keys and values leaves in a cache of one byte an element: codes and scales, and where. */
+/** What storing keys and values leaves in a cache of one byte an element: codes and scales, and where. */
 class KvScalesTest {
 
     @Nested
@@ -25,8 +25,8 @@ class KvScalesTest {
 
         private static final int HEADS = 12;
         private static final int KV_HEADS = 6;
-        /** Two blocks of the cache; the rows are those of tokens 17 and 2 of the second and the first. */
         private static final int BLOCKS = 2;
+        /** A token in either block, and one that is not kept. */
         private static final int[] SLOTS = {17, 2, -1};
         private static final byte UNTOUCHED = (byte) 0xFF;
 

@@ -260,9 +260,9 @@ abstract class PagedAttentionContract {
             double error = error(actual.get(i), expected);
             double unscaled = error(floats(sequences.reference(i, row -> DoubleStream.of(row)
                     .map(PagedAttentionContract::e4m3).toArray())), expected);
-            System.out.printf(Locale.ROOT, "keys with a bias of 900, %d/%d heads of %d, %d positions: error/reference = "
-                    + "%.2e, without scales %.2e%n", heads, kvHeads, headSize, sequences.sequence(i).context(), error,
-                    unscaled);
+            System.out.printf(Locale.ROOT, "keys with a bias of 900, %d/%d heads of %d, %d positions: "
+                    + "error/reference = %.2e, without scales %.2e%n", heads, kvHeads, headSize,
+                    sequences.sequence(i).context(), error, unscaled);
             assertThat(error).as("sequence %d", i).isLessThan(BIAS_BOUND);
             assertThat(unscaled).as("sequence %d without scales", i).isGreaterThan(BIAS_BOUND);
         }
