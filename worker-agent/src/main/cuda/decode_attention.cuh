@@ -37,9 +37,9 @@
 //
 // Cost of 8 KiB of keys and values at D = 128, a warp: 16 cp.async, 16 ldmatrix.x4. Of bf16 (16 keys) 32 mma and about
 // 250 instructions in all, of e4m3 (32 keys) 64 mma and about 1,000, of which 580 widen and 54 are for scales; 64
-// multiplications more when a maximum has grown. At 4.3 TB/s an SM of an H200 has 1,750 issue slots for 8 KiB. Three stages of four warps are
-// 96 KiB a CTA, two CTAs an SM on sm_90: while all wait, 128 KiB an SM are on their way, four times what 4.3 TB/s at
-// 1 µs ask for.
+// multiplications more when a maximum has grown. At 4.3 TB/s an SM of an H200 has 1,750 issue slots for 8 KiB. Three
+// stages of four warps are 96 KiB a CTA, two CTAs an SM on sm_90: while all wait, 128 KiB an SM are on their way, four
+// times what 4.3 TB/s at 1 µs ask for.
 #pragma once
 
 #include "attention_rows.cuh"

@@ -31,10 +31,10 @@
 // A query head reads its KV head by itself; the heads that share it are neighbours in the grid and meet in L2.
 //
 // Cost of 64 keys at D = 128, a warp with two tiles: 256 mma, 80 ldmatrix.x4, 68 exp2, 16 cp.async, about 450 other
-// instructions; 128 multiplications more when a maximum has grown, 130 more where it masks; of e4m3, widening, and about
-// 170 for scales. 96 KiB and 255 registers a
-// thread, so two CTAs an SM on sm_90: one multiplies while the other weighs. Fragments and copies are 192 KiB of
-// shared-memory traffic a turn, 1,536 clocks; 1,024 mma take about 1,650 at Hopper's published rate of mma.sync.
+// instructions; 128 multiplications more when a maximum has grown, 130 more where it masks; of e4m3, widening and about
+// 170 for scales. 96 KiB and 255 registers a thread, so two CTAs an SM on sm_90: one multiplies while the other weighs.
+// Fragments and copies are 192 KiB of shared-memory traffic a turn, 1,536 clocks; 1,024 mma take about 1,650 at
+// Hopper's published rate of mma.sync.
 #pragma once
 
 #include "attention_rows.cuh"
