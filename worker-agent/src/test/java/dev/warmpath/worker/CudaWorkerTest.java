@@ -8,6 +8,7 @@ import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.SamplingParameters;
+import dev.warmpath.worker.compute.CacheShape;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
 import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
@@ -77,6 +78,9 @@ class CudaWorkerTest {
             assertThat(context.getBean(ServedModel.class).elementType()).isEqualTo("fp8_e4m3");
             // 1 GiB less 7 MB of weights in two bytes each, activations, what the backend keeps, and 256 MiB beside
             assertThat(context.getBean(CachePlan.class).size().memoryBytes()).isBetween(594L << 20, 761L << 20);
+            CachePlan plan = context.getBean(CachePlan.class);
+            assertThat(plan.size().bytesPerBlock()).isEqualTo(13_824).isEqualTo(
+                    context.getBean(ComputeBackend.class).bytesPerBlock(new CacheShape(6, 2, 32, 16)));
             assertThat(log.getOut().lines().filter(line -> line.contains("computing on "))).hasSize(1);
             assertThat(log.getOut()).contains("KV cache: 2 (keys, values) x 16 tokens x 2 heads x (32 elements x 1 "
                     + "bytes + 4 bytes of scale) x 6 layers = 13,824 bytes a block; of the device's 1,073,741,824 "
