@@ -216,6 +216,14 @@ class CompiledKernelsTest {
         });
     }
 
+    /** Beside the 99 KiB that it asks for when it is launched there is no room on sm_86 and sm_89. */
+    @Test
+    void decode_over_rows_with_scales_keeps_nothing_in_static_shared_memory() throws IOException {
+        var kernel = Pattern.compile("entry function 'wp_decode_attention_fp8_d128\\w*' (.*\\n){3}.* Used .*");
+        assertThat(kernel.matcher(Files.readString(REPORTS.resolve("report.txt"))).results().map(MatchResult::group))
+                .hasSize(4).noneMatch(report -> report.contains("smem"));
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {80, 90})
     void skinny_products_have_8_KiB_of_weights_a_warp_under_way_before_they_multiply(int architecture)

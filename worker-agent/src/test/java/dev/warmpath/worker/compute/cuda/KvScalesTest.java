@@ -7,6 +7,7 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -118,6 +119,12 @@ class KvScalesTest {
                 }
                 assertThat(written).isEqualTo(2 * KV_HEADS * (headSize + Float.BYTES));
             }
+        }
+
+        /** What a block of threads may have at most on sm_86 and sm_89. */
+        @Test
+        void decode_of_heads_of_128_over_rows_with_scales_asks_for_99_kibibytes() {
+            assertThat(arrays.cacheKernels(CacheType.FP8_E4M3, 128).decodeSharedBytes()).isEqualTo(99 * 1024);
         }
 
         /** The largest finite number stands for infinity; what is no number stays none, and others of its row stay. */
