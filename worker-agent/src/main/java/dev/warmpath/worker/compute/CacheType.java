@@ -8,9 +8,10 @@ public enum CacheType {
      * Sign, 4 bits of exponent, 3 of mantissa, up to ±448. Each key and each value of a head has a scale of its own
      * beside its elements, float32: its largest magnitude / 448. So it reaches as far as bfloat16, keeps the largest
      * element as it is and four significant bits of all that are not 28,672 times smaller. vLLM's fp8_per_token_head
-     * does so (vllm-project/vllm, pull request 38378): a score is multiplied by the scale of its key, a weight by that
-     * of its value. Its plain fp8 has one scale a layer, 1 where the model's files bring none: keys that a large bias
-     * lifts beyond 448, as some of Qwen 2, are cut off there.
+     * has such scales, found when a row is stored (vllm-project/vllm, pull request 38378); FlashInfer multiplies scores
+     * by those of keys and weights by those of values, too (flashinfer-ai/flashinfer, pull request 5272). vLLM's plain
+     * fp8 has one scale for keys and one for values, 1 unless calibrated: keys that a large bias lifts beyond 448, as
+     * some of Qwen 2, are cut off there.
      */
     FP8_E4M3("fp8_e4m3", 1, Float.BYTES);
 
