@@ -10,10 +10,10 @@
 //
 // A row of e4m3, a head's key or value of one token, has a scale: largest magnitude / 448. Numbers are what their codes
 // say, times the scale. Attention never multiplies them out: a score is multiplied by the scale of its key, a weight
-// by the scale of its value. vLLM's fp8_per_token_head has such scales, FlashInfer such attention. Scales are float32,
-// not less, so that the largest number of a row is kept as it is; in keys with a bias that is the one on which scores
-// depend most. They are 4 / D of the rows. Behind the rows of all heads they leave these where they were: with an even
-// number of heads, a row of 128 bytes is one line of L2.
+// by the scale of its value, as vLLM's fp8_per_token_head has it. Scales are float32, not less, so that the largest
+// number of a row is kept as it is; in keys with a bias that is the one on which scores depend most. They are 4 / D of
+// the rows. Behind the rows of all heads they leave these where they were: with an even number of heads, a row of 128
+// bytes is one line of L2.
 //
 // In shared memory a tile is rows of tokens, and a row is cut into chunks of 16 bytes. ldmatrix reads one chunk of 8
 // rows at a time; were rows stored straight, those 8 chunks would share a few banks. So the chunks of a row change
