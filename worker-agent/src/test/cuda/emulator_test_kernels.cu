@@ -82,6 +82,16 @@ extern "C" __global__ void test_copy_waits_for_one_group(const unsigned char* in
     copy_in_groups<1>(input, output);
 }
 
+// Copies 4 bytes a thread, of which every third is not valid, and looks before and after the wait.
+extern "C" __global__ void test_copy_words(const unsigned* input, unsigned* before, unsigned* after) {
+    SHARED(unsigned, words, 32);
+    cp_async_4(&words[lane_index()], input + lane_index(), lane_index() % 3 != 2);
+    cp_async_commit();
+    before[lane_index()] = words[lane_index()];
+    cp_async_wait<0>();
+    after[lane_index()] = words[lane_index()];
+}
+
 // Writes to shared memory that a copy is on its way to, and waits for the copy or not.
 extern "C" __global__ void test_write_under_copy(const unsigned char* input, int waits) {
     SHARED(Vector16, tile, 32);

@@ -94,6 +94,16 @@ class EmulatorTest {
     }
 
     @Test
+    void words_are_copied_one_by_one_and_those_that_are_not_valid_become_zero() {
+        MemorySegment input = driver.device(128).copyFrom(MemorySegment.ofArray(IntStream.range(1, 33).toArray()));
+        MemorySegment before = driver.device(128);
+        MemorySegment after = driver.device(128);
+        assertThat(driver.run("test_copy_words", 1, 32, 0, input, before, after)).isEqualTo(SUCCESS);
+        assertThat(before.toArray(JAVA_INT)).containsOnly(POISON);
+        assertThat(Arrays.copyOf(after.toArray(JAVA_INT), 7)).containsExactly(1, 2, 0, 4, 5, 0, 7);
+    }
+
+    @Test
     void shared_memory_is_left_alone_while_a_copy_to_it_is_under_way() {
         for (int waits : List.of(0, 1)) {
             begin();
