@@ -1,6 +1,5 @@
 package dev.warmpath.worker;
 
-import dev.warmpath.worker.KvProperties.CacheDtype;
 import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
@@ -30,7 +29,10 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
     ComputeBackend open() {
         return switch (compute.backend()) {
             case VECTOR -> onVectorUnit("warmpath.compute.backend is vector", Level.INFO);
-            case SCALAR -> onProcessors(new ScalarBackend(), 1, "warmpath.compute.backend is scalar", Level.INFO);
+            case SCALAR -> {
+                String reason = "warmpath.compute.backend is scalar";
+                yield onProcessors(new ScalarBackend(typeOnProcessors(reason)), 1, reason, Level.INFO);
+            }
             case CUDA -> demanded();
             case AUTO -> found();
         };
@@ -58,7 +60,7 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
     private ComputeBackend onDevice() throws CudaUnavailableException {
         ComputeProperties.Cuda cuda = compute.cuda();
         var backend = CudaBackend.open(new CudaSettings(cuda.device(), cuda.driver(), cuda.cublasLt()),
-                kv.cacheDtype() == CacheDtype.FP8 ? CacheType.FP8_E4M3 : CacheType.BF16);
+                typeOnDevice());
         try {
             requireKernels(backend);
         } catch (SettingsException e) {
@@ -67,6 +69,13 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
         }
         log.info("computing on {}", backend.describe());
         return backend;
+    }
+
+    private CacheType typeOnDevice() {
+        return switch (kv.cacheDtype()) {
+            case AUTO, BFLOAT16 -> CacheType.BF16;
+            case FP8 -> CacheType.FP8_E4M3;
+        };
     }
 
     private void requireKernels(ComputeBackend backend) {
@@ -82,15 +91,21 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
     }
 
     private ComputeBackend onVectorUnit(String reason, Level level) {
-        return onProcessors(new VectorBackend(compute.threadCount()), compute.threadCount(), reason, level);
+        return onProcessors(new VectorBackend(compute.threadCount(), typeOnProcessors(reason)), compute.threadCount(),
+                reason, level);
     }
 
-    private ComputeBackend onProcessors(ComputeBackend backend, int threads, String reason, Level level) {
-        if (kv.cacheDtype() == CacheDtype.FP8) {
-            backend.close();
-            throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, which keep keys "
-                    + "and values as float32: " + reason, "Leave the type at auto, or compute on a GPU");
-        }
+    private CacheType typeOnProcessors(String reason) {
+        return switch (kv.cacheDtype()) {
+            case AUTO -> CacheType.F32;
+            case BFLOAT16 -> CacheType.BF16;
+            case FP8 -> throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, which "
+                    + "keep keys and values as float32 or bfloat16: " + reason,
+                    "Leave the type at auto, take bfloat16, or compute on a GPU");
+        };
+    }
+
+    private static ComputeBackend onProcessors(ComputeBackend backend, int threads, String reason, Level level) {
         log.atLevel(level).log("computing on processors ({}, {} threads): {}", backend.name(), threads, reason);
         return backend;
     }

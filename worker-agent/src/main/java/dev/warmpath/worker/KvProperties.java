@@ -19,8 +19,9 @@ import org.springframework.validation.annotation.Validated;
  * @param blockCount blocks of the pool, the null block included, instead of {@code memory} and
  *                   {@code memory-utilization}; unset: as many as the memory holds
  * @param blockSize tokens per block; a part of the model's revision
- * @param cacheDtype how keys and values are kept: {@code auto} as the backend computes them; {@code fp8} in one byte an
- *                   element and four bytes of scale for each key and value of a head, on a GPU only
+ * @param cacheDtype how keys and values are kept: {@code auto} as the backend computes them; {@code bfloat16} in two
+ *                   bytes each, which a GPU does anyhow; {@code fp8} in one byte an element and four bytes of scale for
+ *                   each key and value of a head, on a GPU only
  * @param swapSpace host memory for blocks of preempted sequences; 0: they are computed again
  * @param hashSeed text that block hashes start from; a part of the model's revision
  * @param prefixCaching reuse prefixes; false: nothing is ever reused
@@ -47,6 +48,8 @@ public record KvProperties(
     public enum CacheDtype {
         /** As the backend computes them. */
         AUTO,
+        /** Two bytes, eight significant bits: half the memory and traffic of float32. A GPU keeps them so anyhow. */
+        BFLOAT16,
         /**
          * An element in one byte, e4m3, and a scale for each key and value of a head: little more than half the memory
          * and traffic of bfloat16, and coarser answers. Only on a GPU.

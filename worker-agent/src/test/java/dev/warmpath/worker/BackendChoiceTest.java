@@ -7,6 +7,7 @@ import dev.warmpath.worker.ComputeProperties.Backend;
 import dev.warmpath.worker.ComputeProperties.Cuda;
 import dev.warmpath.worker.KvProperties.CacheDtype;
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.cuda.CudaBackends;
 import dev.warmpath.worker.compute.cuda.OnEmulatedDevice;
 import dev.warmpath.worker.compute.cuda.WithCompiledKernels;
@@ -99,7 +100,7 @@ class BackendChoiceTest {
                 .isInstanceOf(SettingsException.class).hasMessageStartingWith(lack + ". ")
                 .hasMessageEndingWith("on processors by warmpath.compute.backend=vector");
         assertThatThrownBy(() -> choice(Backend.AUTO, driver, CacheDtype.FP8, blockSize, headSize, last).open())
-                .hasMessageContaining("which keep keys and values as float32: " + lack);
+                .hasMessageContaining("which keep keys and values as float32 or bfloat16: " + lack);
     }
 
     @Test
@@ -127,7 +128,27 @@ class BackendChoiceTest {
     void keys_and_values_of_one_byte_are_refused_on_processors(Backend asked, String reason) {
         assertThatThrownBy(() -> choice(asked, CacheDtype.FP8).open()).isInstanceOf(SettingsException.class)
                 .hasMessageStartingWith("warmpath.kv.cache-dtype is fp8, but processors compute here, which keep keys "
-                        + "and values as float32: " + reason)
-                .hasMessageEndingWith("Leave the type at auto, or compute on a GPU");
+                        + "and values as float32 or bfloat16: " + reason)
+                .hasMessageEndingWith("Leave the type at auto, take bfloat16, or compute on a GPU");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"VECTOR, AUTO, F32", "VECTOR, BFLOAT16, BF16", "SCALAR, BFLOAT16, BF16", "AUTO, BFLOAT16, BF16"})
+    void keys_and_values_of_processors_are_float32_unless_bfloat16_is_asked_for(Backend asked, CacheDtype cacheDtype,
+            CacheType kept) {
+        try (var backend = choice(asked, cacheDtype).open()) {
+            assertThat(backend.cacheType()).isEqualTo(kept);
+        }
+    }
+
+    @ParameterizedTest
+    @OnEmulatedDevice
+    @WithCompiledKernels
+    @CsvSource({"AUTO, BF16", "BFLOAT16, BF16", "FP8, FP8_E4M3"})
+    void a_gpu_keeps_bfloat16_whether_it_is_asked_for_or_not_unless_it_is_fp8(CacheDtype cacheDtype, CacheType kept) {
+        Path driver = CudaBackends.emulatedDriver(/* devices */ 1, 1 << 30);
+        try (var backend = choice(Backend.CUDA, driver, cacheDtype, 16, 32, AttentionSpec.plain(32)).open()) {
+            assertThat(backend.cacheType()).isEqualTo(kept);
+        }
     }
 }

@@ -22,11 +22,11 @@ public abstract class AttentionContract {
     private static final int KV_HEADS = 2;
 
     /** One layer; query, key and value rows of one sequence of {@code length} tokens, unrotated (angle 0). */
-    private record World(DeviceData data, int length, int heads, int headSize, float[] qkv, AttentionSpec spec,
+    protected record World(DeviceData data, int length, int heads, int headSize, float[] qkv, AttentionSpec spec,
                          float[] sinks) {
 
         /** @param headSize or the next larger one that the backend takes */
-        static World create(ComputeBackend backend, int length, int heads, int headSize, double bound) {
+        public static World create(ComputeBackend backend, int length, int heads, int headSize, double bound) {
             var data = new DeviceData(backend);
             int taken = data.headSize(headSize);
             return new World(data, length, heads, taken,
@@ -34,7 +34,7 @@ public abstract class AttentionContract {
                     AttentionSpec.plain(taken), DeviceData.uniform(heads, 7, bound));
         }
 
-        World with(AttentionSpec other) {
+        public World with(AttentionSpec other) {
             return new World(data, length, heads, headSize, qkv, other, sinks);
         }
 
@@ -42,12 +42,21 @@ public abstract class AttentionContract {
             return (heads + 2 * KV_HEADS) * headSize;
         }
 
-        World on(ComputeBackend other) {
+        public World on(ComputeBackend other) {
             return new World(new DeviceData(other), length, heads, headSize, qkv, spec, sinks);
         }
 
+        /** The same queries over keys and values that this backend's cache has rounded. */
+        public World withKeptKeysAndValues() {
+            float[] kept = qkv.clone();
+            for (int i = 0; i < kept.length; i++) {
+                kept[i] = i % columns() < heads * headSize ? qkv[i] : data.kept(qkv[i]);
+            }
+            return new World(data, length, heads, headSize, kept, spec, sinks);
+        }
+
         /** Chunk by chunk into a cache whose blocks are handed out backwards; unused slots hold NaN. */
-        float[] attend(int blockSize, int chunk) {
+        public float[] attend(int blockSize, int chunk) {
             return attend(blockSize, chunk, 0);
         }
 
@@ -126,7 +135,8 @@ public abstract class AttentionContract {
             double[] scores = new double[token + 1];
             for (int s = from; s <= token; s++) {
                 for (int i = 0; i < headSize; i++) {
-                    scores[s] += (double) qkv[token * columns() + head * headSize + i] * qkv[s * columns() + key + i];
+                    scores[s] += (double) qkv[token * columns() + head * headSize + i]
+                            * data.kept(qkv[s * columns() + key + i]);
                 }
                 scores[s] *= spec.scale();
                 if (spec.softCap() > 0) {
@@ -138,7 +148,7 @@ public abstract class AttentionContract {
             for (int s = from; s <= token; s++) {
                 double weight = Math.exp(scores[s] - max);
                 sum += weight;
-                weighted += weight * qkv[s * columns() + key + KV_HEADS * headSize + element];
+                weighted += weight * data.kept(qkv[s * columns() + key + KV_HEADS * headSize + element]);
             }
             return weighted / sum;
         }

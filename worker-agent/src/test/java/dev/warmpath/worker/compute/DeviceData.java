@@ -66,6 +66,20 @@ public record DeviceData(ComputeBackend backend, Arena arena) implements AutoClo
         return backend.activationType() == DataType.BF16 ? Math.abs(result) * 0x1p-8 : 0;
     }
 
+    /** A key or value as the cache keeps it. */
+    float kept(float value) {
+        return switch (backend.cacheType()) {
+            case F32 -> value;
+            case BF16 -> Bf16.toFloat(Bf16.of(value));
+            case FP8_E4M3 -> throw new IllegalStateException("tests of bytes have their own rounding");
+        };
+    }
+
+    /** What it may cost to keep a key or value below {@code bound} in the cache. */
+    double keeping(double bound) {
+        return backend.cacheType() == CacheType.F32 ? 0 : bound * 0x1p-8;
+    }
+
     /**
      * Rows that were computed in other circumstances: on processors the same bits, on a GPU within the tolerance.
      * @param tolerance of each number, not included

@@ -147,7 +147,8 @@ class AloneEqualsCrowdTest {
         var device = mix.device() == Device.SCALAR ? Device.SCALAR : Device.VECTOR;
         var settings = RunnerSettings.of(blocks, 16, context, 1);
         List<AloneRun> runs = new ArrayList<>();
-        try (var runner = LoadedModel.load(directory, config, device.create(), settings.steps()).withCache(blocks, 0)) {
+        try (var runner = LoadedModel.load(directory, config, device.create(mix.cacheType()), settings.steps())
+                .withCache(blocks, 0)) {
             for (Ask ask : mix.asks()) {
                 runs.add(AloneRun.of(runner, ask));
             }

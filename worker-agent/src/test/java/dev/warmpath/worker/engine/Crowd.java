@@ -71,7 +71,7 @@ final class Crowd implements AutoCloseable {
         this.mix = mix;
         this.alone = alone;
         given = new int[mix.asks().size()];
-        backend = new WatchedBackend(mix.device().create(), this::compare);
+        backend = new WatchedBackend(mix.device().create(mix.cacheType()), this::compare);
         var settings = schedulerSettings();
         runner = LoadedModel.load(directory, model, backend.watched(), new StepSettings(mix.blockSize(),
                         mix.kernelBlockSize(), mix.maxBatchedTokens(), mix.maxSequences(),

@@ -3,6 +3,7 @@ package dev.warmpath.worker.engine;
 import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.cpu.ScalarBackend;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
@@ -21,13 +22,14 @@ import java.util.SplittableRandom;
  * @param hostBlockCount  blocks of swap space
  * @param failure         turns from when the pool was too small to a step that fails, and so on; or {@link #NEVER}
  * @param failsWithSwap   the next step then fails before which blocks move to swap space, otherwise the next
+ * @param cacheType       of keys and values
  */
 record RequestMix(
         long seed, Device device, int blockSize, int kernelBlockSize, int blockCount, SwapSpace swapSpace,
         int hostBlockCount, boolean prefixCaching, FreeOrder freeOrder, double watermark, int maxBatchedTokens,
         int maxSequences, boolean chunkedPrefill, int longPrefillThreshold, SchedulingPolicy policy, int steps,
         boolean async, boolean reserveWholeSequence, int cacheAwareWindow, int failure,
-        boolean failsWithSwap, List<Ask> asks) {
+        boolean failsWithSwap, CacheType cacheType, List<Ask> asks) {
 
     static final int NEVER = Integer.MAX_VALUE;
     static final int NO_LEADER = -1;
@@ -42,11 +44,11 @@ record RequestMix(
     enum Device {
         SCALAR, VECTOR, VECTOR_ON_TWO_THREADS;
 
-        ComputeBackend create() {
+        ComputeBackend create(CacheType cacheType) {
             return switch (this) {
-                case SCALAR -> new ScalarBackend();
-                case VECTOR -> new VectorBackend(1);
-                case VECTOR_ON_TWO_THREADS -> new VectorBackend(2);
+                case SCALAR -> new ScalarBackend(cacheType);
+                case VECTOR -> new VectorBackend(1, cacheType);
+                case VECTOR_ON_TWO_THREADS -> new VectorBackend(2, cacheType);
             };
         }
     }
@@ -123,7 +125,7 @@ record RequestMix(
                 chunked, chunked ? pick(random, 0, 5, 17) : 0, pick(random, SchedulingPolicy.values()),
                 pick(random, 1, 1, 2, 4),
                 random.nextBoolean(), random.nextBoolean(), pick(random, 0, 0, 4),
-                pick(random, NEVER, 3, 7), random.nextBoolean(), asks);
+                pick(random, NEVER, 3, 7), random.nextBoolean(), pick(random, CacheType.F32, CacheType.BF16), asks);
     }
 
     private static List<Ask> draw(SplittableRandom random, int vocabularySize, int longest) {
@@ -164,10 +166,10 @@ record RequestMix(
 
     @Override
     public String toString() {
-        return ("mix %d: %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, %s, "
+        return ("mix %d: %s, %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, %s, "
                 + "watermark %s, %d tokens and %d sequences a step, chunked %s, threshold %d, %s, steps %d, "
                 + "async %s, reserve %s, window %d, failure %d, with swap %s, %d requests").formatted(seed, device,
-                blockCount, blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
+                cacheType, blockCount, blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
                 maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, policy, steps, async,
                 reserveWholeSequence, cacheAwareWindow, failure, failsWithSwap, asks.size());
     }

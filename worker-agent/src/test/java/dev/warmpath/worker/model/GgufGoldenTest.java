@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.process.SharedModels;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
 import java.io.IOException;
@@ -59,16 +60,33 @@ class GgufGoldenTest {
 
     @Test
     void the_first_tokens_of_two_prompts_are_those_of_transformers() throws IOException {
-        check(prompts().subList(0, 2), 16);
+        assertThat(compare(CacheType.F32, prompts().subList(0, 2), 16).widestGap()).isLessThan(ROUNDING_GAP);
     }
 
     @Test
     @Tag("full")
     void all_1280_tokens_of_twenty_prompts_are_those_of_transformers() throws IOException {
-        check(prompts(), 64);
+        assertThat(compare(CacheType.F32, prompts(), 64).widestGap()).isLessThan(ROUNDING_GAP);
+    }
+
+    /** How many of the 1,280 are the best one still, with these before them. */
+    @Test
+    @Tag("full")
+    void keys_and_values_in_bfloat16_leave_most_tokens_what_they_are_in_float32() throws IOException {
+        Parted parted = compare(CacheType.BF16, prompts(), 64);
+        System.out.println("keys and values in bfloat16: " + parted);
+        assertThat(parted.equal()).isGreaterThanOrEqualTo(1_250);
+        assertThat(parted.widestGap()).isLessThan(0.5);
     }
 
     private record Prompt(int[] tokens, int[] greedy, JsonNode gaps) {
+    }
+
+    /**
+     * Tokens beside those of transformers.
+     * @param widestGap of transformers' two best where they part; 0 if they do not
+     */
+    private record Parted(int equal, double widestGap) {
     }
 
     private static List<Prompt> prompts() throws IOException {
@@ -81,10 +99,12 @@ class GgufGoldenTest {
         return prompts;
     }
 
-    /** All in one batch; after a step in which rounding decides, the recorded token goes on. */
-    private static void check(List<Prompt> prompts, int tokens) throws IOException {
+    /** All in one batch; whatever a step draws, the recorded token goes on. */
+    private static Parted compare(CacheType cacheType, List<Prompt> prompts, int tokens) throws IOException {
+        int equal = 0;
+        double widestGap = 0;
         Path file = SharedModels.find(SMOLLM).resolve("SmolLM2-135M-Instruct.Q4_1.gguf");
-        try (var runner = new TestRunner(file, new VectorBackend(2), RunnerSettings.of(200, 16, 512, 20))) {
+        try (var runner = new TestRunner(file, new VectorBackend(2, cacheType), RunnerSettings.of(200, 16, 512, 20))) {
             List<RunningSequence> sequences = prompts.stream()
                     .map(prompt -> runner.sequence(prompt.tokens, prompt.tokens.length + tokens)).toList();
             for (int position = 0; position < tokens; position++) {
@@ -92,14 +112,16 @@ class GgufGoldenTest {
                 for (int i = 0; i < prompts.size(); i++) {
                     Prompt prompt = prompts.get(i);
                     int drawn = sequences.get(i).tokensFrom(prompt.tokens.length + position)[0];
-                    assertThat(drawn == prompt.greedy[position]
-                            || prompt.gaps.path(position).doubleValue() < ROUNDING_GAP)
-                            .as("prompt %d, token %d is %d, not %d", i, position, drawn, prompt.greedy[position])
-                            .isTrue();
+                    if (drawn == prompt.greedy[position]) {
+                        equal++;
+                    } else {
+                        widestGap = Math.max(widestGap, prompt.gaps.path(position).doubleValue());
+                    }
                     sequences.get(i).replaceLast(prompt.greedy[position]);
                 }
             }
         }
+        return new Parted(equal, widestGap);
     }
 
     private static int[] integers(JsonNode list) {

@@ -35,6 +35,7 @@ import org.jspecify.annotations.Nullable;
 abstract class CpuBackend implements ComputeBackend {
 
     private final ThreadTeam team;
+    private final CacheType cacheType;
     private final LogitRows logitRows;
     private final OutstandingSteps<Results> outstanding = new OutstandingSteps<>();
 
@@ -42,11 +43,16 @@ abstract class CpuBackend implements ComputeBackend {
     private record Results(SampledTokens sampled, @Nullable ScoredTokens scored) {}
 
     /**
-     * @param team  threads that compute; the backend's from now on
-     * @param loops over logits; asked once for each thread
+     * @param team      threads that compute; the backend's from now on
+     * @param cacheType F32 or BF16
+     * @param loops     over logits; asked once for each thread
      */
-    CpuBackend(ThreadTeam team, Supplier<LogitLoops> loops) {
+    CpuBackend(ThreadTeam team, CacheType cacheType, Supplier<LogitLoops> loops) {
+        if (cacheType.bytes() < CacheType.BF16.bytes()) {
+            throw new IllegalArgumentException("processors keep no keys and values as " + cacheType.label());
+        }
         this.team = team;
+        this.cacheType = cacheType;
         this.logitRows = new LogitRows(team, loops);
     }
 
@@ -82,22 +88,22 @@ abstract class CpuBackend implements ComputeBackend {
             throw new ComputeException(
                     "%d blocks of %s: a layer's keys are past the longest array".formatted(most, shape));
         }
-        return new CpuKvCache(shape, blockCount, hostBlockCount);
+        return new CpuKvCache(shape, cacheType, blockCount, hostBlockCount);
     }
 
     @Override
     public final int mostBlocks(CacheShape shape) {
-        return (Integer.MAX_VALUE - CpuKvCache.SLACK) / shape.blockElements();
+        return (Integer.MAX_VALUE - CpuKvCache.SLACK) / CpuKvCache.blockLength(shape, cacheType);
     }
 
     @Override
     public final long bytesPerBlock(CacheShape shape) {
-        return 2L * shape.layerCount() * shape.blockElements() * cacheType().bytes();
+        return 2L * shape.layerCount() * shape.blockElements() * cacheType.bytes();
     }
 
     @Override
     public final CacheType cacheType() {
-        return CacheType.F32;
+        return cacheType;
     }
 
     @Override

@@ -81,7 +81,7 @@ sealed interface PanelFormat permits PlainPanels, BlockPanels {
     }
 
     static IntVector ints(MemorySegment memory, long at) {
-        return IntVector.fromMemorySegment(IntVector.SPECIES_PREFERRED, memory, at, ByteOrder.nativeOrder());
+        return IntVector.fromMemorySegment(VectorMath.INTS, memory, at, ByteOrder.nativeOrder());
     }
 
     static void put(FloatVector vector, MemorySegment memory, long at) {

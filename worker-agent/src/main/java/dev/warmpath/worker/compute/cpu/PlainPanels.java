@@ -5,6 +5,8 @@ import static dev.warmpath.worker.compute.cpu.PanelFormat.ints;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.put;
 import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
+import static dev.warmpath.worker.compute.cpu.VectorMath.high;
+import static dev.warmpath.worker.compute.cpu.VectorMath.low;
 
 import dev.warmpath.worker.compute.Bf16;
 import dev.warmpath.worker.compute.WeightFormat;
@@ -166,14 +168,6 @@ enum PlainPanels implements PanelFormat {
                     put(high(pair), target, (long) (k + 1) * COLUMN_BYTES + i);
                 }
             }
-        }
-
-        private static FloatVector low(IntVector pair) {
-            return pair.lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
-        }
-
-        private static FloatVector high(IntVector pair) {
-            return pair.and(0xFFFF_0000).reinterpretAsFloats();
         }
     },
     F16 {

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.MemoryPlace;
@@ -17,9 +18,16 @@ import org.jspecify.annotations.Nullable;
 public final class ScalarBackend extends CpuBackend {
 
     private float[] scores = new float[0];
+    /** A head's keys or values in a block. */
+    private float[] blockPart = new float[0];
 
     public ScalarBackend() {
-        super(new ThreadTeam(1, "warmpath-scalar"), LogitLoops::new);
+        this(CacheType.F32);
+    }
+
+    /** @param cacheType of keys and values: F32 or BF16 */
+    public ScalarBackend(CacheType cacheType) {
+        super(new ThreadTeam(1, "warmpath-scalar"), cacheType, LogitLoops::new);
     }
 
     @Override
@@ -132,14 +140,15 @@ public final class ScalarBackend extends CpuBackend {
         int length = last + 1;
         int headSize = cache.shape().headSize();
         int blockSize = cache.shape().blockSize();
-        float[] keys = cache.keys[layer];
-        float[] values = cache.values[layer];
+        if (blockPart.length < headSize * blockSize) {
+            blockPart = new float[headSize * blockSize];
+        }
         if (scores.length < length) {
             scores = new float[Math.max(length, 2 * scores.length)];
         }
         for (int block = first - first % blockSize; block < length; block += blockSize) {
-            setProducts(query, queryStart, keys, cache.headStart(blockTable[tableStart + block / blockSize], kvHead),
-                    headSize, blockSize, block, Math.min(blockSize, length - block));
+            cache.readKeys(layer, blockTable[tableStart + block / blockSize], kvHead, blockPart);
+            setProducts(query, queryStart, headSize, blockSize, block, Math.min(blockSize, length - block));
         }
         float max = sink;
         for (int position = first; position < length; position++) {
@@ -155,12 +164,17 @@ public final class ScalarBackend extends CpuBackend {
         for (int i = 0; i < headSize; i++) {
             output[outputStart + i] = 0;
         }
-        for (int position = first; position < length; position++) {
-            int value = cache.headStart(blockTable[tableStart + position / blockSize], kvHead)
-                    + position % blockSize * headSize;
-            for (int i = 0; i < headSize; i++) {
-                output[outputStart + i] += scores[position] / sum * values[value + i];
+        for (int block = first - first % blockSize; block < length; block += blockSize) {
+            cache.readValues(layer, blockTable[tableStart + block / blockSize], kvHead, blockPart);
+            for (int position = Math.max(first, block); position < Math.min(length, block + blockSize); position++) {
+                addValue(scores[position] / sum, (position - block) * headSize, headSize, output, outputStart);
             }
+        }
+    }
+
+    private void addValue(float weight, int value, int headSize, float[] output, int outputStart) {
+        for (int i = 0; i < headSize; i++) {
+            output[outputStart + i] += weight * blockPart[value + i];
         }
     }
 
@@ -171,14 +185,14 @@ public final class ScalarBackend extends CpuBackend {
     }
 
     /** Sets the scores of a block's positions to q · k, element after element. */
-    private void setProducts(float[] query, int queryStart, float[] keys, int keyStart, int headSize, int blockSize,
-                             int firstPosition, int count) {
+    private void setProducts(float[] query, int queryStart, int headSize, int blockSize, int firstPosition,
+                             int count) {
         for (int offset = 0; offset < count; offset++) {
             scores[firstPosition + offset] = 0;
         }
         for (int i = 0; i < headSize; i++) {
             for (int offset = 0; offset < count; offset++) {
-                scores[firstPosition + offset] += query[queryStart + i] * keys[keyStart + i * blockSize + offset];
+                scores[firstPosition + offset] += query[queryStart + i] * blockPart[i * blockSize + offset];
             }
         }
     }

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.compute.cpu;
 
+import static dev.warmpath.worker.compute.cpu.VectorMath.INTS;
 import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
@@ -7,6 +8,7 @@ import dev.warmpath.worker.compute.AttentionSpec;
 import dev.warmpath.worker.compute.PagedBatch;
 import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
+import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +41,9 @@ final class VectorAttention implements ThreadTeam.Task {
     private float[] outputs = new float[0];
     private float[] keys = new float[0];
     private float[] values = new float[0];
+    private int[] keyPairs = new int[0];
+    private int[] valuePairs = new int[0];
+    private boolean paired;
     private int[] queryStarts = new int[0];
     private int[] positions = new int[0];
     private int[] blockTables = new int[0];
@@ -49,6 +54,8 @@ final class VectorAttention implements ThreadTeam.Task {
     private int kvHeads;
     private int group;
     private int headSize;
+    /** Array elements of a position's keys, or values, of a head. */
+    private int rowLength;
     private int blockSize;
     private AttentionSpec spec = AttentionSpec.plain(1);
     private float scale;
@@ -69,6 +76,9 @@ final class VectorAttention implements ThreadTeam.Task {
         outputs = output.floats;
         keys = cache.keys[layer];
         values = cache.values[layer];
+        keyPairs = cache.keyPairs[layer];
+        valuePairs = cache.valuePairs[layer];
+        paired = cache.isPaired();
         queryStarts = Handles.ints(batch.queryStarts(), batch.sequenceCount() + 1);
         positions = Handles.ints(batch.positions(), batch.tokenCount());
         blockTables = Handles.ints(batch.blockTables(), 0);
@@ -79,6 +89,7 @@ final class VectorAttention implements ThreadTeam.Task {
         kvHeads = cache.shape().kvHeadCount();
         headSize = cache.shape().headSize();
         group = output.columns() / headSize / kvHeads;
+        rowLength = paired ? headSize / 2 : headSize;
         blockSize = cache.shape().blockSize();
         scale = (float) spec.scale();
         int units = countUnits();
@@ -125,6 +136,20 @@ final class VectorAttention implements ThreadTeam.Task {
         }
     }
 
+    /**
+     * The first of two vectors that are used together: as bfloat16 they lie in the halves of the same ints. Which it is
+     * does not change within a loop, which the compiler therefore makes two of.
+     */
+    private static FloatVector first(float[] floats, int[] pairs, int at, boolean paired) {
+        return paired ? VectorMath.low(IntVector.fromArray(INTS, pairs, at)) : FloatVector.fromArray(SPECIES, floats, at);
+    }
+
+    /** The second. @param distance from the first, as float32 */
+    private static FloatVector second(float[] floats, int[] pairs, int at, int distance, boolean paired) {
+        return paired ? VectorMath.high(IntVector.fromArray(INTS, pairs, at))
+                : FloatVector.fromArray(SPECIES, floats, at + distance);
+    }
+
     /** Four query vectors and their scores; a tile with fewer repeats its last. One per member. */
     private final class Tile {
 
@@ -151,7 +176,7 @@ final class VectorAttention implements ThreadTeam.Task {
             for (int i = 0; i < rowCount; i++) {
                 inverseSums[i] = softmax(i, sinks == null ? Float.NEGATIVE_INFINITY : sinks[queryHead(firstRow + i)]);
             }
-            for (int element = 0; element < headSize; element += 2 * LANES) {
+            for (int element = 0; element < headSize / 2; element += LANES) {
                 sumValues(element, rowCount);
             }
         }
@@ -178,7 +203,7 @@ final class VectorAttention implements ThreadTeam.Task {
         }
 
         private int headStart(int position) {
-            return (blockTables[table + position / blockSize] * kvHeads + head) * headSize * blockSize;
+            return (blockTables[table + position / blockSize] * kvHeads + head) * rowLength * blockSize;
         }
 
         /** Scores of all positions, two vectors of positions at a time: eight chains hide the latency of one. */
@@ -217,27 +242,44 @@ final class VectorAttention implements ThreadTeam.Task {
             var d1 = a0;
             float[] q = queries;
             float[] k = keys;
+            int[] kp = keyPairs;
+            boolean pairs = paired;
             int qa = queryStart[0];
             int qb = queryStart[1];
             int qc = queryStart[2];
             int qd = queryStart[3];
-            int step = blockSize;
+            int row = blockSize;
+            int step = pairs ? row : 2 * row;
             int size = headSize;
-            for (int i = 0; i < size; i++, keyStart += step, nextKeyStart += step) {
-                var k0 = FloatVector.fromArray(SPECIES, k, keyStart);
-                var k1 = FloatVector.fromArray(SPECIES, k, nextKeyStart);
+            for (int i = 0; i < size; i += 2, keyStart += step, nextKeyStart += step) {
+                var even0 = first(k, kp, keyStart, pairs);
+                var even1 = first(k, kp, nextKeyStart, pairs);
                 var a = FloatVector.broadcast(SPECIES, q[qa + i]);
-                a0 = k0.fma(a, a0);
-                a1 = k1.fma(a, a1);
+                a0 = even0.fma(a, a0);
+                a1 = even1.fma(a, a1);
                 var b = FloatVector.broadcast(SPECIES, q[qb + i]);
-                b0 = k0.fma(b, b0);
-                b1 = k1.fma(b, b1);
+                b0 = even0.fma(b, b0);
+                b1 = even1.fma(b, b1);
                 var c = FloatVector.broadcast(SPECIES, q[qc + i]);
-                c0 = k0.fma(c, c0);
-                c1 = k1.fma(c, c1);
+                c0 = even0.fma(c, c0);
+                c1 = even1.fma(c, c1);
                 var d = FloatVector.broadcast(SPECIES, q[qd + i]);
-                d0 = k0.fma(d, d0);
-                d1 = k1.fma(d, d1);
+                d0 = even0.fma(d, d0);
+                d1 = even1.fma(d, d1);
+                var odd0 = second(k, kp, keyStart, row, pairs);
+                var odd1 = second(k, kp, nextKeyStart, row, pairs);
+                a = FloatVector.broadcast(SPECIES, q[qa + i + 1]);
+                a0 = odd0.fma(a, a0);
+                a1 = odd1.fma(a, a1);
+                b = FloatVector.broadcast(SPECIES, q[qb + i + 1]);
+                b0 = odd0.fma(b, b0);
+                b1 = odd1.fma(b, b1);
+                c = FloatVector.broadcast(SPECIES, q[qc + i + 1]);
+                c0 = odd0.fma(c, c0);
+                c1 = odd1.fma(c, c1);
+                d = FloatVector.broadcast(SPECIES, q[qd + i + 1]);
+                d0 = odd0.fma(d, d0);
+                d1 = odd1.fma(d, d1);
             }
             float[] s = scores;
             int stride = scoreStride;
@@ -287,8 +329,8 @@ final class VectorAttention implements ThreadTeam.Task {
         }
 
         /**
-         * Two vectors of the head's elements: each row by itself up to where all rows see, then together up to the
-         * shortest row's end, then each row to its own.
+         * Two vectors of the head's elements, from {@code element} on in either half of it: each row by itself up to
+         * where all rows see, then together up to the shortest row's end, then each row to its own.
          */
         private void sumValues(int element, int rowCount) {
             int together = Math.min(first[TILE_ROWS - 1], length[0]);
@@ -308,17 +350,20 @@ final class VectorAttention implements ThreadTeam.Task {
             var d1 = FloatVector.fromArray(SPECIES, sum, 7 * LANES);
             float[] p = scores;
             float[] v = values;
+            int[] vp = valuePairs;
+            boolean pairs = paired;
+            int half = headSize / 2;
             int p1 = scoreStride;
             int p2 = 2 * scoreStride;
             int p3 = 3 * scoreStride;
-            int step = headSize;
+            int step = rowLength;
             int start = together;
             for (int block = start - start % blockSize; start < shared; block += blockSize, start = block) {
-                int value = headStart(block) + (start - block) * headSize + element;
+                int value = headStart(block) + (start - block) * step + element;
                 int end = Math.min(block + blockSize, shared);
                 for (int position = start; position < end; position++, value += step) {
-                    var v0 = FloatVector.fromArray(SPECIES, v, value);
-                    var v1 = FloatVector.fromArray(SPECIES, v, value + LANES);
+                    var v0 = first(v, vp, value, pairs);
+                    var v1 = second(v, vp, value, half, pairs);
                     var a = FloatVector.broadcast(SPECIES, p[position]);
                     a0 = v0.fma(a, a0);
                     a1 = v1.fma(a, a1);
@@ -346,8 +391,9 @@ final class VectorAttention implements ThreadTeam.Task {
                 int at = 2 * row * LANES;
                 FloatVector.fromArray(SPECIES, sum, at).mul(inverseSums[row]).intoArray(sum, at);
                 FloatVector.fromArray(SPECIES, sum, at + LANES).mul(inverseSums[row]).intoArray(sum, at + LANES);
-                System.arraycopy(sum, at, outputs, outputStart[row] + element,
-                        Math.min(2 * LANES, headSize - element));
+                int count = Math.min(LANES, half - element);
+                System.arraycopy(sum, at, outputs, outputStart[row] + element, count);
+                System.arraycopy(sum, at + LANES, outputs, outputStart[row] + half + element, count);
             }
         }
 
@@ -356,10 +402,10 @@ final class VectorAttention implements ThreadTeam.Task {
             var low = FloatVector.fromArray(SPECIES, sums, 2 * row * LANES);
             var high = FloatVector.fromArray(SPECIES, sums, (2 * row + 1) * LANES);
             for (int position = from; position < to; position++) {
-                int value = headStart(position) + position % blockSize * headSize + element;
+                int value = headStart(position) + position % blockSize * rowLength + element;
                 var p = FloatVector.broadcast(SPECIES, scores[row * scoreStride + position]);
-                low = FloatVector.fromArray(SPECIES, values, value).fma(p, low);
-                high = FloatVector.fromArray(SPECIES, values, value + LANES).fma(p, high);
+                low = first(values, valuePairs, value, paired).fma(p, low);
+                high = second(values, valuePairs, value, headSize / 2, paired).fma(p, high);
             }
             low.intoArray(sums, 2 * row * LANES);
             high.intoArray(sums, (2 * row + 1) * LANES);

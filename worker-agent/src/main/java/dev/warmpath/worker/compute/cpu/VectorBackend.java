@@ -4,6 +4,7 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
 import dev.warmpath.worker.compute.AttentionSpec;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.GateActivation;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.MemoryPlace;
@@ -35,11 +36,19 @@ public final class VectorBackend extends CpuBackend {
 
     /** @param threads that compute a step, the caller included; 1 and above */
     public VectorBackend(int threads) {
-        this(new ThreadTeam(threads, "warmpath-vector"));
+        this(threads, CacheType.F32);
     }
 
-    private VectorBackend(ThreadTeam team) {
-        super(team, VectorLogitLoops::new);
+    /**
+     * @param threads   as above
+     * @param cacheType of keys and values: F32 or BF16
+     */
+    public VectorBackend(int threads, CacheType cacheType) {
+        this(new ThreadTeam(threads, "warmpath-vector"), cacheType);
+    }
+
+    private VectorBackend(ThreadTeam team, CacheType cacheType) {
+        super(team, cacheType, VectorLogitLoops::new);
         this.team = team;
         this.memory = new PanelMemory();
         this.matmul = new VectorMatmul(team, memory);

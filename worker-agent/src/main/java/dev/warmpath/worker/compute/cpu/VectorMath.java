@@ -20,6 +20,8 @@ final class VectorMath {
     static final VectorSpecies<Double> DOUBLES = DoubleVector.SPECIES_PREFERRED;
     static final int DOUBLE_LANES = DOUBLES.length();
 
+    static final VectorSpecies<Integer> INTS = IntVector.SPECIES_PREFERRED;
+
     private static final VectorSpecies<Float> HALF =
             VectorSpecies.of(float.class, VectorShape.forBitSize(SPECIES.vectorBitSize() / 2));
 
@@ -90,6 +92,16 @@ final class VectorMath {
                 .lanewise(VectorOperators.LSHL, DOUBLE_MANTISSA_BITS).add(DOUBLE_ONE_BITS);
         DoubleVector result = p.mul(powerOfTwo.reinterpretAsDoubles());
         return result.blend(0, x.lt(DOUBLE_SMALLEST));
+    }
+
+    /** Of two bfloat16 numbers in each lane the one in its low half, widened. */
+    static FloatVector low(IntVector pairs) {
+        return pairs.lanewise(VectorOperators.LSHL, Short.SIZE).reinterpretAsFloats();
+    }
+
+    /** Likewise, the one in its high half. */
+    static FloatVector high(IntVector pairs) {
+        return pairs.and(0xFFFF_0000).reinterpretAsFloats();
     }
 
     /** The next {@link #DOUBLE_LANES} of float32 values, widened. */

@@ -3,6 +3,7 @@ package dev.warmpath.worker.compute.cpu;
 import dev.warmpath.worker.compute.AdjustedSamplingContract;
 import dev.warmpath.worker.compute.AttentionContract;
 import dev.warmpath.worker.compute.BlockCopyContract;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
 import dev.warmpath.worker.compute.HeadsContract;
@@ -45,6 +46,33 @@ class ScalarBackendTest {
         @Override
         protected ComputeBackend create() {
             return new ScalarBackend();
+        }
+    }
+
+    @Nested
+    class Bfloat16Attention extends Bfloat16AttentionContract {
+
+        @Override
+        ComputeBackend create(int threads, CacheType cacheType) {
+            return new ScalarBackend(cacheType);
+        }
+    }
+
+    @Nested
+    class Bfloat16Heads extends HeadsContract {
+
+        @Override
+        protected ComputeBackend create(int threads) {
+            return new ScalarBackend(CacheType.BF16);
+        }
+    }
+
+    @Nested
+    class Bfloat16Copies extends BlockCopyContract {
+
+        @Override
+        protected ComputeBackend create() {
+            return new ScalarBackend(CacheType.BF16);
         }
     }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.worker.compute.AdjustedSamplingContract;
 import dev.warmpath.worker.compute.AttentionContract;
 import dev.warmpath.worker.compute.BlockCopyContract;
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.ComputeBackend;
 import dev.warmpath.worker.compute.ComputeBackendContract;
 import dev.warmpath.worker.compute.DeviceData;
@@ -90,6 +91,33 @@ class VectorBackendTest {
         @Override
         protected ComputeBackend create() {
             return new VectorBackend(2);
+        }
+    }
+
+    @Nested
+    class Bfloat16Attention extends Bfloat16AttentionContract {
+
+        @Override
+        ComputeBackend create(int threads, CacheType cacheType) {
+            return new VectorBackend(threads, cacheType);
+        }
+    }
+
+    @Nested
+    class Bfloat16Heads extends HeadsContract {
+
+        @Override
+        protected ComputeBackend create(int threads) {
+            return new VectorBackend(threads, CacheType.BF16);
+        }
+    }
+
+    @Nested
+    class Bfloat16Copies extends BlockCopyContract {
+
+        @Override
+        protected ComputeBackend create() {
+            return new VectorBackend(2, CacheType.BF16);
         }
     }
 
