@@ -99,8 +99,8 @@ record BackendChoice(ComputeProperties compute, KvProperties kv, ModelConfig mod
         return switch (kv.cacheDtype()) {
             case AUTO -> CacheType.F32;
             case BFLOAT16 -> CacheType.BF16;
-            case FP8 -> throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, which "
-                    + "keep keys and values as float32 or bfloat16: " + reason,
+            case FP8 -> throw new SettingsException("warmpath.kv.cache-dtype is fp8, but processors compute here, "
+                    + "which keep keys and values as float32 or bfloat16: " + reason,
                     "Leave the type at auto, take bfloat16, or compute on a GPU");
         };
     }

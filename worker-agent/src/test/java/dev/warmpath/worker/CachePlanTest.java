@@ -93,6 +93,24 @@ class CachePlanTest {
         }
     }
 
+    @Test
+    void in_bfloat16_a_block_is_half_the_bytes_and_everything_that_follows_from_them() {
+        try (var backend = new ScalarBackend(CacheType.BF16)) {
+            CachePlan plan = plan(backend, "kv.swap-space=1MB");
+            assertThat(plan.size().arithmetic()).isEqualTo("2 (keys, values) x 16 tokens x 2 heads x 32 elements x 2 "
+                    + "bytes x 6 layers = 24,576 bytes a block; 134,217,728 bytes x 0.9 hold 4,915 blocks = 78,640 "
+                    + "tokens");
+            assertThat(plan.cache().hostBlockCount()).isEqualTo(42);
+            assertThat(plan("kv.swap-space=1MB").cache().hostBlockCount()).isEqualTo(21);
+            assertThat(backend.bytesPerBlock(MODEL.cacheShape(16))).isEqualTo(24_576);
+            // 129 blocks in 9/10 of the memory
+            assertThat(CachePlan.leastMemory(MODEL, backend, bind("kv", KvProperties.class), SCHEDULER))
+                    .isEqualTo(3_522_560);
+            // 2,147,483,615 ints of 512 a block
+            assertThat(backend.mostBlocks(MODEL.cacheShape(16))).isEqualTo(4_194_303);
+        }
+    }
+
     /** Megabytes. */
     private static HeapRoom heapWithRoomFor(long left) {
         return new HeapRoom(left * MEGABYTE + HeapRoom.LEAST_SLACK + 100, /* held */ 100, By.THIS_JVM);

@@ -42,6 +42,15 @@ class CheckCommandTest {
     }
 
     @Test
+    void keys_and_values_of_half_the_bytes_are_twice_the_tokens() {
+        Said said = check(UnaryOperator.identity(), "--machine", "8GB", "--warmpath.kv.cache-dtype=bfloat16",
+                "--warmpath.kv.memory=64MB", MODEL);
+
+        assertThat(said.status()).isZero();
+        assertThat(said.out()).contains("KV cache of 39,312 tokens");
+    }
+
+    @Test
     void one_worker_is_started_where_two_have_no_room_unless_two_are_asked_for() {
         Said one = check(UnaryOperator.identity(), "--machine", "1536MB", "--beside", "700MB", MODEL);
         assertThat(one.status()).isZero();

@@ -1,5 +1,6 @@
 package dev.warmpath.benchmarks.compute;
 
+import dev.warmpath.worker.compute.CacheType;
 import dev.warmpath.worker.compute.Sampling;
 import dev.warmpath.worker.compute.StepOutput;
 import dev.warmpath.worker.compute.cpu.VectorBackend;
@@ -10,16 +11,15 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.SplittableRandom;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Tokens per second of a model on processors, and of llama.cpp beside it: prefill of one prompt in one step, decoding
- * of one stream and of sixteen. Prompts are uniform random ids. The two take turns, measurement by measurement, in one
- * run, since other work may share the machine; medians and the best of all rounds, and the median of the rounds'
- * quotients.
+ * Tokens per second of a model on processors, and of what is beside it, llama.cpp or the same with keys and values in
+ * bfloat16: prefill of one prompt in one step, decoding of one stream and of sixteen. Prompts are uniform random ids.
+ * The two take turns, measurement by measurement, in one run, since other work may share the machine; medians and the
+ * best of all rounds, and the median of the rounds' quotients.
  * <pre>
  *   java --add-modules jdk.incubator.vector --enable-native-access=ALL-UNNAMED -cp … \
- *        dev.warmpath.benchmarks.compute.DecoderSpeed MODEL THREADS ROUNDS [PYTHON MODEL.gguf]
+ *        dev.warmpath.benchmarks.compute.DecoderSpeed MODEL THREADS ROUNDS [PYTHON MODEL.gguf | bfloat16]
  * </pre>
  * PYTHON has llama-cpp-python, built where it runs; the program is run from the repository's root.
  */
@@ -58,14 +58,20 @@ public final class DecoderSpeed {
         }
     }
 
+    /** What can be measured. */
+    private interface Decoder {
+
+        double seconds(Case measured) throws IOException;
+    }
+
     private final ModelRunner runner;
     private final InputBatch batch;
     private final StepOutput output = new StepOutput(STREAMS);
     private final int[][] tokens = new int[STREAMS][BLOCKS_PER_SEQUENCE * BLOCK_SIZE];
     private final int[][] blockTables = new int[STREAMS][BLOCKS_PER_SEQUENCE];
 
-    private DecoderSpeed(Path model, int threads) throws IOException {
-        runner = ModelRunner.load(model, new VectorBackend(threads),
+    private DecoderSpeed(Path model, int threads, CacheType cacheType) throws IOException {
+        runner = ModelRunner.load(model, new VectorBackend(threads, cacheType),
                 RunnerSettings.of(STREAMS * BLOCKS_PER_SEQUENCE + 1, BLOCK_SIZE, LONG_PROMPT, STREAMS));
         batch = runner.newInputBatch();
         var random = new SplittableRandom(1);
@@ -82,36 +88,41 @@ public final class DecoderSpeed {
     public static void main(String[] args) throws IOException {
         int threads = Integer.parseInt(args[1]);
         int rounds = Integer.parseInt(args[2]);
-        var ours = new DecoderSpeed(Path.of(args[0]), threads);
-        if (args.length > 3) {
+        var ours = new DecoderSpeed(Path.of(args[0]), threads, CacheType.F32);
+        if (args.length > 4) {
             try (var llama = LlamaCpp.start(args[3], args[4], threads, STREAMS, BLOCKS_PER_SEQUENCE * BLOCK_SIZE)) {
-                ours.report(rounds, llama);
+                report(rounds, "ours", ours::seconds, "llama.cpp", measured -> seconds(measured, llama));
             }
+        } else if (args.length > 3 && args[3].equals(CacheType.BF16.label())) {
+            var packed = new DecoderSpeed(Path.of(args[0]), threads, CacheType.BF16);
+            report(rounds, "bfloat16", packed::seconds, "float32", ours::seconds);
+            packed.runner.close();
         } else {
-            ours.report(rounds, null);
+            report(rounds, "ours", ours::seconds, "nothing", _ -> Double.NaN);
         }
         ours.runner.close();
     }
 
-    private void report(int rounds, @Nullable LlamaCpp llama) throws IOException {
+    private static void report(int rounds, String name, Decoder decoder, String otherName, Decoder beside)
+            throws IOException {
         var cases = Case.values();
         double[][] seconds = new double[cases.length][rounds];
-        double[][] theirs = new double[cases.length][rounds];
+        double[][] others = new double[cases.length][rounds];
         for (int round = -WARM_UP_ROUNDS; round < rounds; round++) {
             for (Case measured : cases) {
-                double own = seconds(measured);
-                double other = llama == null ? Double.NaN : seconds(measured, llama);
+                double own = decoder.seconds(measured);
+                double other = beside.seconds(measured);
                 if (round >= 0) {
                     seconds[measured.ordinal()][round] = own;
-                    theirs[measured.ordinal()][round] = other;
+                    others[measured.ordinal()][round] = other;
                 }
             }
         }
-        System.out.printf("| tokens/s | ours, median (best) | llama.cpp, median (best) | ours / llama.cpp |%n"
-                + "|---|---:|---:|---:|%n");
+        System.out.printf("| tokens/s | %1$s, median (best) | %2$s, median (best) | %1$s / %2$s |%n|---|---:|---:|---:|%n",
+                name, otherName);
         for (Case measured : cases) {
             double[] own = seconds[measured.ordinal()];
-            double[] other = theirs[measured.ordinal()];
+            double[] other = others[measured.ordinal()];
             double[] quotients = new double[rounds];
             Arrays.setAll(quotients, round -> other[round] / own[round]);
             System.out.printf("| %s | %,.0f (%,.0f) | %,.0f (%,.0f) | %.2f |%n", measured.label,

@@ -15,8 +15,8 @@ import dev.warmpath.worker.compute.KvCache;
  *   bfloat16   keys   [block][kvHead][row][offset]     an int holds elements 2 row (low half) and 2 row + 1 (high half)
  *              values [block][kvHead][offset][row]     elements row and row + headSize / 2
  * </pre>
- * A vector of ints is two vectors of floats by a shift and a mask. Keys pair neighbours because a score is summed in the
- * order of the elements; values pair the halves of a head, so that either vector is a piece of the output.
+ * A vector of ints is two vectors of floats by a shift and a mask. Keys pair neighbours because a score is summed in
+ * the order of the elements; values pair the halves of a head, so that either vector is a piece of the output.
  *
  * <p>All arrays are longer than their blocks by {@link #SLACK} elements: a full-width load may start at the last
  * position of a small block and run over; the lanes beyond are never used. The host tier is more arrays of the same

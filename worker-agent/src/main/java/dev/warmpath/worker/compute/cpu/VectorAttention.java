@@ -141,7 +141,8 @@ final class VectorAttention implements ThreadTeam.Task {
      * does not change within a loop, which the compiler therefore makes two of.
      */
     private static FloatVector first(float[] floats, int[] pairs, int at, boolean paired) {
-        return paired ? VectorMath.low(IntVector.fromArray(INTS, pairs, at)) : FloatVector.fromArray(SPECIES, floats, at);
+        return paired ? VectorMath.low(IntVector.fromArray(INTS, pairs, at))
+                : FloatVector.fromArray(SPECIES, floats, at);
     }
 
     /** The second. @param distance from the first, as float32 */
