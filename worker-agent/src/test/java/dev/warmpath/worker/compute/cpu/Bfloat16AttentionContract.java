@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.warmpath.worker.compute.AttentionContract;
 import dev.warmpath.worker.compute.AttentionSpec;
@@ -48,6 +49,12 @@ abstract class Bfloat16AttentionContract extends AttentionContract {
                 Float.NaN, Float.NEGATIVE_INFINITY, Float.POSITIVE_INFINITY, 3);
         assertThat(stored(7, signalling, Float.MIN_NORMAL, Float.NaN)).containsExactly(
                 7, Float.NaN, Float.MIN_NORMAL, Float.NaN);
+    }
+
+    @Test
+    void keys_and_values_of_one_byte_are_no_type_of_processors() {
+        assertThatIllegalArgumentException().isThrownBy(() -> create(1, CacheType.FP8_E4M3))
+                .withMessage("processors keep no keys and values as fp8_e4m3");
     }
 
     private float[] stored(float... value) {
