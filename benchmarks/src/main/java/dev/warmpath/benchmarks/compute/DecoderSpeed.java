@@ -127,8 +127,8 @@ public final class DecoderSpeed {
                 }
             }
         }
-        System.out.printf("| tokens/s | %1$s, median (best) | %2$s, median (best) | %1$s / %2$s |%n|---|---:|---:|---:|%n",
-                name, otherName);
+        System.out.printf("| tokens/s | %1$s, median (best) | %2$s, median (best) | %1$s / %2$s |%n"
+                + "|---|---:|---:|---:|%n", name, otherName);
         for (Case measured : cases) {
             double[] own = seconds[measured.ordinal()];
             double[] other = others[measured.ordinal()];

@@ -417,16 +417,21 @@ final class VectorAttention implements ThreadTeam.Task {
                 FloatVector.fromArray(SPECIES, sum, at).mul(inverseSums[row]).intoArray(sum, at);
                 FloatVector.fromArray(SPECIES, sum, at + LANES).mul(inverseSums[row]).intoArray(sum, at + LANES);
                 int output = outputStart[row] + element;
-                System.arraycopy(sum, at, outputs, output, Math.min(LANES, rowLength - element));
-                if (element + distance < headSize) {
-                    System.arraycopy(sum, at + LANES, outputs, output + distance,
-                            Math.min(LANES, headSize - element - distance));
+                if (pairs) {
+                    int count = Math.min(LANES, rowLength - element);
+                    System.arraycopy(sum, at, outputs, output, count);
+                    System.arraycopy(sum, at + LANES, outputs, output + distance, count);
+                } else {
+                    System.arraycopy(sum, at, outputs, output, Math.min(2 * LANES, headSize - element));
                 }
             }
         }
 
         /** The chain goes on through memory: a float32 stored and loaded is the same float32. */
         private void sumRow(int row, int from, int to, int element) {
+            if (from >= to) {
+                return;
+            }
             var low = FloatVector.fromArray(SPECIES, sums, 2 * row * LANES);
             var high = FloatVector.fromArray(SPECIES, sums, (2 * row + 1) * LANES);
             for (int position = from; position < to; position++) {
