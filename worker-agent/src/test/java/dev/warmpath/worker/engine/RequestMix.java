@@ -169,8 +169,8 @@ record RequestMix(
         return ("mix %d: %s, %s, %d blocks of %d on kernels of %d, %s swap space of %d, caching %s, %s, "
                 + "watermark %s, %d tokens and %d sequences a step, chunked %s, threshold %d, %s, steps %d, "
                 + "async %s, reserve %s, window %d, failure %d, with swap %s, %d requests").formatted(seed, device,
-                cacheType, blockCount, blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder, watermark,
-                maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, policy, steps, async,
+                cacheType, blockCount, blockSize, kernelBlockSize, swapSpace, hostBlockCount, prefixCaching, freeOrder,
+                watermark, maxBatchedTokens, maxSequences, chunkedPrefill, longPrefillThreshold, policy, steps, async,
                 reserveWholeSequence, cacheAwareWindow, failure, failsWithSwap, asks.size());
     }
 }

@@ -88,8 +88,8 @@ class CudaGgufTest {
         private static void assertEqualButForNearTies(String what, TeacherForced expected, TeacherForced actual) {
             Deviation deviation = expected.deviationOf(actual);
             System.out.printf(Locale.ROOT,
-                    "%s: logits deviate by %.1e of the largest at most, %d of %d tokens differ%n", what, deviation.largest(),
-                    deviation.differing(), deviation.positions());
+                    "%s: logits deviate by %.1e of the largest at most, %d of %d tokens differ%n", what,
+                    deviation.largest(), deviation.differing(), deviation.positions());
             assertThat(deviation.largest()).as(what).isLessThan(BOUND);
             assertThat(deviation.widestFlip()).as(what).isLessThan(NEAR_TIE);
         }

@@ -231,9 +231,9 @@ enum BlockPanels implements PanelFormat {
         }
     }
 
-    // A block for all of a panel's vectors at once, widened and multiplied in registers: storing what was widened takes as
-    // long as all of its arithmetic, and of one vector or two the additions would wait for each other. Only the Vector
-    // API's own methods are called: others are no longer inlined where a method has grown to 18,000 nodes of the
+    // A block for all of a panel's vectors at once, widened and multiplied in registers: to store what was widened takes
+    // as long as all of its arithmetic, and with one vector or two the additions would wait for each other. Only the
+    // Vector API's own methods are called: others are no longer inlined where a method has grown to 18,000 nodes of the
     // compiler's, and vectors that go to them become objects.
 
     private void multiplyCodes(MemorySegment panel, long block, MemorySegment heads,

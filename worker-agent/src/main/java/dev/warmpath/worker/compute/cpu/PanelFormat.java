@@ -67,7 +67,8 @@ sealed interface PanelFormat permits PlainPanels, BlockPanels {
      * @param x       {@code columns} values from {@code xStart} on
      * @param scratch room for a {@link #GROUP} of float32 columns
      */
-    void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart, MemorySegment scratch);
+    void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
+                  MemorySegment scratch);
 
     /**
      * Widens some columns to the layout of {@link PlainPanels#F32}.

@@ -140,8 +140,8 @@ final class VectorAttention implements ThreadTeam.Task {
     }
 
     /**
-     * The first of two vectors that are used together: as bfloat16 they lie in the halves of the same ints. The type does
-     * not change within a loop, so the compiler asks for it before.
+     * The first of two vectors that are used together: as bfloat16 they lie in the halves of the same ints. The type
+     * does not change within a loop, so the compiler asks for it before.
      */
     private static FloatVector first(float[] floats, int[] pairs, int at, boolean paired) {
         return paired ? VectorMath.low(IntVector.fromArray(INTS, pairs, at))
