@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code check} as the launcher calls it, of the model that ships and of what has been made of it. */
@@ -45,6 +46,15 @@ class CheckCommandTest {
         assertThat(check(folder.toString())).as("as Python writes it").isEqualTo(new Said(0, ""));
 
         Files.delete(folder.resolve("tokenizer_config.json"));
+        assertThat(check(folder.toString())).isEqualTo(new Said(0, ""));
+    }
+
+    @Test
+    @Timeout(60)
+    void a_pipe_in_place_of_a_file_is_not_waited_for() throws IOException, InterruptedException {
+        Files.delete(folder.resolve("tokenizer.json"));
+        assertThat(new ProcessBuilder("mkfifo", folder.resolve("tokenizer.json").toString()).start().waitFor()).isZero();
+
         assertThat(check(folder.toString())).isEqualTo(new Said(0, ""));
     }
 
