@@ -21,8 +21,8 @@ import org.springframework.validation.annotation.Validated;
  * @param contextLength most tokens of prompt and answer together; unset: all that the model was made for. Workers with
  *                      another number are another revision
  * @param quantization of linear layers whose weights are stored in 16 or 32 bits: {@code none}, or {@code int8}, which
- *                     rounds them to 8.5 bits a weight while they are loaded; half the memory on processors, none less
- *                     on a GPU, and answers that differ a little, so that it is another revision
+ *                     rounds them to 8.5 bits a weight while they are loaded; half the memory, and answers that differ
+ *                     a little, so that it is another revision
  * @param digestCache the file that keeps digests of weights from start to start, by path, size and time of change; as
  *                    shipped {@code ~/.cache/warmpath/digests}. Where it cannot be written, each start reads all
  *                    weights once more

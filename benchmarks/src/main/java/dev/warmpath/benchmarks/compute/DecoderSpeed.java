@@ -92,9 +92,12 @@ public final class DecoderSpeed {
     }
 
     public static void main(String[] args) throws IOException {
+        boolean withItself = args.length == 4 && args[3].equals(CacheType.BF16.label());
+        if (args.length != 3 && args.length != 5 && !withItself) {
+            throw new IllegalArgumentException("takes MODEL THREADS ROUNDS, and then PYTHON MODEL.gguf, or bfloat16");
+        }
         int threads = Integer.parseInt(args[1]);
         int rounds = Integer.parseInt(args[2]);
-        boolean withItself = args.length == 4 && args[3].equals(CacheType.BF16.label());
         LongSupplier clock = withItself && threads == 1
                 ? ManagementFactory.getThreadMXBean()::getCurrentThreadCpuTime : System::nanoTime;
         var ours = new DecoderSpeed(Path.of(args[0]), threads, CacheType.F32, clock);

@@ -81,6 +81,11 @@ public interface ComputeBackend extends AutoCloseable {
         return allocateWeight(rows.stream().mapToInt(StoredRows::count).sum(), columns);
     }
 
+    /** Bytes at {@link #weightPlace} that such a weight needs beside itself, once for all weights that do. */
+    default long bytesBesideWeights(List<StoredRows> rows) {
+        return 0;
+    }
+
     /**
      * Bytes that rows of a weight take when they have been uploaded, told before anything is allocated; a little more
      * where rows of several uploads share what devices take at once.

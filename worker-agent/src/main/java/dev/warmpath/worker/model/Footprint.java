@@ -65,6 +65,7 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
         private final MemoryPlace tensorPlace;
         private final Map<MemoryPlace, Long> bytes = new EnumMap<>(MemoryPlace.class);
         private long fileBytes;
+        private long besideWeights;
 
         private record Handle(DataType type, int rows, int columns) implements Tensor {}
 
@@ -79,21 +80,24 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
                     new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> answer(method, arguments));
             LoadedModel.load(source, config, counting, settings,
                     new WeightUpload(counting, quantization, /* hasValues */ false, bytes -> fileBytes += bytes));
+            bytes.merge(backend.weightPlace(), besideWeights, Math::addExact);
         }
 
+        @SuppressWarnings("unchecked")   // the types are those of the seam's methods
         private @Nullable Object answer(Method method, Object[] arguments) {
             return switch (method.getName()) {
                 case "activationType" -> backend.activationType();
                 case "allocate" -> tensor((DataType) arguments[0], (int) arguments[1], (int) arguments[2]);
-                case "allocateWeight" -> weight((int) arguments[0], (List<?>) arguments[1]);
+                case "allocateWeight" -> weight((int) arguments[0], (List<StoredRows>) arguments[1]);
                 case "upload" -> add((Tensor) arguments[0], (int) arguments[2], (WeightFormat) arguments[3]);
                 case "write", "close" -> null;
                 default -> throw new IllegalStateException("nothing is known of a load that calls " + method);
             };
         }
 
-        private Tensor weight(int columns, List<?> stored) {
-            int rows = stored.stream().mapToInt(part -> ((StoredRows) part).count()).sum();
+        private Tensor weight(int columns, List<StoredRows> stored) {
+            besideWeights = Math.max(besideWeights, backend.bytesBesideWeights(stored));
+            int rows = stored.stream().mapToInt(StoredRows::count).sum();
             return new Handle(backend.activationType(), rows, columns);
         }
 

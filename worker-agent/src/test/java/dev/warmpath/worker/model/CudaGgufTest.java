@@ -154,17 +154,17 @@ class CudaGgufTest {
                     });
         }
 
-        /** Files of the tiny model differ in their matrices alone. */
+        /** Files of the tiny model differ in their matrices alone; blocks need the buffer they are widened into, once. */
         @ParameterizedTest
         @EnumSource(names = {"F32", "F16", "BF16"}, mode = EnumSource.Mode.EXCLUDE)
-        void a_model_is_planned_to_take_as_much_less_than_in_bfloat16_as_its_file_is_smaller(WeightFormat format)
+        void a_model_is_planned_to_take_its_file_s_bytes_and_32_MiB_to_widen_blocks_in(WeightFormat format)
                 throws IOException {
             Footprint onBlocks = footprint(format);
             Footprint onBfloat16 = footprint(WeightFormat.BF16);
             long smaller = onBfloat16.fileBytes() - onBlocks.fileBytes();
             assertThat(smaller).isPositive();
             assertThat(onBfloat16.bytes(MemoryPlace.DEVICE, 128) - onBlocks.bytes(MemoryPlace.DEVICE, 128))
-                    .isEqualTo(smaller);
+                    .isEqualTo(smaller - (32L << 20));
         }
 
         private Footprint footprint(WeightFormat format) throws IOException {

@@ -70,7 +70,7 @@ class FootprintTest {
         try (var backend = CudaBackends.emulated(CacheType.BF16)) {
             assertThat(footprint(Quantization.NONE, backend).bytes(MemoryPlace.DEVICE, 2_048)
                     - footprint(Quantization.INT8, backend).bytes(MemoryPlace.DEVICE, 2_048))
-                    .isEqualTo(2_359_296 / 2 * 15 / 8);
+                    .as("less, but for 32 MiB to widen blocks in").isEqualTo(2_359_296 / 2 * 15 / 8 - (32 << 20));
         }
     }
 

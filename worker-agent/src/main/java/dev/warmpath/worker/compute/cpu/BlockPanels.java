@@ -3,6 +3,7 @@ package dev.warmpath.worker.compute.cpu;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.floats;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.ints;
 import static dev.warmpath.worker.compute.cpu.PanelFormat.put;
+import static dev.warmpath.worker.compute.cpu.VectorMath.INTS;
 import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import static dev.warmpath.worker.compute.cpu.VectorMath.SPECIES;
 
@@ -15,7 +16,6 @@ import java.util.Arrays;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 import jdk.incubator.vector.VectorOperators;
-import jdk.incubator.vector.VectorSpecies;
 
 /**
  * Panels of values that share scales, see {@link WeightBlock}: block after block of columns, in the order in which they
@@ -41,14 +41,13 @@ enum BlockPanels implements PanelFormat {
     Q5_K(WeightFormat.Q5_K),
     Q6_K(WeightFormat.Q6_K);
 
-    private static final VectorSpecies<Integer> CODES = IntVector.SPECIES_PREFERRED;
     private static final ByteOrder NATIVE = ByteOrder.nativeOrder();
     private static final ValueLayout.OfInt INT = ValueLayout.JAVA_INT;
     private static final int BYTES_A_LANE = 4;
     private static final int NIBBLES_A_LANE = 8;
     private static final int NIBBLE = 4;
     /** A group's scales and minimums as float32. */
-    private static final int HEAD_COLUMNS = 2;
+    private static final int HEAD_LINES = 2;
 
     private final WeightFormat format;
     private final int blockColumns;
@@ -63,6 +62,13 @@ enum BlockPanels implements PanelFormat {
     private final int codeLines;
     private final int groupLines;
     private final int codesALane;
+    /** From a group's codes to those of the next group that is multiplied with it. */
+    private final long groupStride;
+    /** Likewise of its scales, in the panel or where {@link #widenHead} writes them. */
+    private final long headStride;
+    /** Minimums lie so far behind the scales and are multiplied by that much: where there are none, scales stand in. */
+    private final long minimumOffset;
+    private final float minimumFactor;
 
     BlockPanels(WeightFormat format) {
         this.format = format;
@@ -77,6 +83,10 @@ enum BlockPanels implements PanelFormat {
         this.codesALane = codeBits == Byte.SIZE ? BYTES_A_LANE : NIBBLES_A_LANE;
         this.codeLines = groupColumns / codesALane;
         this.groupLines = codeLines + (hasUpperBits() ? 1 : 0);
+        this.groupStride = hasGroups ? (long) groupLines * COLUMN_BYTES : blockBytes();
+        this.headStride = hasGroups ? (long) HEAD_LINES * COLUMN_BYTES : blockBytes();
+        this.minimumOffset = hasGroups || hasMinimum ? COLUMN_BYTES : 0;
+        this.minimumFactor = hasGroups || hasMinimum ? 1 : -format.codeOffset();
     }
 
     private boolean hasUpperBits() {
@@ -208,22 +218,31 @@ enum BlockPanels implements PanelFormat {
     public void multiply(MemorySegment panel, int columns, float[] x, int xStart, float[] y, int yStart,
                          MemorySegment scratch) {
         Arrays.fill(y, yStart, yStart + WIDTH, 0);
+        if (!hasGroups) {
+            multiplyGroups(panel, groupStart(0, 0), columns / groupColumns, panel, x, xStart, y, yStart);
+            return;
+        }
         for (int column = 0; column < columns; column += blockColumns) {
             long block = blockStart(column);
             for (int group = 0; group < groups; group++) {
-                widenHeads(panel, block, group, scratch);
+                widenHead(panel, block, group, scratch);
             }
-            if (hasUpperBits()) {
-                multiplyUpperBits(panel, block, scratch, x, xStart + column, y, yStart);
-            } else {
-                multiplyCodes(panel, block, scratch, x, xStart + column, y, yStart);
-            }
+            multiplyGroups(panel, groupStart(block, 0), groups, scratch, x, xStart + column, y, yStart);
+        }
+    }
+
+    private void multiplyGroups(MemorySegment panel, long first, int count, MemorySegment heads,
+                                float[] x, int xStart, float[] y, int yStart) {
+        if (hasUpperBits()) {
+            multiplyUpperBits(panel, first, count, heads, x, xStart, y, yStart);
+        } else {
+            multiplyCodes(panel, first, count, heads, x, xStart, y, yStart);
         }
     }
 
     /** A group's scales, one vector after the other, and its minimums. */
-    private void widenHeads(MemorySegment panel, long block, int group, MemorySegment heads) {
-        long at = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
+    private void widenHead(MemorySegment panel, long block, int group, MemorySegment heads) {
+        long at = group * headStride;
         for (int vector = 0; vector < VECTORS; vector++) {
             var scale = scale(panel, block, group, vector);
             put(scale, heads, at + (long) vector * VECTOR_BYTES);
@@ -231,36 +250,38 @@ enum BlockPanels implements PanelFormat {
         }
     }
 
-    // A block for all of a panel's vectors at once, widened and multiplied in registers: to store what was widened takes
+    // Groups for all of a panel's vectors at once, widened and multiplied in registers: to store what was widened takes
     // as long as all of its arithmetic, and with one vector or two the additions would wait for each other. Only the
     // Vector API's own methods are called: others are no longer inlined where a method has grown to 18,000 nodes of the
     // compiler's, and vectors that go to them become objects.
 
-    private void multiplyCodes(MemorySegment panel, long block, MemorySegment heads,
+    private void multiplyCodes(MemorySegment panel, long first, int count, MemorySegment heads,
                                float[] x, int xStart, float[] y, int yStart) {
         int mask = (1 << codeBits) - 1;
         var a0 = FloatVector.fromArray(SPECIES, y, yStart);
         var a1 = FloatVector.fromArray(SPECIES, y, yStart + LANES);
         var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
         var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
+        var factor = FloatVector.broadcast(SPECIES, minimumFactor);
         int k = xStart;
-        for (int group = 0; group < groups; group++) {
-            long head = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
+        for (int group = 0; group < count; group++) {
+            long head = group * headStride;
+            long minimum = head + minimumOffset;
             var s0 = FloatVector.fromMemorySegment(SPECIES, heads, head, NATIVE);
-            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES, NATIVE);
+            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, minimum, NATIVE).mul(factor);
             var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
-            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + VECTOR_BYTES, NATIVE);
+            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, minimum + VECTOR_BYTES, NATIVE).mul(factor);
             var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
-            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 2 * VECTOR_BYTES, NATIVE);
+            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, minimum + 2 * VECTOR_BYTES, NATIVE).mul(factor);
             var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
-            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 3 * VECTOR_BYTES, NATIVE);
-            long codes = groupStart(block, group);
+            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, minimum + 3 * VECTOR_BYTES, NATIVE).mul(factor);
+            long codes = first + group * groupStride;
             for (int line = 0; line < codeLines; line++) {
                 long at = codes + (long) line * COLUMN_BYTES;
-                var c0 = IntVector.fromMemorySegment(CODES, panel, at, NATIVE);
-                var c1 = IntVector.fromMemorySegment(CODES, panel, at + VECTOR_BYTES, NATIVE);
-                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * VECTOR_BYTES, NATIVE);
-                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * VECTOR_BYTES, NATIVE);
+                var c0 = IntVector.fromMemorySegment(INTS, panel, at, NATIVE);
+                var c1 = IntVector.fromMemorySegment(INTS, panel, at + VECTOR_BYTES, NATIVE);
+                var c2 = IntVector.fromMemorySegment(INTS, panel, at + 2 * VECTOR_BYTES, NATIVE);
+                var c3 = IntVector.fromMemorySegment(INTS, panel, at + 3 * VECTOR_BYTES, NATIVE);
                 for (int end = k + codesALane; k < end;) {
                     for (int i = 0; i < BYTES_A_LANE; i++) {
                         var a = FloatVector.broadcast(SPECIES, x[k++]);
@@ -282,7 +303,7 @@ enum BlockPanels implements PanelFormat {
         a3.intoArray(y, yStart + 3 * LANES);
     }
 
-    private void multiplyUpperBits(MemorySegment panel, long block, MemorySegment heads,
+    private void multiplyUpperBits(MemorySegment panel, long first, int count, MemorySegment heads,
                                    float[] x, int xStart, float[] y, int yStart) {
         int upperBits = codeBits - NIBBLE;
         int upperMask = (1 << upperBits) - 1 << NIBBLE;
@@ -290,28 +311,30 @@ enum BlockPanels implements PanelFormat {
         var a1 = FloatVector.fromArray(SPECIES, y, yStart + LANES);
         var a2 = FloatVector.fromArray(SPECIES, y, yStart + 2 * LANES);
         var a3 = FloatVector.fromArray(SPECIES, y, yStart + 3 * LANES);
+        var factor = FloatVector.broadcast(SPECIES, minimumFactor);
         int k = xStart;
-        for (int group = 0; group < groups; group++) {
-            long head = (long) group * HEAD_COLUMNS * COLUMN_BYTES;
+        for (int group = 0; group < count; group++) {
+            long head = group * headStride;
+            long minimum = head + minimumOffset;
             var s0 = FloatVector.fromMemorySegment(SPECIES, heads, head, NATIVE);
-            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES, NATIVE);
+            var m0 = FloatVector.fromMemorySegment(SPECIES, heads, minimum, NATIVE).mul(factor);
             var s1 = FloatVector.fromMemorySegment(SPECIES, heads, head + VECTOR_BYTES, NATIVE);
-            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + VECTOR_BYTES, NATIVE);
+            var m1 = FloatVector.fromMemorySegment(SPECIES, heads, minimum + VECTOR_BYTES, NATIVE).mul(factor);
             var s2 = FloatVector.fromMemorySegment(SPECIES, heads, head + 2 * VECTOR_BYTES, NATIVE);
-            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 2 * VECTOR_BYTES, NATIVE);
+            var m2 = FloatVector.fromMemorySegment(SPECIES, heads, minimum + 2 * VECTOR_BYTES, NATIVE).mul(factor);
             var s3 = FloatVector.fromMemorySegment(SPECIES, heads, head + 3 * VECTOR_BYTES, NATIVE);
-            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, head + COLUMN_BYTES + 3 * VECTOR_BYTES, NATIVE);
-            long upper = groupStart(block, group);
-            var u0 = IntVector.fromMemorySegment(CODES, panel, upper, NATIVE);
-            var u1 = IntVector.fromMemorySegment(CODES, panel, upper + VECTOR_BYTES, NATIVE);
-            var u2 = IntVector.fromMemorySegment(CODES, panel, upper + 2 * VECTOR_BYTES, NATIVE);
-            var u3 = IntVector.fromMemorySegment(CODES, panel, upper + 3 * VECTOR_BYTES, NATIVE);
+            var m3 = FloatVector.fromMemorySegment(SPECIES, heads, minimum + 3 * VECTOR_BYTES, NATIVE).mul(factor);
+            long upper = first + group * groupStride;
+            var u0 = IntVector.fromMemorySegment(INTS, panel, upper, NATIVE);
+            var u1 = IntVector.fromMemorySegment(INTS, panel, upper + VECTOR_BYTES, NATIVE);
+            var u2 = IntVector.fromMemorySegment(INTS, panel, upper + 2 * VECTOR_BYTES, NATIVE);
+            var u3 = IntVector.fromMemorySegment(INTS, panel, upper + 3 * VECTOR_BYTES, NATIVE);
             for (int line = 0; line < codeLines; line++) {
                 long at = upper + (line + 1L) * COLUMN_BYTES;
-                var c0 = IntVector.fromMemorySegment(CODES, panel, at, NATIVE);
-                var c1 = IntVector.fromMemorySegment(CODES, panel, at + VECTOR_BYTES, NATIVE);
-                var c2 = IntVector.fromMemorySegment(CODES, panel, at + 2 * VECTOR_BYTES, NATIVE);
-                var c3 = IntVector.fromMemorySegment(CODES, panel, at + 3 * VECTOR_BYTES, NATIVE);
+                var c0 = IntVector.fromMemorySegment(INTS, panel, at, NATIVE);
+                var c1 = IntVector.fromMemorySegment(INTS, panel, at + VECTOR_BYTES, NATIVE);
+                var c2 = IntVector.fromMemorySegment(INTS, panel, at + 2 * VECTOR_BYTES, NATIVE);
+                var c3 = IntVector.fromMemorySegment(INTS, panel, at + 3 * VECTOR_BYTES, NATIVE);
                 for (int i = 0; i < NIBBLES_A_LANE; i++) {
                     var a = FloatVector.broadcast(SPECIES, x[k++]);
                     var f0 = (FloatVector) c0.and(15).or(u0.and(upperMask)).convert(VectorOperators.I2F, 0);

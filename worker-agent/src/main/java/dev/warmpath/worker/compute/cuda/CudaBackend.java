@@ -421,12 +421,17 @@ public final class CudaBackend implements ComputeBackend {
     public Tensor allocateWeight(int columns, List<StoredRows> rows) {
         KernelSizes.requireWidth(columns);
         Shapes.storedRows(columns, rows);
-        var weight = CudaWeight.allocate(device, columns, rows);
-        if (weight.hasBlocks()) {
+        if (CudaWeight.haveBlocks(rows)) {
             blocks.prepare();
         }
+        var weight = CudaWeight.allocate(device, columns, rows);
         stream.fill(weight.memory, (byte) 0);
         return weight;
+    }
+
+    @Override
+    public long bytesBesideWeights(List<StoredRows> rows) {
+        return CudaWeight.haveBlocks(rows) ? BlockProducts.SCRATCH_BYTES : 0;
     }
 
     @Override

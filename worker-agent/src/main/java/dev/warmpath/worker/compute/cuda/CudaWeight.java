@@ -64,6 +64,9 @@ final class CudaWeight implements Tensor {
     private static List<StoredRows> joined(List<StoredRows> stored) {
         List<StoredRows> kept = new ArrayList<>();
         for (StoredRows rows : stored) {
+            if (rows.count() == 0 && stored.size() > 1) {
+                continue;
+            }
             WeightFormat format = BlockLayout.of(rows.format()).format();
             int before = !kept.isEmpty() && kept.getLast().format() == format ? kept.removeLast().count() : 0;
             kept.add(new StoredRows(format, before + rows.count()));
@@ -78,6 +81,11 @@ final class CudaWeight implements Tensor {
     /** Of rows that come in that format. */
     static long bytes(WeightFormat format, int rows, int columns) {
         return BlockLayout.of(format).format().bytes((long) rows * columns);
+    }
+
+    /** Whether any of these rows are kept as other than bfloat16. */
+    static boolean haveBlocks(List<StoredRows> stored) {
+        return stored.stream().anyMatch(rows -> BlockLayout.of(rows.format()) != BlockLayout.BF16);
     }
 
     /** Whether rows are more than plain bfloat16. */
