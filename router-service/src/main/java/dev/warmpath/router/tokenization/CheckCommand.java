@@ -60,7 +60,8 @@ public final class CheckCommand {
 
     /** @return null if there is no such file, or one that is too long, or a pipe, whose reader would wait for ever */
     private static byte @Nullable [] read(Path file) throws IOException {
-        return Files.isRegularFile(file) && Files.size(file) <= Protocol.MAX_FILE_BYTES ? Files.readAllBytes(file) : null;
+        return Files.isRegularFile(file) && Files.size(file) <= Protocol.MAX_FILE_BYTES
+                ? Files.readAllBytes(file) : null;
     }
 
     /** @return null also if it is no JSON */

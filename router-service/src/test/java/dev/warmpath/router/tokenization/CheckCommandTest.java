@@ -52,8 +52,9 @@ class CheckCommandTest {
     @Test
     @Timeout(60)
     void a_pipe_in_place_of_a_file_is_not_waited_for() throws IOException, InterruptedException {
-        Files.delete(folder.resolve("tokenizer.json"));
-        assertThat(new ProcessBuilder("mkfifo", folder.resolve("tokenizer.json").toString()).start().waitFor()).isZero();
+        Path tokenizer = folder.resolve("tokenizer.json");
+        Files.delete(tokenizer);
+        assertThat(new ProcessBuilder("mkfifo", tokenizer.toString()).start().waitFor()).isZero();
 
         assertThat(check(folder.toString())).isEqualTo(new Said(0, ""));
     }

@@ -154,7 +154,7 @@ class CudaGgufTest {
                     });
         }
 
-        /** Files of the tiny model differ in their matrices alone; blocks need the buffer they are widened into, once. */
+        /** Files of the tiny model differ in their matrices alone; blocks need what they are widened into, once. */
         @ParameterizedTest
         @EnumSource(names = {"F32", "F16", "BF16"}, mode = EnumSource.Mode.EXCLUDE)
         void a_model_is_planned_to_take_its_file_s_bytes_and_32_MiB_to_widen_blocks_in(WeightFormat format)

@@ -9,7 +9,8 @@
  * {@code AttentionPlan} says which thread block attends to what, {@code Launcher} knows each operation's kernels,
  * {@code StepGraphs} replays what it has seen, {@code StepResults} brings drawn tokens back. {@code BlockCopier} moves
  * blocks of a {@code CudaKvCache}, {@code CudaWeight} lies in parts by {@code BlockLayout}, written by
- * {@code WeightWriter} and multiplied by {@code BlockProducts}, {@code SwapStream} those that go to and from the host tier.
+ * {@code WeightWriter} and multiplied by {@code BlockProducts}, {@code SwapStream} those that go to and from the host
+ * tier.
  * <p>One package, large as it is: whatever can name a pointer of the card, a stream or a kernel is seen in here only,
  * and the binding would have to open all of it to stand in one of its own.
  * <p>Uses {@code compute}. Used by whoever wires a worker.
