@@ -235,8 +235,7 @@ final class VectorAttention implements ThreadTeam.Task {
         /**
          * Lanes past a short block hold leftovers, which the next block's scores overwrite: the first vector goes
          * first.
-         * <p>Each type has its own loop: one over two elements for both took 5 to 8 % longer
-         * for a prompt in float32.
+         * <p>Each type has its own loop: one over two elements for both took longer for a prompt in float32.
          */
         private void scoreVectors(int keyStart, int position, int nextKeyStart, int nextPosition) {
             var a0 = FloatVector.zero(SPECIES);

@@ -61,17 +61,18 @@ final class CudaWeight implements Tensor {
         return new CudaWeight(device, memory, List.copyOf(parts), rows, columns);
     }
 
+    /** At least one part, and none without rows but of a weight that has none. */
     private static List<StoredRows> joined(List<StoredRows> stored) {
         List<StoredRows> kept = new ArrayList<>();
         for (StoredRows rows : stored) {
-            if (rows.count() == 0 && stored.size() > 1) {
+            if (rows.count() == 0) {
                 continue;
             }
             WeightFormat format = BlockLayout.of(rows.format()).format();
             int before = !kept.isEmpty() && kept.getLast().format() == format ? kept.removeLast().count() : 0;
             kept.add(new StoredRows(format, before + rows.count()));
         }
-        return kept;
+        return kept.isEmpty() ? List.of(new StoredRows(WeightFormat.BF16, 0)) : kept;
     }
 
     private static long aligned(long bytes) {
@@ -85,7 +86,7 @@ final class CudaWeight implements Tensor {
 
     /** Whether any of these rows are kept as other than bfloat16. */
     static boolean haveBlocks(List<StoredRows> stored) {
-        return stored.stream().anyMatch(rows -> BlockLayout.of(rows.format()) != BlockLayout.BF16);
+        return joined(stored).stream().anyMatch(rows -> rows.format().hasBlocks());
     }
 
     /** Whether rows are more than plain bfloat16. */
