@@ -146,23 +146,23 @@ final class CheckCommand {
             return null;
         }
         try (var _ = start.backend()) {
-            return plan(start, given.kv());
+            return plan(start, given.kv(), given.model().sharedWeights() != null);
         } catch (SettingsException e) {
             problems.addAll(e.problems());
             return null;
         }
     }
 
-    private MemoryPlan plan(Preflight.Ready start, KvProperties kv) {
+    private MemoryPlan plan(Preflight.Ready start, KvProperties kv, boolean shareWeights) {
         long machine = arguments.machine == null ? Machine.memory() : arguments.machine.toBytes();
         var planner = new MemoryPlanner(start, kv,
-                new MemoryPlanner.Given(machine, arguments.beside.toBytes(), arguments.heap));
+                new MemoryPlanner.Given(machine, arguments.beside.toBytes(), arguments.heap, shareWeights && start.backend().sharesWeights()));
         MemoryPlan plan = arguments.workers != null ? planner.plan(arguments.workers) : usual(planner, start);
         int whole = start.config().contextLength();
         if (plan.config().contextLength() < whole) {
             warnings.add(start.shortened(plan.config().contextLength()));
         }
-        long needed = plan.workers() * plan.neededBytes() + arguments.beside.toBytes();
+        long needed = plan.workers() * plan.neededBytes() + plan.sharedBytes() + arguments.beside.toBytes();
         long available = Math.min(Machine.availableMemory(), machine);
         if (needed > available) {
             warnings.add("the fleet will take " + Megabytes.text(needed) + ", and " + Megabytes.text(available)

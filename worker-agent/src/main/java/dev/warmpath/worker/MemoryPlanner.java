@@ -38,16 +38,17 @@ final class MemoryPlanner {
      * @param machineBytes memory of the machine, or of the container
      * @param besideBytes  what of that goes to other processes of the fleet
      * @param heap         what the heap of each worker is to be; null: as it follows
+     * @param shareWeights whether several workers keep weights in common, where these lie beside the heap
      */
-    record Given(long machineBytes, long besideBytes, @Nullable DataSize heap) {
+    record Given(long machineBytes, long besideBytes, @Nullable DataSize heap, boolean shareWeights) {
 
         private long systemBytes() {
             return machineBytes / SYSTEM_SHARE;
         }
 
-        /** What one of so many workers may take. */
-        private long share(int workers) {
-            return Math.max(0, machineBytes - systemBytes() - besideBytes) / workers;
+        /** What one of so many workers may take. @param shared bytes that all of them have in common */
+        private long share(int workers, long shared) {
+            return Math.max(0, machineBytes - systemBytes() - besideBytes - shared) / workers;
         }
     }
 
@@ -74,7 +75,8 @@ final class MemoryPlanner {
         long heap = given.heap() != null ? most
                 : Math.min(most, Math.max(USUAL_HEAP_BYTES, room.held() + onHeap + slack(most)));
         return new MemoryPlan(workers, heap, slack(most) / 2,
-                room.held() + onHeap + HeapRoom.LEAST_SLACK + beside(context), size, config, cache);
+                room.held() + onHeap + HeapRoom.LEAST_SLACK + beside(workers, context), shared(workers, context), size,
+                config, cache);
     }
 
     /** Cache and swap space. */
@@ -84,12 +86,17 @@ final class MemoryPlanner {
     }
 
     private long mostHeap(int workers, int context) {
-        return given.heap() != null ? given.heap().toBytes() : given.share(workers) - beside(context);
+        return given.heap() != null ? given.heap().toBytes() : given.share(workers, shared(workers, context)) - beside(workers, context);
     }
 
-    /** Of a process, what is not its heap. */
-    private long beside(int context) {
-        return start.besideHeap(context) + DIRECT_BYTES + JVM_BYTES;
+    /** What all workers have in common. */
+    private long shared(int workers, int context) {
+        return workers > 1 && given.shareWeights ? start.besideHeap(context) : 0;
+    }
+
+    /** Of a process, what is neither its heap nor shared. */
+    private long beside(int workers, int context) {
+        return start.besideHeap(context) - shared(workers, context) + DIRECT_BYTES + JVM_BYTES;
     }
 
     private static long slack(long heap) {
@@ -123,17 +130,18 @@ final class MemoryPlanner {
         long cache = start.isOnDevice() ? 0 : leastCache(context) + kv.swapSpace().toBytes();
         long heap = given.heap() != null ? given.heap().toBytes()
                 : start.heldOnHeap(context) + cache + HeapRoom.LEAST_SLACK;
-        long process = heap + beside(context);
-        if (process > given.share(workers)) {
-            long all = workers * process + given.besideBytes() + given.systemBytes();
+        long shared = shared(workers, context);
+        long process = heap + beside(workers, context);
+        if (process > given.share(workers, shared)) {
+            long all = shared + workers * process + given.besideBytes() + given.systemBytes();
             throw new SettingsException(String.format(Locale.ROOT, "this machine has %s, which is %s too little: %s "
                     + "%s (a heap of %s, of which the KV cache takes %s for a context of %,d tokens; %s beside it for "
-                    + "weights; %s for the JVM and its buffers), routers and whatever else belongs to the fleet %s, "
+                    + "weights%s; %s for the JVM and its buffers), routers and whatever else belongs to the fleet %s, "
                     + "the system %s",
                     Megabytes.text(given.machineBytes()), Megabytes.text(all - given.machineBytes()),
                     workers == 1 ? "a worker takes" : workers + " workers take, each,", Megabytes.text(process),
                     Megabytes.text(heap), Megabytes.text(cache), context, Megabytes.text(start.besideHeap(context)),
-                    Megabytes.text(DIRECT_BYTES + JVM_BYTES), Megabytes.text(given.besideBytes()),
+                    shared > 0 ? ", once for all of them" : "", Megabytes.text(DIRECT_BYTES + JVM_BYTES), Megabytes.text(given.besideBytes()),
                     Megabytes.text(given.systemBytes())),
                     remedy(workers));
         }

@@ -26,12 +26,16 @@ import org.springframework.validation.annotation.Validated;
  * @param digestCache the file that keeps digests of weights from start to start, by path, size and time of change; as
  *                    shipped {@code ~/.cache/warmpath/digests}. Where it cannot be written, each start reads all
  *                    weights once more
+ * @param sharedWeights a folder in which workers of this host that serve the same model on its processors keep its
+ *                      weights as they compute with them, once for all of them; it takes as much of the disk as the
+ *                      weights of each model that is served from there. Unset: each has its own in memory, which is
+ *                      read a little faster. Linux only
  */
 @Validated
 @ConfigurationProperties("warmpath.model")
 public record ModelProperties(@NotNull Path directory, @Nullable String name,
         @Nullable @Min(2) Integer contextLength, @DefaultValue("none") Quantization quantization,
-        @Nullable Path digestCache) {
+        @Nullable Path digestCache, @Nullable Path sharedWeights) {
 
     /** Of a GGUF file, with the numbers of a split one. */
     private static final Pattern FILE_SUFFIX = Pattern.compile("(?i)(-\\d{5}-of-\\d{5})?\\.gguf$");

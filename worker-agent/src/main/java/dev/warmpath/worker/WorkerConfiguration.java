@@ -149,7 +149,10 @@ class WorkerConfiguration {
 
     /** Weights and what steps need. */
     @Bean
-    LoadedModel loadedModel(Preflight.Ready start) throws IOException {
+    LoadedModel loadedModel(Preflight.Ready start, ModelProperties model) throws IOException {
+        if (model.sharedWeights() != null) {
+            SharedWeights.use(model.sharedWeights(), start);
+        }
         var progress = new ReadingProgress("weights", start.footprint().fileBytes(), System::nanoTime);
         try {
             return LoadedModel.load(start.source(), start.config(), start.quantization(), start.backend(),

@@ -62,6 +62,25 @@ class MemoryPlannerTest {
     }
 
     @Test
+    void two_workers_fit_where_they_share_weights() {
+        MemoryPlan plan = plan(2, 8_192, MODEL, footprint(150, 3_900), OPEN, null, null, 64, /* shareWeights */ true);
+
+        // 8,192 less 512 of the system, 700 of the router and 3,900 of weights are 1,540 for each; less 352 of the JVM,
+        // 148 of slack and 150 and a little of the model, 889 have room for 3,072 tokens, which take 30 less
+        assertThat(plan.sharedBytes()).isEqualTo(3_900 * MEGABYTE);
+        assertThat(plan.config().contextLength()).isEqualTo(3_072);
+        assertThat(Megabytes.of(plan.heapBytes())).isEqualTo(1_158);
+        assertThat(2 * plan.neededBytes() + plan.sharedBytes()).isLessThan((8_192 - 512 - 700) * MEGABYTE);
+        assertThatThrownBy(() -> plan(2, 5_900, MODEL, footprint(150, 3_900), OPEN, null, null, 64,
+                /* shareWeights */ true)).isInstanceOf(SettingsException.class)
+                .hasMessageContaining("3,900 MB beside it for weights, once for all of them; 352 MB for the JVM");
+
+        MemoryPlan alone = plan(1, 8_192, MODEL, footprint(150, 3_900), OPEN, null, null, 64, /* shareWeights */ true);
+        assertThat(alone.sharedBytes()).isZero();
+        assertThat(alone.config().contextLength()).isEqualTo(7_936);
+    }
+
+    @Test
     void a_large_machine_holds_several_conversations_and_keeps_the_rest() {
         MemoryPlan plan = plan(2, 262_144, OPEN, null, null);
 
@@ -159,6 +178,13 @@ class MemoryPlannerTest {
 
     private static MemoryPlan plan(int workers, long machineMegabytes, ModelConfig model, Footprint footprint,
             KvProperties kv, @Nullable DataSize heap, @Nullable Integer context, int sequences) {
+        return plan(workers, machineMegabytes, model, footprint, kv, heap, context, sequences,
+                /* shareWeights */ false);
+    }
+
+    private static MemoryPlan plan(int workers, long machineMegabytes, ModelConfig model, Footprint footprint,
+            KvProperties kv, @Nullable DataSize heap, @Nullable Integer context, int sequences,
+            boolean shareWeights) {
         var settings = new MapConfigurationPropertySource(
                 Map.of("warmpath.scheduler.max-num-seqs", Integer.toString(sequences)));
         var scheduler = new Binder(settings).bindOrCreate("warmpath.scheduler", SchedulerProperties.class)
@@ -168,7 +194,7 @@ class MemoryPlannerTest {
             var start = new Preflight.Ready(SOURCE, config, context != null, Quantization.NONE, backend, scheduler,
                     new StepSettings(16, 16, 512, 64, 1), footprint);
             return new MemoryPlanner(start, kv, new MemoryPlanner.Given(machineMegabytes * MEGABYTE,
-                    700 * MEGABYTE, heap)).plan(workers);
+                    700 * MEGABYTE, heap, shareWeights)).plan(workers);
         }
     }
 
@@ -184,6 +210,6 @@ class MemoryPlannerTest {
     private static Footprint footprint(long heapMegabytes, long besideMegabytes) {
         Map<MemoryPlace, Long> bytes = Map.of(MemoryPlace.HEAP, heapMegabytes * MEGABYTE,
                 MemoryPlace.NATIVE, besideMegabytes * MEGABYTE);
-        return new Footprint(1_024, bytes, bytes, 4_000 * MEGABYTE);
+        return new Footprint(1_024, bytes, bytes, 4_000 * MEGABYTE, "");
     }
 }

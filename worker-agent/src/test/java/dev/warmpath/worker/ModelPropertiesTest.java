@@ -25,19 +25,19 @@ class ModelPropertiesTest {
         "/snapshots/607a30d783dfa663, 607a30d783dfa663",
         "/, model"})
     void a_model_without_a_name_has_that_of_its_folder_or_file(Path path, String name) {
-        assertThat(new ModelProperties(path, null, null, Quantization.NONE, null).servedName()).isEqualTo(name);
-        assertThat(new ModelProperties(path, " ", null, Quantization.NONE, null).servedName()).isEqualTo(name);
-        assertThat(new ModelProperties(path, "other", null, Quantization.NONE, null).servedName()).isEqualTo("other");
+        assertThat(new ModelProperties(path, null, null, Quantization.NONE, null, null).servedName()).isEqualTo(name);
+        assertThat(new ModelProperties(path, " ", null, Quantization.NONE, null, null).servedName()).isEqualTo(name);
+        assertThat(new ModelProperties(path, "other", null, Quantization.NONE, null, null).servedName()).isEqualTo("other");
     }
 
     @Test
     void a_name_that_routers_would_refuse_is_refused_before_the_model_is_read() {
         for (String name : new String[] {"two words", "quo\"te", "back\\slash", "ä", "x".repeat(257)}) {
-            assertThatThrownBy(() -> new ModelProperties(Path.of("model"), name, null, Quantization.NONE, null))
+            assertThatThrownBy(() -> new ModelProperties(Path.of("model"), name, null, Quantization.NONE, null, null))
                     .isInstanceOf(SettingsException.class)
                     .hasMessageStartingWith("warmpath.model.name is '" + name + "'");
         }
-        assertThat(new ModelProperties(Path.of("model"), "Qwen/Qwen2.5:0.5b", null, Quantization.NONE, null)
+        assertThat(new ModelProperties(Path.of("model"), "Qwen/Qwen2.5:0.5b", null, Quantization.NONE, null, null)
                 .servedName()).isEqualTo("Qwen/Qwen2.5:0.5b");
     }
 }

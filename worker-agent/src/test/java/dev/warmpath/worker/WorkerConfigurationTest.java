@@ -153,14 +153,14 @@ class WorkerConfigurationTest {
 
     private int contextWith(@Nullable Integer contextLength, KvProperties kv) {
         Preflight.Ready start = configuration.preflight(
-                new ModelProperties(MODEL.directory(), null, contextLength, Quantization.NONE, null), kv, SCHEDULER,
-                SCALAR);
+                new ModelProperties(MODEL.directory(), null, contextLength, Quantization.NONE, null, null), kv,
+                SCHEDULER, SCALAR);
         start.backend().close();
         return start.config().contextLength();
     }
 
     private LoadedModel load(ComputeBackend backend) throws IOException {
-        return configuration.loadedModel(ready(backend));
+        return configuration.loadedModel(ready(backend), MODEL);
     }
 
     private static Preflight.Ready ready(ComputeBackend backend) {

@@ -1,6 +1,8 @@
 package dev.warmpath.worker.compute;
 
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.OptionalLong;
@@ -101,6 +103,29 @@ public interface ComputeBackend extends AutoCloseable {
      * @param values [rowCount, columns], row-major, any alignment
      */
     void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values);
+
+    /** Whether {@link #shareWeights} shares anything. */
+    default boolean sharesWeights() {
+        return false;
+    }
+
+    /**
+     * Has all weights that are allocated from now on lie in a file which processes of a host share: the first of them
+     * fills it and the others wait for that, to {@link #adopt} what they would have uploaded.
+     * @param folder of such files
+     * @param name   of all that weights depend on: files, what becomes of them, the order of allocations and uploads
+     * @param bytes  of weights, by {@link #weightBytes}
+     * @throws IOException if there can be no such file: weights are this process's own then
+     */
+    default void shareWeights(Path folder, String name, long bytes) throws IOException {}
+
+    /** Instead of {@link #upload}. @return false if rows have to be uploaded */
+    default boolean adopt(Tensor weight, int firstRow, int rowCount, WeightFormat format) {
+        return false;
+    }
+
+    /** No more uploads come. */
+    default void endUploads() {}
 
     /**
      * A zeroed paged cache. Blocks of its host tier are undefined until they are copied to.

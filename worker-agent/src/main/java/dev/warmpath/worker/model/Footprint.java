@@ -7,9 +7,11 @@ import dev.warmpath.worker.compute.StoredRows;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
 import dev.warmpath.worker.model.source.ModelSource;
+import dev.warmpath.worker.model.weights.WeightTensor;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -27,8 +29,11 @@ import org.jspecify.annotations.Nullable;
  * @param small        bytes at each place with that one
  * @param large        bytes with twice as many tokens
  * @param fileBytes    of all weights, as files have them
+ * @param recipe       lines that say which tensors come where, in which order and format: loads that have it and their
+ *                     files in common fill weights with the same values
  */
-public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<MemoryPlace, Long> large, long fileBytes) {
+public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<MemoryPlace, Long> large, long fileBytes,
+        String recipe) {
 
     /** Tokens; few, since the angles of these are calculated, and as many as whole blocks of any size. */
     private static final int SHORT_CONTEXT = 1_024;
@@ -47,7 +52,8 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
         var large = new Measure(backend, quantization);
         small.load(source, config.withContextLength(SHORT_CONTEXT), settings);
         large.load(source, config.withContextLength(2 * SHORT_CONTEXT), settings);
-        return new Footprint(SHORT_CONTEXT, Map.copyOf(small.bytes), Map.copyOf(large.bytes), small.fileBytes);
+        return new Footprint(SHORT_CONTEXT, Map.copyOf(small.bytes), Map.copyOf(large.bytes), small.fileBytes,
+                small.recipe.toString());
     }
 
     /** Bytes at a place, of a model whose sequences have so many tokens at most. */
@@ -64,6 +70,7 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
         private final Quantization quantization;
         private final MemoryPlace tensorPlace;
         private final Map<MemoryPlace, Long> bytes = new EnumMap<>(MemoryPlace.class);
+        private final StringBuilder recipe = new StringBuilder();
         private long fileBytes;
         private long besideWeights;
 
@@ -79,8 +86,17 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
             var counting = (ComputeBackend) Proxy.newProxyInstance(Footprint.class.getClassLoader(),
                     new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> answer(method, arguments));
             LoadedModel.load(source, config, counting, settings,
-                    new WeightUpload(counting, quantization, /* hasValues */ false, bytes -> fileBytes += bytes));
+                    new WeightUpload(counting, quantization, /* hasValues */ false, this::took));
             bytes.merge(backend.weightPlace(), besideWeights, Math::addExact);
+        }
+
+        private void took(WeightTensor tensor) {
+            fileBytes += tensor.values().byteSize();
+            note("from", tensor.name(), tensor.format(), tensor.shape(), tensor.order());
+        }
+
+        private void note(Object... facts) {
+            recipe.append(Arrays.toString(facts)).append('\n');
         }
 
         @SuppressWarnings("unchecked")   // the types are those of the seam's methods
@@ -90,7 +106,7 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
                 case "allocate" -> tensor((DataType) arguments[0], (int) arguments[1], (int) arguments[2]);
                 case "allocateWeight" -> weight((int) arguments[0], (List<StoredRows>) arguments[1]);
                 case "upload" -> add((Tensor) arguments[0], (int) arguments[2], (WeightFormat) arguments[3]);
-                case "write", "close" -> null;
+                case "write", "endUploads", "close" -> null;
                 default -> throw new IllegalStateException("nothing is known of a load that calls " + method);
             };
         }
@@ -98,6 +114,7 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
         private Tensor weight(int columns, List<StoredRows> stored) {
             besideWeights = Math.max(besideWeights, backend.bytesBesideWeights(stored));
             int rows = stored.stream().mapToInt(StoredRows::count).sum();
+            note("weight", rows, columns);
             return new Handle(backend.activationType(), rows, columns);
         }
 
@@ -108,6 +125,7 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
 
         private @Nullable Object add(Tensor weight, int rows, WeightFormat format) {
             bytes.merge(backend.weightPlace(), backend.weightBytes(format, rows, weight.columns()), Math::addExact);
+            note("as", format, rows);
             return null;
         }
     }

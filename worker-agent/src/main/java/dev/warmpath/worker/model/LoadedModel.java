@@ -63,7 +63,8 @@ public final class LoadedModel {
     public static LoadedModel load(ModelSource source, ModelConfig config, Quantization quantization,
             ComputeBackend backend, StepSettings settings, LongConsumer progress) throws IOException {
         return load(source, config, backend, settings,
-                new WeightUpload(backend, quantization, /* hasValues */ true, progress));
+                new WeightUpload(backend, quantization, /* hasValues */ true,
+                        tensor -> progress.accept(tensor.values().byteSize())));
     }
 
     /** The same as it is stored, and nobody watches. */
@@ -83,6 +84,7 @@ public final class LoadedModel {
         long start = System.nanoTime();
         try {
             DecoderSpec weights = WeightLoader.load(source, config, backend, upload);
+            backend.endUploads();
             return new LoadedModel(config, weights, backend, settings, start);
         } catch (IOException | RuntimeException e) {
             backend.close();

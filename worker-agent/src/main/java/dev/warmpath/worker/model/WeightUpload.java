@@ -10,7 +10,7 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
-import java.util.function.LongConsumer;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 
 /**
@@ -24,14 +24,15 @@ final class WeightUpload {
     private final ComputeBackend backend;
     private final Quantization quantization;
     private final boolean hasValues;
-    private final LongConsumer progress;
+    private final Consumer<WeightTensor> progress;
 
     /**
      * @param quantization of linear layers
      * @param hasValues    false: nothing is read, and backends are given nothing, for whoever measures a model
-     * @param progress     told of bytes, as files have them, when the backend has taken them
+     * @param progress     told of a tensor when the backend has taken it
      */
-    WeightUpload(ComputeBackend backend, Quantization quantization, boolean hasValues, LongConsumer progress) {
+    WeightUpload(ComputeBackend backend, Quantization quantization, boolean hasValues,
+            Consumer<WeightTensor> progress) {
         this.backend = backend;
         this.quantization = quantization;
         this.hasValues = hasValues;
@@ -61,7 +62,7 @@ final class WeightUpload {
         } else {
             backend.upload(target, firstRow, rows, format, MemorySegment.NULL);
         }
-        progress.accept(source.values().byteSize());
+        progress.accept(source);
     }
 
     private void upload(Tensor target, int firstRow, int rows, WeightTensor source, WeightFormat format) {
@@ -70,6 +71,9 @@ final class WeightUpload {
         int atOnce = asStored ? rows : (int) Math.max(1, PORTION_BYTES / source.format().bytes(columns));
         for (int row = 0; row < rows; row += atOnce) {
             int count = Math.min(atOnce, rows - row);
+            if (backend.adopt(target, firstRow + row, count, format)) {
+                continue;
+            }
             // not confined: the backend may spread its work over threads
             try (var arena = Arena.ofShared()) {
                 MemorySegment values = source.rows(row, count, arena);
@@ -108,7 +112,7 @@ final class WeightUpload {
                 for (float value : values) {
                     all.setAtIndex(ValueLayout.JAVA_FLOAT, next++, (float) ((value - source.added() + shift) * scale));
                 }
-                progress.accept(source.values().byteSize());
+                progress.accept(source);
             }
             backend.write(target, all);
         }

@@ -18,6 +18,8 @@ import jdk.incubator.vector.IntVector;
  */
 sealed interface PanelFormat permits PlainPanels, BlockPanels {
 
+    /** Another one whenever a panel's bytes are others for the same rows: panels outlive a process. */
+    int LAYOUT = 1;
     int VECTORS = 4;
     /** Columns that are widened together. */
     int GROUP = 32;

@@ -28,18 +28,20 @@ final class PanelWeight extends CpuWeight {
         Arrays.fill(panels, MemorySegment.NULL);
     }
 
+    /** Takes rows over that another process has packed. @return false if nobody has */
+    boolean adopt(int firstRow, int rowCount, WeightFormat format) {
+        if (memory.isFilled()) {
+            reserve(firstRow, rowCount, format, MemorySegment.NULL);
+            return true;
+        }
+        return false;
+    }
+
     @Override
     void upload(int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
-        if (rowCount == 0) {
-            return;
-        }
+        reserve(firstRow, rowCount, format, values);
         int firstPanel = firstRow / PanelFormat.WIDTH;
-        int endPanel = Math.ceilDiv(firstRow + rowCount, PanelFormat.WIDTH);
-        for (int panel = firstPanel; panel < endPanel; panel++) {
-            long first = (long) (Math.max(panel * PanelFormat.WIDTH, firstRow) - firstRow) * columns();
-            long end = (long) (Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount) - firstRow) * columns();
-            reserve(panel, wanted(format, values, first, end));
-        }
+        int endPanel = endPanel(firstRow, rowCount);
         team.run((unit, _) -> {
             int panel = firstPanel + unit;
             int end = Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount);
@@ -50,9 +52,21 @@ final class PanelWeight extends CpuWeight {
         }, endPanel - firstPanel, /* alone */ !team.mayRead(values));
     }
 
-    private static PanelFormat wanted(WeightFormat format, MemorySegment values, long first, long end) {
-        return format == WeightFormat.F16 && !PlainPanels.areFiniteF16(values, first, end) ? PlainPanels.F32
-                : PanelFormat.of(format);
+    private static int endPanel(int firstRow, int rowCount) {
+        return rowCount == 0 ? firstRow / PanelFormat.WIDTH : Math.ceilDiv(firstRow + rowCount, PanelFormat.WIDTH);
+    }
+
+    private void reserve(int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
+        for (int panel = firstRow / PanelFormat.WIDTH; panel < endPanel(firstRow, rowCount); panel++) {
+            long first = (long) (Math.max(panel * PanelFormat.WIDTH, firstRow) - firstRow) * columns();
+            long end = (long) (Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount) - firstRow) * columns();
+            reserve(panel, wanted(format, values, first, end));
+        }
+    }
+
+    private PanelFormat wanted(WeightFormat format, MemorySegment values, long first, long end) {
+        return format == WeightFormat.F16 && !memory.decide(() -> PlainPanels.areFiniteF16(values, first, end))
+                ? PlainPanels.F32 : PanelFormat.of(format);
     }
 
     private void reserve(int panel, PanelFormat wanted) {
@@ -60,7 +74,7 @@ final class PanelWeight extends CpuWeight {
         if (present == PlainPanels.ZEROS || present != wanted && present != PlainPanels.F32) {
             PanelFormat format = present == PlainPanels.ZEROS ? wanted : PlainPanels.F32;
             MemorySegment reserved = memory.allocate(format.bytes(PanelFormat.wholeGroups(columns())));
-            if (present != PlainPanels.ZEROS) {
+            if (present != PlainPanels.ZEROS && !memory.isFilled()) {
                 present.widen(panels[panel], 0, columns(), reserved);
             }
             formats[panel] = format;

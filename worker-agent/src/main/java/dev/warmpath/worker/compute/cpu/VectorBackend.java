@@ -12,6 +12,8 @@ import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.Shapes;
 import dev.warmpath.worker.compute.Tensor;
 import dev.warmpath.worker.compute.WeightFormat;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
 import jdk.incubator.vector.FloatVector;
@@ -27,9 +29,12 @@ public final class VectorBackend extends CpuBackend {
     private static final float GELU_SLOPE = 1.59576912f;
     /** Likewise of x³. */
     private static final float GELU_CUBE = 0.0713548163f;
+    /** What pieces are aligned by, of a file that takes no room where nothing is written. */
+    private static final long CAPACITY_SLACK = 64L << 20;
 
     private final ThreadTeam team;
-    private final PanelMemory memory;
+    private final PanelMemory weights = new PanelMemory();
+    private final PanelMemory scratch = new PanelMemory();
     private final VectorMatmul matmul;
     private final VectorAttention attention;
     private final float[] lanes = new float[LANES];
@@ -50,19 +55,42 @@ public final class VectorBackend extends CpuBackend {
     private VectorBackend(ThreadTeam team, CacheType cacheType) {
         super(team, cacheType, VectorLogitLoops::new);
         this.team = team;
-        this.memory = new PanelMemory();
-        this.matmul = new VectorMatmul(team, memory);
+        this.matmul = new VectorMatmul(team, scratch);
         this.attention = new VectorAttention(team);
     }
 
     @Override
     public Tensor allocateWeight(int rows, int columns) {
-        return new PanelWeight(rows, columns, memory, team);
+        return new PanelWeight(rows, columns, weights, team);
     }
 
     @Override
     public long weightBytes(WeightFormat format, int rows, int columns) {
         return PanelFormat.of(format).bytes(PanelFormat.wholeGroups(columns)) * Math.ceilDiv(rows, PanelFormat.WIDTH);
+    }
+
+    /** Where files have an owner's rights and are mapped as POSIX says. */
+    @Override
+    public boolean sharesWeights() {
+        return PanelMemory.isOnLinux();
+    }
+
+    /** Panels depend on the width of vectors, and on {@link PanelFormat#LAYOUT}. */
+    @Override
+    public void shareWeights(Path folder, String name, long bytes) throws IOException {
+        String file = "%s-%dx%d%s".formatted(name, PanelFormat.LAYOUT, LANES, SharedPanels.SUFFIX);
+        // panels of several formats are reserved twice
+        weights.share(SharedPanels.open(folder.resolve(file), 2 * bytes + CAPACITY_SLACK));
+    }
+
+    @Override
+    public boolean adopt(Tensor weight, int firstRow, int rowCount, WeightFormat format) {
+        return ((PanelWeight) Handles.weight(weight)).adopt(firstRow, rowCount, format);
+    }
+
+    @Override
+    public void endUploads() {
+        weights.complete();
     }
 
     @Override
@@ -207,6 +235,7 @@ public final class VectorBackend extends CpuBackend {
     @Override
     public void close() {
         super.close();
-        memory.close();
+        weights.close();
+        scratch.close();
     }
 }
