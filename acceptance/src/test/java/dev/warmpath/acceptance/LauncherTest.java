@@ -18,7 +18,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -42,25 +44,28 @@ class LauncherTest {
             throws IOException, InterruptedException {
         Files.copy(RedisProcess.bundled(), Files.createDirectory(state.resolve("bin")).resolve("redis-server"),
                 StandardCopyOption.COPY_ATTRIBUTES);
-        int port = LocalFleet.freePortRange(2, 1);
+        int port = LocalFleet.freePortRange(2, 2);
         List<Long> started;
         try {
-            Said up = warmpath("up", "--redis", "embedded", "--routers", "2", "--workers", "1", "--detach",
+            Said up = warmpath("up", "--redis", "embedded", "--routers", "2", "--workers", "2", "--detach",
                     "--port", Integer.toString(port));
             assertThat(up.status()).as(up.text()).isZero();
             started = pids();
-            assertThat(started).hasSize(4).allSatisfy(pid -> assertThat(commandLine(pid))
+            assertThat(started).hasSize(5).allSatisfy(pid -> assertThat(commandLine(pid))
                     .as("ps shows no URI: it may hold a password").doesNotContain("redis://"));
             assertThat(started.stream().map(LauncherTest::commandLine).filter(line -> line.contains("worker.id=")))
-                    .as("a GPU changes nothing for who has not asked for it").singleElement().asString()
-                    .contains("-Xmx1024m", "--warmpath.compute.backend=vector", "--warmpath.kv.memory=128MB");
+                    .as("a GPU changes nothing for who has not asked for it").hasSize(2).allSatisfy(line ->
+                            assertThat(line).contains("-Xmx1024m", "--warmpath.compute.backend=vector",
+                                    "--warmpath.kv.memory=128MB"));
+            assertThat(started.stream().map(LauncherTest::mappedWeights).filter(file -> !file.isEmpty()))
+                    .as("both workers map one file").hasSize(2).containsOnly(mappedWeights(started.getLast()));
             assertThat(commandLine(started.get(1))).as("C2 compiles, and 512 streams fit")
                     .contains("-Xmx512m").doesNotContain("TieredStopAtLevel");
 
             Said status = warmpath("status");
             assertThat(status.text())
-                    .contains("router", "router-2", "redis", "worker-1", "http://127.0.0.1:" + (port + 1));
-            assertThat(status.text().lines().filter(line -> line.endsWith(" ready"))).hasSize(4);
+                    .contains("router", "router-2", "redis", "worker-1", "worker-2", "http://127.0.0.1:" + (port + 1));
+            assertThat(status.text().lines().filter(line -> line.endsWith(" ready"))).hasSize(5);
 
             Said twice = warmpath("up", "--port", Integer.toString(port));
             assertThat(twice.status()).isEqualTo(1);
@@ -83,6 +88,7 @@ class LauncherTest {
         Await.until("no process is left",
                 () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
         assertThat(warmpath("status").text()).contains("no fleet is running");
+        assertThat(state.resolve("weights")).doesNotExist();
     }
 
     @Test
@@ -304,6 +310,16 @@ class LauncherTest {
 
     private static String commandLine(long pid) {
         return ProcessHandle.of(pid).orElseThrow().info().commandLine().orElse("");
+    }
+
+    /** @return number and path of the file of weights that a process has mapped; empty if none */
+    private static String mappedWeights(long pid) {
+        try (Stream<String> maps = Files.lines(Path.of("/proc/" + pid + "/maps"))) {
+            return maps.filter(line -> line.endsWith(".panels")).map(line -> line.split(" +", 5)[4]).distinct()
+                    .collect(Collectors.joining(", "));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** @return pids in the fleet file: role, id, pid, ... */
