@@ -36,7 +36,7 @@ class GgufTokenizersTest {
     }
 
     /** Bytes, what the merges make, and two markers: begin and end. */
-    private static GgufWriter byteLevel(String pre) {
+    static GgufWriter byteLevel(String pre) {
         List<String> tokens = new ArrayList<>();
         for (int letter = '!'; letter <= 0x143; letter++) {
             boolean spellsByte = letter <= '~' || letter >= '¡' && letter != 0xAD;

@@ -190,6 +190,28 @@ class LauncherTest {
         assertThat(state.resolve("fleet")).as("nothing was started").doesNotExist();
     }
 
+    /** A router's program reads what a worker's has made of the file; what lies beside it is no part of it. */
+    @Test
+    void text_of_a_gguf_file_is_looked_at_before_the_start_whatever_lies_beside_it(@TempDir Path folder)
+            throws IOException, InterruptedException {
+        Files.writeString(folder.resolve("tokenizer.json"), "{\"model\": {\"type\": \"Magic\", \"vocab\": {}}}");
+        Path file = GgufTokenizersTest.byteLevel("gpt-2").put("tokenizer.chat_template", "{% for message in %}")
+                .write(folder.resolve("model.gguf"));
+
+        for (Path model : List.of(folder, file)) {
+            Said up = warmpath("up", "--model", model.toString(), "--context", "4096", "--detach", "--port",
+                    Integer.toString(LocalFleet.freePortRange(1, 2)));
+
+            assertThat(up.status()).isEqualTo(1);
+            assertThat(up.text().lines()).as(up.text()).satisfiesExactly(
+                    template -> assertThat(template).startsWith("warning: " + model + ": its chat template 'default' "
+                            + "cannot be read, so chat is answered with an error"),
+                    context -> assertThat(context)
+                            .startsWith("warmpath: --context is 4096, but the model was made for 64 tokens"));
+        }
+        assertThat(state.resolve("check-made")).doesNotExist();
+    }
+
     @Test
     void a_worker_that_ends_before_it_is_ready_has_the_last_word_and_leaves_no_process()
             throws IOException, InterruptedException {

@@ -2,7 +2,15 @@ package dev.warmpath.worker;
 
 import dev.warmpath.process.Service;
 import dev.warmpath.process.ServiceProcess;
+import dev.warmpath.worker.model.source.ModelFile;
+import dev.warmpath.worker.model.source.ModelSource;
+import dev.warmpath.worker.model.weights.WeightFileException;
+import dev.warmpath.worker.routerlink.ModelFiles;
+import java.io.IOException;
 import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -17,11 +25,13 @@ import org.springframework.util.unit.DataSize;
  * Tells whether workers would start, and with how much memory, with no weight read and none started.
  *
  * <pre>
- * check [--workers N] [--heap SIZE] [--beside SIZE] [--machine SIZE] --warmpath.model.directory=DIR [--warmpath.…=…]
+ * check [--workers N] [--heap SIZE] [--beside SIZE] [--machine SIZE] [--made DIR] --warmpath.model.directory=DIR
+ *     [--warmpath.…=…]
  * </pre>
  * Settings as a worker has them, by arguments or from the environment. What is wrong is a line each, {@code - } before
  * it, and all of it is told; what one should know has {@code warning: } before it. If they would start, lines
- * {@code name=value} say what is to be told to them.
+ * {@code name=value} say what is to be told to them. Files for routers that a GGUF file stands for are written to
+ * {@code --made}, so that a router's check can look at them.
  */
 final class CheckCommand {
 
@@ -43,9 +53,10 @@ final class CheckCommand {
      * @param heap    of each; null: as it follows
      * @param beside  memory of other processes of the fleet
      * @param machine memory of all; null: this machine's
+     * @param made    folder for files that are made of a GGUF file; null: nobody wants them
      */
     private record Arguments(@Nullable Integer workers, @Nullable DataSize heap, DataSize beside,
-            @Nullable DataSize machine, List<String> settings) {
+            @Nullable DataSize machine, @Nullable Path made, List<String> settings) {
 
         private static int atLeastOne(String count) {
             int workers = Integer.parseInt(count);
@@ -61,6 +72,7 @@ final class CheckCommand {
             DataSize heap = null;
             DataSize beside = DataSize.ofBytes(0);
             DataSize machine = null;
+            Path made = null;
             List<String> settings = new ArrayList<>();
             for (int i = 0; i < given.size(); i++) {
                 String argument = given.get(i);
@@ -69,17 +81,18 @@ final class CheckCommand {
                     case "--heap" -> heap = value(++i, given, DataSize::parse);
                     case "--beside" -> beside = value(++i, given, DataSize::parse);
                     case "--machine" -> machine = value(++i, given, DataSize::parse);
+                    case "--made" -> made = value(++i, given, Path::of);
                     default -> {
                         if (!argument.startsWith("--warmpath.") || !argument.contains("=")) {
                             throw new IllegalArgumentException("check does not know '" + argument + "'; it takes "
-                                    + "--workers N, --heap SIZE, --beside SIZE, --machine SIZE and settings as "
-                                    + "--warmpath.model.directory=DIR");
+                                    + "--workers N, --heap SIZE, --beside SIZE, --machine SIZE, --made DIR and "
+                                    + "settings as --warmpath.model.directory=DIR");
                         }
                         settings.add(argument);
                     }
                 }
             }
-            return new Arguments(workers, heap, beside, machine, settings);
+            return new Arguments(workers, heap, beside, machine, made, settings);
         }
 
         private static <T> T value(int index, List<String> given, Function<String, T> parser) {
@@ -135,12 +148,15 @@ final class CheckCommand {
             return null;
         }
         if (given.kv() == null || given.scheduler() == null || given.compute() == null) {
-            problems.addAll(ModelCheck.of(given.model().directory()).problems());
+            ModelCheck files = ModelCheck.of(given.model().directory());
+            problems.addAll(files.problems());
+            writeMade(files.source());
             return null;
         }
         Preflight preflight = Preflight.of(given.model(), given.kv(), given.scheduler(), given.compute());
         problems.addAll(preflight.problems());
         warnings.addAll(preflight.warnings());
+        writeMade(preflight.source());
         Preflight.Ready start = preflight.ready();
         if (start == null) {
             return null;
@@ -153,10 +169,28 @@ final class CheckCommand {
         }
     }
 
+    private void writeMade(@Nullable ModelSource source) {
+        if (source == null || arguments.made == null) {
+            return;
+        }
+        for (String name : ModelFiles.LISTED) {
+            try {
+                if (source.file(name) instanceof ModelFile.Made(byte[] bytes)) {
+                    Files.write(Files.createDirectories(arguments.made).resolve(name), bytes);
+                }
+            } catch (WeightFileException e) {
+                // a problem that the look at the model has found
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
     private MemoryPlan plan(Preflight.Ready start, KvProperties kv, boolean shareWeights) {
         long machine = arguments.machine == null ? Machine.memory() : arguments.machine.toBytes();
         var planner = new MemoryPlanner(start, kv,
-                new MemoryPlanner.Given(machine, arguments.beside.toBytes(), arguments.heap, shareWeights && start.backend().sharesWeights()));
+                new MemoryPlanner.Given(machine, arguments.beside.toBytes(), arguments.heap,
+                        shareWeights && start.backend().sharesWeights()));
         MemoryPlan plan = arguments.workers != null ? planner.plan(arguments.workers) : usual(planner, start);
         int whole = start.config().contextLength();
         if (plan.config().contextLength() < whole) {

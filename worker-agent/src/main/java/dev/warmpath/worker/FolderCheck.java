@@ -94,6 +94,15 @@ record FolderCheck(Path path, Set<String> names, List<Problem> problems) {
         });
     }
 
+    /** The same of a file in which anything may stand. */
+    void requireText(String name) {
+        if (isPointer(name)) {
+            addPointers(List.of(name));
+        } else {
+            readable(name, Files::readAllBytes);
+        }
+    }
+
     /** Reads a file. */
     interface Reading<T> {
         T of(Path file) throws IOException;

@@ -1,5 +1,6 @@
 package dev.warmpath.worker;
 
+import static dev.warmpath.worker.model.source.ModelSource.CHAT_TEMPLATE;
 import static dev.warmpath.worker.model.source.ModelSource.CONFIG;
 import static dev.warmpath.worker.model.source.ModelSource.GENERATION_CONFIG;
 import static dev.warmpath.worker.model.source.ModelSource.TOKENIZER;
@@ -90,29 +91,25 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
     }
 
     private static ModelCheck ofGguf(Path model, List<Problem> problems) {
-        ModelSource source = opened(model, problems);
+        ModelSource source = attempt(problems, () -> ModelSource.of(model));
         if (source == null) {
             return new ModelCheck(problems, List.of(), null, null);
         }
-        List<String> warnings = new ArrayList<>();
-        try {
-            ModelFile settings = source.file(TOKENIZER_CONFIG);
-            if (settings == null || !JsonMapper.shared().readTree(settings.content()).hasNonNull(TEMPLATE)) {
-                warnings.add(noChat(model, "it has no tokenizer.chat_template"));
-            }
-            return withEndTokens(source, problems, warnings, ModelConfig.read(source));
-        } catch (UnsupportedModelException e) {
-            problems.add(new Problem(e.getMessage(), ""));
-        } catch (IOException e) {
-            problems.add(new Problem(said(e), ""));
-        }
-        return new ModelCheck(problems, warnings, null, null);
+        ModelConfig config = attempt(problems, () -> ModelConfig.read(source));
+        attempt(problems, () -> source.file(TOKENIZER));
+        JsonNode settings = attempt(problems, () -> {
+            ModelFile file = source.file(TOKENIZER_CONFIG);
+            return file == null ? null : JsonMapper.shared().readTree(file.content());
+        });
+        List<String> warnings = settings == null || settings.hasNonNull(TEMPLATE) ? List.of()
+                : List.of(noChat(model, "it has no tokenizer.chat_template"));
+        return withEndTokens(source, problems, warnings, config);
     }
 
     /** Opens what looks well so far, which finds the rest. */
     private static ModelCheck withSource(Path model, List<Problem> problems, List<String> warnings,
             @Nullable ModelConfig config) {
-        ModelSource source = problems.isEmpty() ? opened(model, problems) : null;
+        ModelSource source = problems.isEmpty() ? attempt(problems, () -> ModelSource.of(model)) : null;
         return source == null ? new ModelCheck(problems, warnings, config, null)
                 : withEndTokens(source, problems, warnings, config);
     }
@@ -120,27 +117,31 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
     private static ModelCheck withEndTokens(ModelSource source, List<Problem> problems, List<String> warnings,
             @Nullable ModelConfig config) {
         try {
-            EosTokens.read(source);
-        } catch (UnsupportedModelException e) {
-            problems.add(new Problem(e.getMessage(), ""));
+            attempt(problems, () -> EosTokens.read(source));
         } catch (JacksonException e) {
             problems.add(new Problem("the files that name the end of an answer are not JSON: "
                     + FolderCheck.withoutPlace(e.getOriginalMessage()), ""));
-        } catch (IOException e) {
-            problems.add(new Problem(said(e), ""));
         }
         return new ModelCheck(problems, warnings, config, source);
     }
 
-    private static @Nullable ModelSource opened(Path model, List<Problem> problems) {
+    /**
+     * What several files of a GGUF file lack is told once.
+     * @return null if the step has failed, which is a problem then
+     */
+    private static <T> @Nullable T attempt(List<Problem> problems, Preflight.Step<T> step) {
+        Problem problem;
         try {
-            return ModelSource.of(model);
+            return step.take();
         } catch (WeightFileException e) {
-            problems.add(new Problem(e.getMessage(), BROKEN_OFF));
+            problem = new Problem(e.getMessage(), BROKEN_OFF);
         } catch (UnsupportedModelException e) {
-            problems.add(new Problem(e.getMessage(), ""));
+            problem = new Problem(e.getMessage(), "");
         } catch (IOException e) {
-            problems.add(new Problem(said(e), ""));
+            problem = new Problem(said(e), "");
+        }
+        if (!problems.contains(problem)) {
+            problems.add(problem);
         }
         return null;
     }
@@ -235,14 +236,13 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
     }
 
     private static List<String> templateWarnings(FolderCheck folder) {
-        if (folder.has("chat_template.jinja")) {
+        JsonNode settings = folder.has(TOKENIZER_CONFIG) ? folder.json(TOKENIZER_CONFIG) : null;
+        if (folder.has(CHAT_TEMPLATE)) {
+            folder.requireText(CHAT_TEMPLATE);
             return List.of();
         }
-        if (folder.has(TOKENIZER_CONFIG)) {
-            JsonNode settings = folder.json(TOKENIZER_CONFIG);
-            if (settings == null || settings.hasNonNull(TEMPLATE)) {
-                return List.of();
-            }
+        if (folder.has(TOKENIZER_CONFIG) && (settings == null || settings.hasNonNull(TEMPLATE))) {
+            return List.of();
         }
         return List.of(noChat(folder.path(), folder.has("chat_template.json") ? "chat_template.json is not read"
                 : folder.has(TOKENIZER_CONFIG) ? "tokenizer_config.json has no chat_template"

@@ -34,6 +34,7 @@ final class Preflight {
     private final ModelProperties model;
     private final List<Problem> problems = new ArrayList<>();
     private final List<String> warnings = new ArrayList<>();
+    private @Nullable ModelSource source;
     private @Nullable Ready ready;
 
     /**
@@ -118,6 +119,7 @@ final class Preflight {
         ModelCheck files = ModelCheck.of(model.directory());
         preflight.problems.addAll(files.problems());
         preflight.warnings.addAll(files.warnings());
+        preflight.source = files.source();
         ModelConfig config = files.config() == null ? null : preflight.capped(files.config());
         ComputeBackend backend = config == null ? null
                 : preflight.attempt(() -> new BackendChoice(compute, kv, config).open());
@@ -196,6 +198,11 @@ final class Preflight {
 
     List<String> warnings() {
         return warnings;
+    }
+
+    /** Null if the model cannot be opened. */
+    @Nullable ModelSource source() {
+        return source;
     }
 
     /** Null if there are problems. */

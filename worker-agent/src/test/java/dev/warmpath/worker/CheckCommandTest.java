@@ -2,6 +2,7 @@ package dev.warmpath.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.warmpath.process.GgufWriter;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -95,10 +96,36 @@ class CheckCommandTest {
     }
 
     @Test
+    void files_that_a_gguf_file_stands_for_are_written_for_who_reads_such_and_those_of_a_folder_are_not(
+            @TempDir Path folder) throws Exception {
+        GgufWriter model = GgufWriter.llama(3).put("tokenizer.ggml.model", "gpt2").put("tokenizer.ggml.pre", "gpt-2")
+                .put("tokenizer.ggml.tokens", List.of("a", "b", "c")).put("tokenizer.ggml.merges", List.of());
+        Path gguf = model.write(folder.resolve("a.gguf"));
+        Path made = folder.resolve("made");
+
+        assertThat(check(UnaryOperator.identity(), "--made", made.toString(), "--machine", "8GB", MODEL).status())
+                .isZero();
+        assertThat(made).doesNotExist();
+
+        assertThat(check(UnaryOperator.identity(), "--made", made.toString(), "--machine", "8GB",
+                "--warmpath.model.directory=" + gguf).status()).isZero();
+        assertThat(Files.list(made)).map(file -> file.getFileName().toString()).containsExactlyInAnyOrder(
+                "config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json");
+        assertThat(Files.readString(made.resolve("tokenizer.json"))).contains("\"vocab\":{\"a\":0,\"b\":1,\"c\":2}");
+
+        Path some = folder.resolve("some");
+        model.put("tokenizer.ggml.merges", List.of("a d")).write(gguf);
+        assertThat(check(UnaryOperator.identity(), "--made", some.toString(), "--warmpath.kv.block-size=0",
+                "--warmpath.model.directory=" + gguf).out()).contains("has merge 0, 'a d'");
+        assertThat(some.resolve("tokenizer_config.json")).as("what can be made").exists();
+        assertThat(some.resolve("tokenizer.json")).doesNotExist();
+    }
+
+    @Test
     void arguments_that_it_does_not_have_are_another_status() {
         assertThat(check(UnaryOperator.identity(), "--wrokers", "2")).isEqualTo(new Said(2, "", "check does not know "
-                + "'--wrokers'; it takes --workers N, --heap SIZE, --beside SIZE, --machine SIZE and settings as "
-                + "--warmpath.model.directory=DIR\n"));
+                + "'--wrokers'; it takes --workers N, --heap SIZE, --beside SIZE, --machine SIZE, --made DIR and "
+                + "settings as --warmpath.model.directory=DIR\n"));
         assertThat(check(UnaryOperator.identity(), "--workers", "two").err())
                 .isEqualTo("--workers does not take 'two'\n");
         assertThat(check(UnaryOperator.identity(), "--workers", "0").err())

@@ -3,12 +3,15 @@ package dev.warmpath.worker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.process.GgufWriter;
+import dev.warmpath.process.SharedModels;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -212,6 +215,22 @@ class ModelCheckTest {
         assertThat(ModelCheck.of(model).warnings()).isEmpty();
     }
 
+    @Test
+    void a_chat_template_that_is_none_is_a_problem_and_so_is_a_tokenizers_configuration_beside_it() throws IOException {
+        write("chat_template.jinja", POINTER);
+        assertProblem("chat_template.jinja in MODEL is no more than a pointer of Git LFS");
+
+        remove("chat_template.jinja");
+        try (var sparse = new RandomAccessFile(model.resolve("chat_template.jinja").toFile(), "rw")) {
+            sparse.setLength((64 << 20) + 1);
+        }
+        assertProblem("chat_template.jinja in MODEL has 67,108,865 bytes, takes 67,108,864");
+
+        write("chat_template.jinja", "{{ messages[0].content }}");
+        write("tokenizer_config.json", "{");
+        assertProblem("tokenizer_config.json in MODEL is not JSON");
+    }
+
     // ---- weights
 
     @Test
@@ -279,6 +298,48 @@ class ModelCheckTest {
 
         assertThat(ModelCheck.of(gguf().write(file)).warnings()).containsExactly(file + ": it has no "
                 + "tokenizer.chat_template, so chat is answered with an error; completions work");
+    }
+
+    @Test
+    void faults_of_a_gguf_files_configuration_vocabulary_and_template_are_told_together() throws IOException {
+        Path file = gguf().put("tokenizer.ggml.merges", List.of("a c")).put("tokenizer.chat_template", 5)
+                .write(folder.resolve("a.gguf"));
+        assertThat(problems(file)).satisfiesExactly(
+                merges -> assertThat(merges).contains("key tokenizer.ggml.merges", "has merge 0, 'a c'"),
+                template -> assertThat(template).contains("key tokenizer.chat_template", "is no string"));
+        assertThat(ModelCheck.of(file).config()).as("what else is wrong with it can be told").isNotNull();
+
+        gguf().put("llama.expert_kind", "any").put("tokenizer.ggml.pre", "unheard").write(file);
+        assertThat(problems(file)).satisfiesExactly(
+                config -> assertThat(config).contains("key llama.expert_kind"),
+                words -> assertThat(words).contains("key tokenizer.ggml.pre", "is unheard"));
+    }
+
+    /** Each control character is six in JSON. */
+    @Test
+    void a_vocabulary_that_makes_a_longer_tokenizer_than_routers_take_is_a_problem() throws IOException {
+        List<String> tokens = IntStream.range(0, 180).mapToObj(id -> "\1".repeat(65_000) + id).toList();
+        Path file = GgufWriter.llama(180).put("tokenizer.ggml.model", "gpt2").put("tokenizer.ggml.pre", "gpt-2")
+                .put("tokenizer.ggml.tokens", tokens).put("tokenizer.ggml.merges", List.of())
+                .put("tokenizer.chat_template", "{{ messages }}").write(folder.resolve("a.gguf"));
+
+        assertThat(problems(file)).singleElement().asString().contains("key tokenizer.ggml.tokens",
+                "makes a tokenizer.json of more than 67,108,864 bytes, which is what routers take");
+    }
+
+    @Test
+    void a_published_gguf_file_is_well_and_one_whose_merges_are_broken_is_told_before_a_weight_is_read()
+            throws IOException {
+        Path published = SharedModels.find("smollm2-135m-instruct").resolve("SmolLM2-135M-Instruct.Q4_1.gguf");
+        assertThat(ModelCheck.of(published).problems()).isEmpty();
+        assertThat(ModelCheck.of(published).warnings()).isEmpty();
+
+        Path tiny = SharedModels.find("tiny-gguf").resolve("tiny-q4_0.gguf");
+        assertThat(problems(tiny)).isEmpty();
+        String bytes = Files.readString(tiny, StandardCharsets.ISO_8859_1);
+        Path broken = Files.writeString(folder.resolve("tiny.gguf"), bytes.replace("th e", "the "),
+                StandardCharsets.ISO_8859_1);
+        assertThat(problems(broken)).singleElement().asString().contains("has merge 1, 'the '");
     }
 
     /** As many repositories have it; the GGUF file is the model, whatever the configuration says. */

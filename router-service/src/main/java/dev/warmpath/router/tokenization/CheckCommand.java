@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * Tells whether a router could tokenize for a model, with none running.
  *
  * <pre>
- * check FOLDER
+ * check FOLDER [MODEL]
  * </pre>
- * What is wrong is a line with {@code - } before it, what one should know one with {@code warning: }. Of files that are
+ * The folder's files may have been made of another model, a GGUF file, which is what people know. What is wrong is a line with {@code - } before it, what one should know one with {@code warning: }. Of files that are
  * missing, or no JSON, a worker's check tells.
  */
 public final class CheckCommand {
@@ -33,11 +33,12 @@ public final class CheckCommand {
      * @return exit status: 0 it could, 1 it could not, 2 the arguments are wrong
      */
     public static int run(List<String> arguments, PrintStream out, PrintStream err) {
-        if (arguments.size() != 1) {
-            err.println("check takes a model's folder");
+        if (arguments.isEmpty() || arguments.size() > 2) {
+            err.println("check takes a model's folder, and maybe the model of which its files were made");
             return WRONG_ARGUMENTS;
         }
         Path folder = Path.of(arguments.getFirst());
+        String model = arguments.getLast();
         try {
             byte[] tokenizer = json(folder.resolve("tokenizer.json"));
             if (tokenizer != null) {
@@ -46,14 +47,14 @@ public final class CheckCommand {
                         read(folder.resolve("chat_template.jinja")), json(folder.resolve("generation_config.json")),
                         json(folder.resolve("config.json")))).chatTemplateFaults().forEach((name, fault) -> out.println(
                                 "warning: %s: its chat template '%s' cannot be read, so chat is answered with an "
-                                        .formatted(folder, name) + "error; completions work: " + fault));
+                                        .formatted(model, name) + "error; completions work: " + fault));
             }
             return COULD;
         } catch (RuntimeException e) {
-            out.println("- " + folder + ": " + e.getMessage());
+            out.println("- " + model + ": " + e.getMessage());
             return COULD_NOT;
         } catch (IOException e) {
-            out.println("- a file in " + folder + " cannot be read: " + e);
+            out.println("- a file of " + model + " cannot be read: " + e);
             return COULD_NOT;
         }
     }

@@ -81,6 +81,17 @@ class CheckCommandTest {
     }
 
     @Test
+    void files_that_were_made_of_a_model_are_told_of_by_its_name() throws IOException {
+        Files.writeString(folder.resolve("chat_template.jinja"), "{% for message in %}");
+        assertThat(check(folder.toString(), "tiny.gguf").text()).startsWith("warning: tiny.gguf: its chat template ")
+                .doesNotContain(folder.toString());
+
+        Files.writeString(folder.resolve("tokenizer.json"), "{\"model\": {\"type\": \"Magic\", \"vocab\": {}}}");
+        assertThat(check(folder.toString(), "tiny.gguf").text())
+                .startsWith("- tiny.gguf: tokenizer.json does not load: ").doesNotContain(folder.toString());
+    }
+
+    @Test
     void what_a_workers_check_tells_of_is_left_to_it() throws IOException {
         Files.writeString(folder.resolve("tokenizer.json"), "{");
         assertThat(check(folder.toString())).isEqualTo(new Said(0, ""));
@@ -90,7 +101,9 @@ class CheckCommandTest {
     }
 
     @Test
-    void it_takes_one_folder() {
-        assertThat(check()).isEqualTo(new Said(2, "check takes a model's folder\n"));
+    void it_takes_a_folder_and_a_model() {
+        Said refused = new Said(2, "check takes a model's folder, and maybe the model of which its files were made\n");
+        assertThat(check()).isEqualTo(refused);
+        assertThat(check("one", "two", "three")).isEqualTo(refused);
     }
 }

@@ -256,12 +256,14 @@ class MutatedGgufTest {
                 .put("tokenizer.ggml.tokens", pieces).put("tokenizer.ggml.scores", new float[pieces.size()]);
         Files.write(file, exploding.bytes());
 
-        assertThatThrownBy(() -> ModelSource.of(file)).isInstanceOf(WeightFileException.class)
+        assertThatThrownBy(() -> ModelSource.of(file).file(ModelSource.TOKENIZER))
+                .isInstanceOf(WeightFileException.class)
                 .hasMessageContaining("has token 512, of 513 characters, behind 128781 merges, takes 512 and 1048576");
         List<String> nothing = Collections.nCopies((1 << 20) + 1, "");
         Files.write(file, GgufWriter.llama(3).put("tokenizer.ggml.model", "gpt2")
                 .put("tokenizer.ggml.tokens", nothing).bytes());
-        assertThatThrownBy(() -> ModelSource.of(file)).isInstanceOf(WeightFileException.class)
+        assertThatThrownBy(() -> ModelSource.of(file).file(ModelSource.TOKENIZER))
+                .isInstanceOf(WeightFileException.class)
                 .hasMessageContaining("has 1048577 tokens, takes 1048576");
     }
 

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Loads models that are broken, and sees that each is refused by name and takes no more memory than a good one. */
@@ -32,6 +33,10 @@ final class Refusals {
     /** Everything that is done with a model before it is served: its files made, its weights put on a device. */
     private void load() throws IOException {
         ModelSource source = ModelSource.of(model);
+        for (String name : List.of(ModelSource.CONFIG, ModelSource.TOKENIZER, ModelSource.TOKENIZER_CONFIG,
+                ModelSource.GENERATION_CONFIG)) {
+            source.file(name);
+        }
         ModelConfig config = ModelConfig.read(source);
         EosTokens.read(source);
         // a worker refuses a context that its cache cannot hold before it loads weights

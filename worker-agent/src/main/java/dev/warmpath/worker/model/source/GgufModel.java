@@ -3,6 +3,7 @@ package dev.warmpath.worker.model.source;
 import dev.warmpath.worker.model.weights.GgufFile;
 import dev.warmpath.worker.model.weights.GgufMetadata;
 import dev.warmpath.worker.model.weights.WeightFile;
+import dev.warmpath.worker.model.weights.WeightFileException;
 import dev.warmpath.worker.model.weights.WeightTensor;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -13,13 +14,15 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A GGUF file, or several into which one was split, read as the folder that it was made from. The small files of such a
- * folder are made at once and kept; the tensors are opened when they are asked for.
+ * folder are made at once and kept; the tensors are opened when they are asked for. What cannot be made is told to
+ * whoever asks for it, so that one fault does not hide another.
  */
 final class GgufModel implements ModelSource {
 
@@ -33,8 +36,11 @@ final class GgufModel implements ModelSource {
 
     private final Path given;
     private final List<Path> weightFiles;
-    private final TensorNames names;
+    /** Null if there is no configuration. */
+    private final @Nullable TensorNames names;
     private final Map<String, ModelFile.Made> files = new HashMap<>();
+    /** Of files that cannot be made, by name. */
+    private final Map<String, WeightFileException> faults = new HashMap<>();
 
     private GgufModel(Path given) throws IOException {
         this.given = given;
@@ -44,21 +50,57 @@ final class GgufModel implements ModelSource {
             weightFiles = opened.stream().map(GgufFile::path).toList();
             var tensors = new ArrayList<WeightTensor>();
             opened.forEach(file -> tensors.addAll(file.tensors()));
-            var config = new GgufConfig(metadata, tensors);
-            names = config.tensorNames();
-            var tokenizer = new GgufTokenizer(metadata);
-            tokenizer.requireWithin(config.vocabularySize());
-            make(CONFIG, config.bytes());
-            make(TOKENIZER, tokenizer.tokenizer());
-            make(TOKENIZER_CONFIG, tokenizer.tokenizerConfig(config.contextLength()));
-            make(GENERATION_CONFIG, tokenizer.generationConfig());
+            GgufConfig config = attempt(() -> new GgufConfig(metadata, tensors), CONFIG, TOKENIZER_CONFIG);
+            GgufTokenizer tokenizer = attempt(() -> tokenizer(metadata, config), TOKENIZER, TOKENIZER_CONFIG,
+                    GENERATION_CONFIG);
+            names = config == null ? null : config.tensorNames();
+            if (config != null) {
+                make(CONFIG, config::bytes);
+            }
+            if (tokenizer != null) {
+                make(TOKENIZER, tokenizer::tokenizer);
+                make(GENERATION_CONFIG, tokenizer::generationConfig);
+            }
+            if (config != null && tokenizer != null) {
+                make(TOKENIZER_CONFIG, () -> tokenizer.tokenizerConfig(config.contextLength()));
+            }
         } finally {
             opened.forEach(GgufFile::close);
         }
     }
 
-    private void make(String name, byte[] content) {
-        files.put(name, new ModelFile.Made(content));
+    private static GgufTokenizer tokenizer(GgufMetadata metadata, @Nullable GgufConfig config) {
+        var tokenizer = new GgufTokenizer(metadata);
+        if (config != null) {
+            tokenizer.requireWithin(config.vocabularySize());
+        }
+        return tokenizer;
+    }
+
+    /** @param files that cannot be made if this cannot. @return null if so */
+    private <T> @Nullable T attempt(Supplier<T> step, String... files) {
+        try {
+            return step.get();
+        } catch (WeightFileException e) {
+            for (String name : files) {
+                faults.putIfAbsent(name, e);
+            }
+            return null;
+        }
+    }
+
+    private void make(String name, Supplier<byte[]> content) {
+        byte[] bytes = attempt(content, name);
+        if (bytes != null) {
+            files.put(name, new ModelFile.Made(bytes));
+        }
+    }
+
+    private void requireMade(String name) {
+        WeightFileException fault = faults.get(name);
+        if (fault != null) {
+            throw fault;
+        }
     }
 
     @Override
@@ -160,11 +202,13 @@ final class GgufModel implements ModelSource {
 
     @Override
     public List<WeightFile> openWeights() throws IOException {
+        requireMade(CONFIG);
         return openAll(given).stream().<WeightFile>map(file -> new Renamed(file, names.of(file.tensors()))).toList();
     }
 
     @Override
     public @Nullable ModelFile file(String name) {
+        requireMade(name);
         return files.get(name);
     }
 

@@ -75,9 +75,21 @@ final class GgufTokenizer {
         }
     }
 
+    /** As much of a file as routers take. */
+    private final class Bounded extends ByteArrayOutputStream {
+        @Override
+        public void write(byte[] bytes, int offset, int length) {
+            if (length > ModelSource.MAX_FILE_BYTES - size()) {
+                throw vocabulary.refused("makes a tokenizer.json of more than %,d bytes, which is what routers take"
+                        .formatted(ModelSource.MAX_FILE_BYTES));
+            }
+            super.write(bytes, offset, length);
+        }
+    }
+
     /** tokenizer.json. */
     byte[] tokenizer() {
-        var bytes = new ByteArrayOutputStream();
+        var bytes = new Bounded();
         try (JsonGenerator json = JSON.createGenerator(bytes)) {
             json.writeStartObject();
             json.writeStringProperty("version", "1.0");

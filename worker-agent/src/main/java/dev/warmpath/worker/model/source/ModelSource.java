@@ -1,5 +1,6 @@
 package dev.warmpath.worker.model.source;
 
+import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.worker.model.weights.WeightFile;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
@@ -15,16 +16,16 @@ public sealed interface ModelSource permits ModelFolder, GgufModel {
     String TOKENIZER = "tokenizer.json";
     String TOKENIZER_CONFIG = "tokenizer_config.json";
     String GENERATION_CONFIG = "generation_config.json";
+    String CHAT_TEMPLATE = "chat_template.jinja";
 
-    /** Of a file that is no weights: tokenizers have some ten million. */
-    int MAX_FILE_BYTES = 64 << 20;
+    /** Of a file that is no weights, as routers take them: tokenizers have some ten million. */
+    int MAX_FILE_BYTES = Protocol.MAX_FILE_BYTES;
 
     /**
      * @param path a folder, or a GGUF file, of several the first. A folder without {@code *.safetensors} and with one
      *             GGUF model stands for that
      * @throws IOException if it is neither, or a link leads out of the folder
-     * @throws dev.warmpath.worker.model.weights.WeightFileException if a GGUF file is broken, or says something that
-     *         has no counterpart in Hugging Face's files
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if a GGUF file is broken
      */
     static ModelSource of(Path path) throws IOException {
         if (Files.isDirectory(path)) {
@@ -51,7 +52,7 @@ public sealed interface ModelSource permits ModelFolder, GgufModel {
     /**
      * Maps the files of weights; tensors have Hugging Face's names.
      * @throws IOException if a file cannot be read
-     * @throws dev.warmpath.worker.model.weights.WeightFileException if one is broken
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if one is broken, or there is no {@link #CONFIG}
      */
     List<WeightFile> openWeights() throws IOException;
 
@@ -60,6 +61,8 @@ public sealed interface ModelSource permits ModelFolder, GgufModel {
      * @param name one of the constants here
      * @return null if the model lacks it
      * @throws IOException if it is a link that leads out of the folder, no regular file, or too large
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if a GGUF file says something that has no counterpart
+     *         in Hugging Face's files, or the file would be too large
      */
     @Nullable ModelFile file(String name) throws IOException;
 
