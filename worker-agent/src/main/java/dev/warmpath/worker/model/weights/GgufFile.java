@@ -1,13 +1,10 @@
 package dev.warmpath.worker.model.weights;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
 import java.nio.channels.FileChannel;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 
 /**
@@ -20,26 +17,12 @@ import java.util.List;
  */
 public final class GgufFile implements WeightFile {
 
-    private final Path file;
-    private final Arena arena = Arena.ofShared();
-    private final List<WeightTensor> tensors = new ArrayList<>();
+    private final MappedFile file;
     private final GgufMetadata metadata;
 
-    private GgufFile(Path file, FileChannel channel) throws IOException {
+    private GgufFile(MappedFile file, GgufMetadata metadata) {
         this.file = file;
-        try {
-            long fileSize = channel.size();
-            var header = GgufHeader.read(file, channel, fileSize);
-            var mapped = channel.map(FileChannel.MapMode.READ_ONLY, 0, fileSize, arena);
-            metadata = new GgufMetadata(file, header.values(), mapped);
-            for (var entry : header.tensors()) {
-                tensors.add(new WeightTensor(entry.name(), entry.format(), entry.shape(),
-                        mapped.asSlice(entry.start(), entry.bytes())));
-            }
-        } catch (IOException | RuntimeException e) {
-            arena.close();
-            throw e;
-        }
+        this.metadata = metadata;
     }
 
     /**
@@ -49,7 +32,10 @@ public final class GgufFile implements WeightFile {
      */
     public static GgufFile open(Path path) throws IOException {
         try (var channel = FileChannel.open(path, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS)) {
-            return new GgufFile(path, channel);
+            long fileSize = channel.size();
+            var header = GgufHeader.read(path, channel, fileSize);
+            var file = MappedFile.map(path, channel, fileSize, header.tensors());
+            return new GgufFile(file, new GgufMetadata(path, header.values(), file.bytes()));
         }
     }
 
@@ -60,16 +46,16 @@ public final class GgufFile implements WeightFile {
 
     @Override
     public Path path() {
-        return file;
+        return file.path();
     }
 
     @Override
     public List<WeightTensor> tensors() {
-        return Collections.unmodifiableList(tensors);
+        return file.tensors();
     }
 
     @Override
     public void close() {
-        arena.close();
+        file.close();
     }
 }

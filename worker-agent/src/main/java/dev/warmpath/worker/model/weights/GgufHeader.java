@@ -3,6 +3,7 @@ package dev.warmpath.worker.model.weights;
 import static dev.warmpath.worker.model.weights.WeightFileException.HEADER;
 
 import dev.warmpath.worker.compute.WeightFormat;
+import dev.warmpath.worker.model.weights.MappedFile.Entry;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -30,10 +31,6 @@ import java.util.Set;
  * kept of the metadata are its single values and where its arrays lie.
  */
 final class GgufHeader {
-
-    /** Where one tensor lies. @param start byte in the file */
-    record Entry(String name, WeightFormat format, List<Integer> shape, long start, long bytes) {
-    }
 
     static final int MAX_HEADER_BYTES = 100_000_000;
     static final int MAX_KEYS = 1 << 16;

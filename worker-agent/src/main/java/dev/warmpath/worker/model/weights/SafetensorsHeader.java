@@ -4,6 +4,7 @@ import static dev.warmpath.worker.model.weights.WeightFileException.HEADER;
 import static dev.warmpath.worker.model.weights.WeightFileException.shown;
 
 import dev.warmpath.worker.compute.WeightFormat;
+import dev.warmpath.worker.model.weights.MappedFile.Entry;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -25,10 +26,6 @@ import tools.jackson.databind.json.JsonMapper;
  * what came before it.
  */
 final class SafetensorsHeader {
-
-    /** Where one tensor lies; bounds in the file, the end exclusive. */
-    record Entry(String name, WeightFormat format, List<Integer> shape, long start, long end) {
-    }
 
     /** More than any published model has in one file, by far. */
     static final int MAX_TENSORS = 1 << 18;
@@ -158,7 +155,7 @@ final class SafetensorsHeader {
             throw refused(part, start, "shape %s of %s takes %d bytes, has %d"
                     .formatted(dimensions, format, bytes, end - begin));
         }
-        return new Entry(name, format, dimensions, start, dataStart + end);
+        return new Entry(name, format, dimensions, start, bytes);
     }
 
     private WeightFormat format(String part, long offset, @Nullable String dtype) {

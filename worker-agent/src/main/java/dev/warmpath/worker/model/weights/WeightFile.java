@@ -1,7 +1,7 @@
 package dev.warmpath.worker.model.weights;
 
 import java.nio.file.Path;
-import java.util.Collection;
+import java.util.List;
 
 /** A file of weights, mapped into memory. Closing unmaps it; its tensors are dead afterwards. */
 public interface WeightFile extends AutoCloseable {
@@ -9,7 +9,7 @@ public interface WeightFile extends AutoCloseable {
     Path path();
 
     /** Of different names, in the order of the file. */
-    Collection<WeightTensor> tensors();
+    List<WeightTensor> tensors();
 
     @Override
     void close();
