@@ -22,8 +22,6 @@
 
 #include "matmul.cuh"
 
-constexpr int GROUP = 32;
-
 __device__ __forceinline__ unsigned short load_2(const unsigned char* global) {
     return *reinterpret_cast<const unsigned short*>(global);
 }
@@ -223,7 +221,7 @@ __device__ __forceinline__ long long block_count(int rows, int columns) {
 template <typename Format>
 __device__ __forceinline__ void widen_row(const unsigned char* blocks, int partRows, int columns,
                                           const int* rowIndexes, int shift, bf16* output, const int* live) {
-    const int groups = columns / GROUP;
+    const int groups = columns / GROUP_ELEMENTS;
     const int group = block_index_y() * ROW_THREADS + thread_index();
     if (group >= groups || (live != nullptr && block_index_x() >= *live)) {
         return;
@@ -235,9 +233,9 @@ __device__ __forceinline__ void widen_row(const unsigned char* blocks, int partR
     Format values;
     values.load(blocks, block_count<Format>(partRows, columns), static_cast<long long>(row) * groups + group);
     values.prepare();
-    bf16* const target = output + static_cast<long long>(block_index_x()) * columns + GROUP * group;
+    bf16* const target = output + static_cast<long long>(block_index_x()) * columns + GROUP_ELEMENTS * group;
 #pragma unroll
-    for (int i = 0; i < GROUP; i += 8) {
+    for (int i = 0; i < GROUP_ELEMENTS; i += 8) {
         Vector16 rounded;
 #pragma unroll
         for (int word = 0; word < 4; word++) {
@@ -249,9 +247,9 @@ __device__ __forceinline__ void widen_row(const unsigned char* blocks, int partR
 
 // ---- The product.
 
-// A lane's part of the product of 16 rows of the weight with up to 8 * tiles rows of the input, after the pattern of
-// SkinnyProduct: the four lanes that share rows take a group each, 32 consecutive numbers, for what the fragments of 8
-// products call columns t, t + 1, t + 8, t + 9. A chunk is 128 deep, and chunk c belongs to warp c % 8.
+// A lane's part of the product of 16 rows of the weight with up to PRODUCT_TILE_ROWS * tiles rows of the input, after
+// the pattern of SkinnyProduct: the four lanes that share rows take a group each, 32 consecutive numbers, for what the
+// fragments of 8 products call columns t, t + 1, t + 8, t + 9. A chunk is 128 deep, and chunk c belongs to warp c % 8.
 template <typename Format, int tiles>
 struct BlockProduct {
     // Chunks of a warp under way. With four tiles there is more to compute in a chunk, by the three other warps of a
@@ -275,13 +273,13 @@ struct BlockProduct {
 
     __device__ __forceinline__ BlockProduct(const bf16* input, const unsigned char* blocks, int firstOutput,
                                             int outputs, int depth, int rows)
-        : blocks(blocks), count(block_count<Format>(outputs, depth)), groups(depth / GROUP) {
+        : blocks(blocks), count(block_count<Format>(outputs, depth)), groups(depth / GROUP_ELEMENTS) {
         const int group = lane_index() / 4;
         lowRow = static_cast<long long>(min(firstOutput + group, outputs - 1)) * groups;
         highRow = static_cast<long long>(min(firstOutput + group + 8, outputs - 1)) * groups;
 #pragma unroll
         for (int tile = 0; tile < tiles; tile++) {
-            inputRows[tile] = input + static_cast<long long>(min(8 * tile + group, rows - 1)) * depth;
+            inputRows[tile] = input + static_cast<long long>(min(PRODUCT_TILE_ROWS * tile + group, rows - 1)) * depth;
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 d[tile][i] = 0;
@@ -301,11 +299,11 @@ struct BlockProduct {
 
     __device__ __forceinline__ void add(Chunk& chunk, int start) {
         const bool counts = start + lane_index() % 4 < groups;
-        const int column = GROUP * group_of(start);
+        const int column = GROUP_ELEMENTS * group_of(start);
         chunk.low.prepare();
         chunk.high.prepare();
 #pragma unroll
-        for (int i = 0; i < GROUP; i += 8) {
+        for (int i = 0; i < GROUP_ELEMENTS; i += 8) {
             unsigned a[2][4];
 #pragma unroll
             for (int half = 0; half < 2; half++) {
@@ -351,11 +349,11 @@ struct BlockProduct {
 };
 
 // output[r][o] for the part's `outputs`, rows of the output `stride` numbers apart. sums: shared memory
-// [warp of 8][output of 16][row of 8 * tiles].
+// [warp of 8][output of SKINNY_OUTPUTS][row of PRODUCT_TILE_ROWS * tiles].
 template <typename Format, int tiles>
 __device__ __forceinline__ void block_product(const bf16* input, const unsigned char* blocks, void* output,
                                               int isFloat, int outputs, int depth, int rows, int stride, float* sums) {
-    constexpr int ROWS = 8 * tiles;
+    constexpr int ROWS = PRODUCT_TILE_ROWS * tiles;
     const int firstOutput = SKINNY_OUTPUTS * block_index_x();
     BlockProduct<Format, tiles> product(input, blocks, firstOutput, outputs, depth, rows);
     product.run();
@@ -363,10 +361,10 @@ __device__ __forceinline__ void block_product(const bf16* input, const unsigned 
     float* own = sums + (SKINNY_OUTPUTS * warp_index() + lane_index() / 4) * ROWS + 2 * (lane_index() % 4);
 #pragma unroll
     for (int tile = 0; tile < tiles; tile++) {
-        own[8 * tile] = product.d[tile][0];
-        own[8 * tile + 1] = product.d[tile][1];
-        own[8 * ROWS + 8 * tile] = product.d[tile][2];
-        own[8 * ROWS + 8 * tile + 1] = product.d[tile][3];
+        own[PRODUCT_TILE_ROWS * tile] = product.d[tile][0];
+        own[PRODUCT_TILE_ROWS * tile + 1] = product.d[tile][1];
+        own[8 * ROWS + PRODUCT_TILE_ROWS * tile] = product.d[tile][2];
+        own[8 * ROWS + PRODUCT_TILE_ROWS * tile + 1] = product.d[tile][3];
     }
     sync_block();
     for (int i = thread_index(); i < SKINNY_OUTPUTS * rows; i += SKINNY_THREADS) {
@@ -389,13 +387,14 @@ __device__ __forceinline__ void block_product(const bf16* input, const unsigned 
     }
 }
 
-// Grid ceil(outputs / SKINNY_OUTPUTS); depth a multiple of 32. Two blocks fit an SM. Up to 8 * tiles rows.
+// Grid ceil(outputs / SKINNY_OUTPUTS); depth a multiple of 32; up to PRODUCT_TILE_ROWS * tiles rows. Two blocks fit an
+// SM.
 #define BLOCK_PRODUCT(name, Format, tiles)                                                                          \
     extern "C" __global__ void __launch_bounds__(SKINNY_THREADS, 2)                                                 \
         name(const bf16* input, const unsigned char* blocks, void* output, int isFloat, int outputs, int depth,     \
              int rows, int stride) {                                                                                \
         REQUIRE_THREADS(SKINNY_THREADS);                                                                            \
-        SHARED(float, sums, 8 * SKINNY_OUTPUTS * 8 * tiles);                                                        \
+        SHARED(float, sums, 8 * SKINNY_OUTPUTS * PRODUCT_TILE_ROWS * tiles);                                        \
         block_product<Format, tiles>(input, blocks, output, isFloat, outputs, depth, rows, stride, sums);           \
     }
 
@@ -423,15 +422,15 @@ BLOCK_PRODUCT(wp_block_product_q4_k_m8, BlocksQ4_K, 1)
 BLOCK_PRODUCT(wp_block_product_q5_k_m8, BlocksQ5_K, 1)
 BLOCK_PRODUCT(wp_block_product_q6_k_m8, BlocksQ6_K, 1)
 BLOCK_PRODUCT(wp_block_product_bf16_m8, BlocksBf16, 1)
-BLOCK_PRODUCT(wp_block_product_q8_0_m32, BlocksQ8_0, 4)
-BLOCK_PRODUCT(wp_block_product_q4_0_m32, BlocksQ4_0, 4)
-BLOCK_PRODUCT(wp_block_product_q4_1_m32, BlocksQ4_1, 4)
-BLOCK_PRODUCT(wp_block_product_q5_0_m32, BlocksQ5_0, 4)
-BLOCK_PRODUCT(wp_block_product_q5_1_m32, BlocksQ5_1, 4)
-BLOCK_PRODUCT(wp_block_product_q4_k_m32, BlocksQ4_K, 4)
-BLOCK_PRODUCT(wp_block_product_q5_k_m32, BlocksQ5_K, 4)
-BLOCK_PRODUCT(wp_block_product_q6_k_m32, BlocksQ6_K, 4)
-BLOCK_PRODUCT(wp_block_product_bf16_m32, BlocksBf16, 4)
+BLOCK_PRODUCT(wp_block_product_q8_0_m32, BlocksQ8_0, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_q4_0_m32, BlocksQ4_0, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_q4_1_m32, BlocksQ4_1, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_q5_0_m32, BlocksQ5_0, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_q5_1_m32, BlocksQ5_1, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_q4_k_m32, BlocksQ4_K, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_q5_k_m32, BlocksQ5_K, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_q6_k_m32, BlocksQ6_K, PRODUCT_TILES)
+BLOCK_PRODUCT(wp_block_product_bf16_m32, BlocksBf16, PRODUCT_TILES)
 
 WIDEN(wp_widen_q8_0, BlocksQ8_0)
 WIDEN(wp_widen_q4_0, BlocksQ4_0)

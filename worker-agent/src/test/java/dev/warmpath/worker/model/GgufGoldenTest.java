@@ -43,7 +43,7 @@ class GgufGoldenTest {
             for (int length = 1; length <= prompt.length; length++) {
                 var sequence = runner.sequence(Arrays.copyOf(prompt, length), length + 1);
                 float[] logits = runner.prefill(sequence, 64);
-                assertThat(sequence.tokensFrom(length)).containsExactly(best[length - 1]);
+                assertThat(sequence.tokensFrom(length)).as("token after %d", length).containsExactly(best[length - 1]);
                 if (length == prompt.length) {
                     checkLogits(logits, expected.path("last_logits_dequantised"));
                 }
@@ -60,33 +60,38 @@ class GgufGoldenTest {
 
     @Test
     void the_first_tokens_of_two_prompts_are_those_of_transformers() throws IOException {
-        assertThat(compare(CacheType.F32, prompts().subList(0, 2), 16).widestGap()).isLessThan(ROUNDING_GAP);
+        assertWithinRounding(compare(CacheType.F32, prompts().subList(0, 2), 16));
     }
 
     @Test
     @Tag("full")
     void all_1280_tokens_of_twenty_prompts_are_those_of_transformers() throws IOException {
-        assertThat(compare(CacheType.F32, prompts(), 64).widestGap()).isLessThan(ROUNDING_GAP);
+        assertWithinRounding(compare(CacheType.F32, prompts(), 64));
+    }
+
+    private static void assertWithinRounding(List<Parting> partings) {
+        assertThat(partings).allSatisfy(parting -> assertThat(parting.gap()).isLessThan(ROUNDING_GAP));
     }
 
     /** How many of the 1,280 are the best one still, with these before them. */
     @Test
     @Tag("full")
     void keys_and_values_in_bfloat16_leave_most_tokens_what_they_are_in_float32() throws IOException {
-        Parted parted = compare(CacheType.BF16, prompts(), 64);
-        System.out.println("keys and values in bfloat16: " + parted);
-        assertThat(parted.equal()).isGreaterThanOrEqualTo(1_250);
-        assertThat(parted.widestGap()).isLessThan(0.5);
+        List<Parting> partings = compare(CacheType.BF16, prompts(), 64);
+        System.out.println("keys and values in bfloat16: other tokens are " + partings);
+        assertThat(partings).hasSizeLessThanOrEqualTo(30)
+                .allSatisfy(parting -> assertThat(parting.gap()).isLessThan(0.5));
     }
 
     private record Prompt(int[] tokens, int[] greedy, JsonNode gaps) {
     }
 
     /**
-     * Tokens beside those of transformers.
-     * @param widestGap of transformers' two best where they part; 0 if they do not
+     * A token that is another than transformers'.
+     * @param position among the tokens of the answer
+     * @param gap      between transformers' two best there
      */
-    private record Parted(int equal, double widestGap) {
+    private record Parting(int prompt, int position, int drawn, int expected, double gap) {
     }
 
     private static List<Prompt> prompts() throws IOException {
@@ -100,9 +105,8 @@ class GgufGoldenTest {
     }
 
     /** All in one batch; whatever a step draws, the recorded token goes on. */
-    private static Parted compare(CacheType cacheType, List<Prompt> prompts, int tokens) throws IOException {
-        int equal = 0;
-        double widestGap = 0;
+    private static List<Parting> compare(CacheType cacheType, List<Prompt> prompts, int tokens) throws IOException {
+        List<Parting> partings = new ArrayList<>();
         Path file = SharedModels.find(SMOLLM).resolve("SmolLM2-135M-Instruct.Q4_1.gguf");
         try (var runner = new TestRunner(file, new VectorBackend(2, cacheType), RunnerSettings.of(200, 16, 512, 20))) {
             List<RunningSequence> sequences = prompts.stream()
@@ -112,16 +116,16 @@ class GgufGoldenTest {
                 for (int i = 0; i < prompts.size(); i++) {
                     Prompt prompt = prompts.get(i);
                     int drawn = sequences.get(i).tokensFrom(prompt.tokens.length + position)[0];
-                    if (drawn == prompt.greedy[position]) {
-                        equal++;
-                    } else {
-                        widestGap = Math.max(widestGap, prompt.gaps.path(position).doubleValue());
+                    int expected = prompt.greedy[position];
+                    if (drawn != expected) {
+                        partings.add(new Parting(i, position, drawn, expected,
+                                prompt.gaps.path(position).doubleValue()));
                     }
-                    sequences.get(i).replaceLast(prompt.greedy[position]);
+                    sequences.get(i).replaceLast(expected);
                 }
             }
         }
-        return new Parted(equal, widestGap);
+        return partings;
     }
 
     private static int[] integers(JsonNode list) {

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class CpuBackend implements ComputeBackend {
 
-    private final ThreadTeam team;
+    final ThreadTeam team;
     private final CacheType cacheType;
     private final LogitRows logitRows;
     private final OutstandingSteps<Results> outstanding = new OutstandingSteps<>();
@@ -43,15 +43,16 @@ abstract class CpuBackend implements ComputeBackend {
     private record Results(SampledTokens sampled, @Nullable ScoredTokens scored) {}
 
     /**
-     * @param team      threads that compute; the backend's from now on
+     * @param threads   that compute, the caller included
+     * @param name      that threads have
      * @param cacheType F32 or BF16
      * @param loops     over logits; asked once for each thread
      */
-    CpuBackend(ThreadTeam team, CacheType cacheType, Supplier<LogitLoops> loops) {
+    CpuBackend(int threads, String name, CacheType cacheType, Supplier<LogitLoops> loops) {
         if (cacheType.bytes() < CacheType.BF16.bytes()) {
             throw new IllegalArgumentException("processors keep no keys and values as " + cacheType.label());
         }
-        this.team = team;
+        this.team = new ThreadTeam(threads, name);
         this.cacheType = cacheType;
         this.logitRows = new LogitRows(team, loops);
     }

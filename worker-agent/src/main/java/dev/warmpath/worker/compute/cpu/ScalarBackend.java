@@ -27,7 +27,7 @@ public final class ScalarBackend extends CpuBackend {
 
     /** @param cacheType of keys and values: F32 or BF16 */
     public ScalarBackend(CacheType cacheType) {
-        super(new ThreadTeam(1, "warmpath-scalar"), cacheType, LogitLoops::new);
+        super(1, "warmpath-scalar", cacheType, LogitLoops::new);
     }
 
     @Override

@@ -32,7 +32,6 @@ public final class VectorBackend extends CpuBackend {
     /** What pieces are aligned by, of a file that takes no room where nothing is written. */
     private static final long CAPACITY_SLACK = 64L << 20;
 
-    private final ThreadTeam team;
     private final PanelMemory weights = new PanelMemory();
     private final PanelMemory scratch = new PanelMemory();
     private final VectorMatmul matmul;
@@ -49,12 +48,7 @@ public final class VectorBackend extends CpuBackend {
      * @param cacheType of keys and values: F32 or BF16
      */
     public VectorBackend(int threads, CacheType cacheType) {
-        this(new ThreadTeam(threads, "warmpath-vector"), cacheType);
-    }
-
-    private VectorBackend(ThreadTeam team, CacheType cacheType) {
-        super(team, cacheType, VectorLogitLoops::new);
-        this.team = team;
+        super(threads, "warmpath-vector", cacheType, VectorLogitLoops::new);
         this.matmul = new VectorMatmul(team, scratch);
         this.attention = new VectorAttention(team);
     }

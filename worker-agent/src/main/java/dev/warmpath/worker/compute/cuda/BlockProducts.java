@@ -1,5 +1,8 @@
 package dev.warmpath.worker.compute.cuda;
 
+import static dev.warmpath.worker.compute.cuda.KernelSizes.GROUP_ELEMENTS;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.PRODUCT_TILES;
+import static dev.warmpath.worker.compute.cuda.KernelSizes.PRODUCT_TILE_ROWS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.ROW_THREADS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_OUTPUTS;
 import static dev.warmpath.worker.compute.cuda.KernelSizes.SKINNY_THREADS;
@@ -21,12 +24,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class BlockProducts {
 
-    static final int MOST_FEW_ROWS = 32;
-    /** Rows that one tile of the kernel takes. */
-    private static final int TILE_ROWS = 8;
+    static final int MOST_FEW_ROWS = PRODUCT_TILES * PRODUCT_TILE_ROWS;
     /** As much as the caches that multiprocessors share have room for beside the activations: 40 MB and above. */
     static final long SCRATCH_BYTES = 32L << 20;
-    private static final int GROUP_ELEMENTS = 32;
 
     private record Kernels(Kernel tile, Kernel tiles, Kernel widen) {
     }
@@ -41,9 +41,13 @@ final class BlockProducts {
         this.stream = stream;
         for (BlockLayout layout : BlockLayout.values()) {
             String suffix = layout.suffix();
-            kernels.put(layout, new Kernels(device.kernel("wp_block_product_%s_m8".formatted(suffix)),
-                    device.kernel("wp_block_product_%s_m32".formatted(suffix)), device.kernel("wp_widen_" + suffix)));
+            kernels.put(layout, new Kernels(product(suffix, PRODUCT_TILE_ROWS), product(suffix, MOST_FEW_ROWS),
+                    device.kernel("wp_widen_" + suffix)));
         }
+    }
+
+    private Kernel product(String suffix, int mostRows) {
+        return device.kernel("wp_block_product_%s_m%d".formatted(suffix, mostRows));
     }
 
     /** Takes the buffer; before the first product, and only where there are blocks. */
@@ -71,7 +75,7 @@ final class BlockProducts {
         DevicePointer input = product.input().memory.from((long) firstRow * depth * DataType.BF16.bytes());
         for (CudaWeight.Part part : product.weight().parts) {
             Kernels own = kernels(part.layout());
-            Kernel kernel = rows <= TILE_ROWS ? own.tile() : own.tiles();
+            Kernel kernel = rows <= PRODUCT_TILE_ROWS ? own.tile() : own.tiles();
             kernel.launch(stream, Math.ceilDiv(part.rowCount(), SKINNY_OUTPUTS), 1, SKINNY_THREADS, 0,
                     kernel.arguments().pointer(input).pointer(part.memory())
                             .pointer(product.output().memory

@@ -39,7 +39,8 @@ final class GemmPlans {
 
         @Override
         public String toString() {
-            return "a product [%d, %d] of depth %d into %s".formatted(rows, outputs, depth, outputType);
+            return "a product [%d, %d] of depth %d into rows of %d %s"
+                    .formatted(rows, outputs, depth, stride, outputType);
         }
     }
 

@@ -53,6 +53,12 @@ final class KernelSizes {
     static final int SKINNY_THREADS = 256;
     /** Outputs that a block of the skinny product takes. */
     static final int SKINNY_OUTPUTS = 16;
+    /** Neighbours in a row of a weight with blocks that one lane takes apart; rows are whole groups. */
+    static final int GROUP_ELEMENTS = 32;
+    /** Rows of the input that one matrix instruction of the product with blocks takes, a tile. */
+    static final int PRODUCT_TILE_ROWS = 8;
+    /** Tiles of the larger of its two kernels; the smaller one has one. */
+    static final int PRODUCT_TILES = 4;
 
     private KernelSizes() {
     }

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.compute.cpu;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.warmpath.worker.compute.AdjustedSamplingContract;
 import dev.warmpath.worker.compute.AttentionContract;
@@ -18,6 +19,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Nested;
@@ -146,5 +148,16 @@ class VectorBackendTest {
         protected ComputeBackend create() {
             return new VectorBackend(2);
         }
+    }
+
+    @Test
+    void a_type_of_keys_and_values_that_is_refused_leaves_no_thread() {
+        Set<Thread> before = Thread.getAllStackTraces().keySet();
+
+        assertThatIllegalArgumentException().isThrownBy(() -> new VectorBackend(3, CacheType.FP8_E4M3))
+                .withMessageStartingWith("processors keep no keys and values as ");
+
+        assertThat(Thread.getAllStackTraces().keySet()).filteredOn(thread -> !before.contains(thread))
+                .extracting(Thread::getName).noneMatch(name -> name.startsWith("warmpath-vector"));
     }
 }

@@ -1,10 +1,12 @@
 package dev.warmpath.worker.compute.cuda;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.warmpath.worker.compute.Bf16;
 import dev.warmpath.worker.compute.CacheType;
+import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.DeviceData;
 import dev.warmpath.worker.compute.PagedBatch;
@@ -79,16 +81,39 @@ class CudaBlockWeightsTest {
             }
         }
 
-        /** 8,208 rows of 4 KiB do not fit the buffer. */
+        /** 8,208 rows of 4 KiB do not fit the buffer; ranges are of 4,104, and in each of them a part ends. */
         @Test
-        void a_weight_that_is_larger_than_the_buffer_is_multiplied_by_ranges_of_its_rows() {
+        void a_weight_that_is_larger_than_the_buffer_is_multiplied_by_ranges_of_its_rows_wherever_its_parts_end() {
             int depth = 2048;
-            int outputs = 8_208;
             int products = FakeCuda.opened().calls("cublasLtMatmul");
-            float[] values = widened(WeightFormat.Q4_0, outputs * depth);
-            float[] actual = product(DataType.F32, weight(depth, WeightFormat.Q4_0, outputs), 33, unit(33, depth, 0));
+            float[] values = new float[8_208 * depth];
+            System.arraycopy(widened(WeightFormat.Q4_0, 100 * depth), 0, values, 0, 100 * depth);
+            System.arraycopy(widened(WeightFormat.Q8_0, 6_000 * depth), 0, values, 100 * depth, 6_000 * depth);
+            System.arraycopy(widened(WeightFormat.Q4_0, 2_108 * depth), 0, values, 6_100 * depth, 2_108 * depth);
+            Tensor weight = weight(depth, WeightFormat.Q4_0, 100, WeightFormat.Q8_0, 6_000, WeightFormat.Q4_0, 2_108);
+            float[] actual = product(DataType.F32, weight, 33, unit(33, depth, 0));
             assertThat(FakeCuda.opened().calls("cublasLtMatmul")).isEqualTo(products + 2);
+            assertThat(FakeCuda.opened().kernelCalls("wp_widen_q4_0")).isEqualTo(2);
+            assertThat(FakeCuda.opened().kernelCalls("wp_widen_q8_0")).isEqualTo(2);
             assertThat(Arrays.equals(actual, columns(values, depth, 0, 33))).isTrue();
+        }
+
+        @Test
+        void a_buffer_that_does_not_fit_beside_the_weights_is_told_and_the_backend_goes_on_without_blocks() {
+            FakeCuda fake = FakeCuda.opened();
+            int live = fake.live("device");
+            List<StoredRows> blocks = List.of(new StoredRows(WeightFormat.Q8_0, 8));
+            fake.fail("cuMemAlloc_v2", 1, 2);
+            assertThatExceptionOfType(ComputeException.class).isThrownBy(() -> backend.allocateWeight(64, blocks))
+                    .withMessageContaining("CUDA_ERROR_OUT_OF_MEMORY (2), 33,554,432 bytes for a weight on its way to a "
+                            + "product");
+            assertThat(fake.live("device")).isEqualTo(live);
+
+            Tensor plain = weight(64, WeightFormat.F16, 8);
+            assertThat(product(DataType.F32, plain, 33, unit(33, 64, 0)))
+                    .containsExactly(columns(widened(WeightFormat.F16, 8 * 64), 64, 0, 33));
+            assertThat(product(DataType.F32, weight(64, WeightFormat.Q8_0, 8), 33, unit(33, 64, 0))).as("asked again")
+                    .containsExactly(columns(widened(WeightFormat.Q8_0, 8 * 64), 64, 0, 33));
         }
 
         /** 40 rows are widened and multiplied by the library, 6 by the kernel of a few. */

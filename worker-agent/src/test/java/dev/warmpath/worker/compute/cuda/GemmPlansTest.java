@@ -171,11 +171,17 @@ class GemmPlansTest {
         int before = card.fake.live("cublas");
         card.fake.fail(HEURISTIC, 1, 15);
         assertThatThrownBy(() -> multiply(DataType.BF16, 20, 16, 8)).isInstanceOf(ComputeException.class).hasMessage(
-                HEURISTIC + ": CUBLAS_STATUS_NOT_SUPPORTED (15), a product [32, 16] of depth 8 into BF16");
+                HEURISTIC + ": CUBLAS_STATUS_NOT_SUPPORTED (15), a product [32, 16] of depth 8 into rows of 16 BF16");
         assertThat(card.fake.live("cublas")).isEqualTo(before);
 
         card.fake.fail("cublasLtMatmul", 1, 13);
         assertThatThrownBy(() -> multiply(DataType.BF16, 20, 16, 8)).isInstanceOf(ComputeException.class).hasMessage(
-                "cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED (13), a product [32, 16] of depth 8 into BF16");
+                "cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED (13), a product [32, 16] of depth 8 into rows of 16 "
+                        + "BF16");
+
+        DevicePointer whole = card.upload(new short[32 * 40]);
+        card.fake.fail(HEURISTIC, 1, 15);
+        assertThatThrownBy(() -> gemm.multiply(card.stream, whole, whole, whole, DataType.BF16, 20, 16, 8, 40))
+                .as("into 16 of 40 columns").hasMessageEndingWith("a product [32, 16] of depth 8 into rows of 40 BF16");
     }
 }
