@@ -167,8 +167,8 @@ record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable Model
                     "Give the model's folder");
         }
         if (HUB_ID.matcher(model.toString()).matches()) {
-            return new Problem("there is no folder " + model + "; if it is a model's name on the Hugging Face hub: nothing "
-                    + "is fetched from there", "Fetch it, such as by 'hf download " + model + " --local-dir "
+            return new Problem("there is no folder " + model + "; if it is a model's name on the Hugging Face hub: "
+                    + "nothing is fetched from there", "Fetch it, such as by 'hf download " + model + " --local-dir "
                     + model.getFileName() + "', and give that folder");
         }
         return new Problem("there is no folder " + model, "Give the model's, " + LAYOUT);

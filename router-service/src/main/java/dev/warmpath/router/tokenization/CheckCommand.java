@@ -15,8 +15,9 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  * check FOLDER [MODEL]
  * </pre>
- * The folder's files may have been made of another model, a GGUF file, which is what people know. What is wrong is a line with {@code - } before it, what one should know one with {@code warning: }. Of files that are
- * missing, or no JSON, a worker's check tells.
+ * The files may have been made of something else that people know the model by, a GGUF file. What is wrong is a line
+ * with {@code - } before it, what one should know one with {@code warning: }. Of files that are missing, or no JSON, a
+ * worker's check tells.
  */
 public final class CheckCommand {
 

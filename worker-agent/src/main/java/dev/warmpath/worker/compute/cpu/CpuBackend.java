@@ -11,7 +11,6 @@ import dev.warmpath.worker.compute.CopyDirection;
 import dev.warmpath.worker.compute.DataType;
 import dev.warmpath.worker.compute.KvCache;
 import dev.warmpath.worker.compute.LogitAdjustments;
-import dev.warmpath.worker.compute.MemoryPlace;
 import dev.warmpath.worker.compute.OutstandingSteps;
 import dev.warmpath.worker.compute.PagedBatch;
 import dev.warmpath.worker.compute.QkvSpec;

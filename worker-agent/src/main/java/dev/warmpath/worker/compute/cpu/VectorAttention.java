@@ -235,8 +235,8 @@ final class VectorAttention implements ThreadTeam.Task {
         /**
          * Lanes past a short block hold leftovers, which the next block's scores overwrite: the first vector goes
          * first.
-         * <p>Each type has its own loop: one over two elements for both took longer for a prompt in float32. They are in
-         * one method since they share eight sums: a vector that goes to a method which is not taken in becomes an
+         * <p>Each type has its own loop: one over two elements for both took longer for a prompt in float32. They are
+         * in one method since they share eight sums: a vector that goes to a method which is not taken in becomes an
          * object (docs/decisions/0016).
          */
         private void scoreVectors(int keyStart, int position, int nextKeyStart, int nextPosition) {

@@ -61,8 +61,8 @@ public sealed interface ModelSource permits ModelFolder, GgufModel {
      * @param name one of the constants here
      * @return null if the model lacks it
      * @throws IOException if it is a link that leads out of the folder, no regular file, or too large
-     * @throws dev.warmpath.worker.model.weights.WeightFileException if a GGUF file says something that has no counterpart
-     *         in Hugging Face's files, or the file would be too large
+     * @throws dev.warmpath.worker.model.weights.WeightFileException if a GGUF file says something that has no
+     *         counterpart in Hugging Face's files, or the file would be too large
      */
     @Nullable ModelFile file(String name) throws IOException;
 

@@ -105,8 +105,8 @@ class CudaBlockWeightsTest {
             List<StoredRows> blocks = List.of(new StoredRows(WeightFormat.Q8_0, 8));
             fake.fail("cuMemAlloc_v2", 1, 2);
             assertThatExceptionOfType(ComputeException.class).isThrownBy(() -> backend.allocateWeight(64, blocks))
-                    .withMessageContaining("CUDA_ERROR_OUT_OF_MEMORY (2), 33,554,432 bytes for a weight on its way to a "
-                            + "product");
+                    .withMessageContaining("CUDA_ERROR_OUT_OF_MEMORY (2), "
+                            + "33,554,432 bytes for a weight on its way to a product");
             assertThat(fake.live("device")).isEqualTo(live);
 
             Tensor plain = weight(64, WeightFormat.F16, 8);
