@@ -88,7 +88,7 @@ class LauncherTest {
         Await.until("no process is left",
                 () -> started.stream().noneMatch(pid -> ProcessHandle.of(pid).isPresent()));
         assertThat(warmpath("status").text()).contains("no fleet is running");
-        assertThat(state.resolve("weights")).doesNotExist();
+        assertThat(state.resolve("shared-weights")).doesNotExist();
     }
 
     @Test

@@ -8,7 +8,6 @@ import dev.warmpath.worker.model.weights.WeightFileException;
 import dev.warmpath.worker.routerlink.ModelFiles;
 import java.io.IOException;
 import java.io.PrintStream;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -162,7 +161,7 @@ final class CheckCommand {
             return null;
         }
         try (var _ = start.backend()) {
-            return plan(start, given.kv(), given.model().sharedWeights() != null);
+            return plan(start, given.kv(), given.model().sharedWeights());
         } catch (SettingsException e) {
             problems.addAll(e.problems());
             return null;
@@ -181,16 +180,17 @@ final class CheckCommand {
             } catch (WeightFileException e) {
                 // a problem that the look at the model has found
             } catch (IOException e) {
-                throw new UncheckedIOException(e);
+                problems.add(new Problem("what a router would read of the model cannot be written: "
+                        + ModelCheck.said(e), ""));
             }
         }
     }
 
-    private MemoryPlan plan(Preflight.Ready start, KvProperties kv, boolean shareWeights) {
+    private MemoryPlan plan(Preflight.Ready start, KvProperties kv, @Nullable Path sharedWeights) {
         long machine = arguments.machine == null ? Machine.memory() : arguments.machine.toBytes();
         var planner = new MemoryPlanner(start, kv,
                 new MemoryPlanner.Given(machine, arguments.beside.toBytes(), arguments.heap,
-                        shareWeights && start.backend().sharesWeights()));
+                        canShare(start, sharedWeights)));
         MemoryPlan plan = arguments.workers != null ? planner.plan(arguments.workers) : usual(planner, start);
         int whole = start.config().contextLength();
         if (plan.config().contextLength() < whole) {
@@ -203,6 +203,23 @@ final class CheckCommand {
                     + " are available now: end what else runs here, or it will be slow");
         }
         return plan;
+    }
+
+    /** Whoever has weights beside the heap and cannot share them is told why. */
+    private boolean canShare(Preflight.Ready start, @Nullable Path folder) {
+        if (folder == null || !start.backend().sharesWeights()) {
+            return false;
+        }
+        String lack;
+        try {
+            lack = SharedWeights.lack(folder, start);
+        } catch (IOException e) {
+            lack = ModelCheck.said(e);
+        }
+        if (lack != null) {
+            warnings.add("workers do not share weights: " + lack);
+        }
+        return lack == null;
     }
 
     /** Two, so that there is something to route; one where it alone has room, or room for the whole context. */
@@ -236,6 +253,9 @@ final class CheckCommand {
                 "context=" + plan.config().contextLength(),
                 "summary=" + String.format(Locale.ROOT, "a context of %,d tokens, a KV cache of %,d tokens",
                         plan.config().contextLength(), plan.cache().size().tokenCount())));
+        if (plan.sharedBytes() > 0) {
+            lines.add("share=yes");
+        }
         DataSize memory = plan.kv().memory();
         if (memory != null) {
             lines.add("kv-memory=" + (memory.toBytes() % Megabytes.BYTES == 0 ? memory.toMegabytes() + "MB"

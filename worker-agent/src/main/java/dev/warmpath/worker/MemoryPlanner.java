@@ -86,7 +86,8 @@ final class MemoryPlanner {
     }
 
     private long mostHeap(int workers, int context) {
-        return given.heap() != null ? given.heap().toBytes() : given.share(workers, shared(workers, context)) - beside(workers, context);
+        return given.heap() != null ? given.heap().toBytes()
+                : given.share(workers, shared(workers, context)) - beside(workers, context);
     }
 
     /** What all workers have in common. */
@@ -141,8 +142,8 @@ final class MemoryPlanner {
                     Megabytes.text(given.machineBytes()), Megabytes.text(all - given.machineBytes()),
                     workers == 1 ? "a worker takes" : workers + " workers take, each,", Megabytes.text(process),
                     Megabytes.text(heap), Megabytes.text(cache), context, Megabytes.text(start.besideHeap(context)),
-                    shared > 0 ? ", once for all of them" : "", Megabytes.text(DIRECT_BYTES + JVM_BYTES), Megabytes.text(given.besideBytes()),
-                    Megabytes.text(given.systemBytes())),
+                    shared > 0 ? ", once for all of them" : "", Megabytes.text(DIRECT_BYTES + JVM_BYTES),
+                    Megabytes.text(given.besideBytes()), Megabytes.text(given.systemBytes())),
                     remedy(workers));
         }
     }

@@ -34,7 +34,7 @@ import tools.jackson.databind.json.JsonMapper;
  * @param problems each keeps the model from being served
  * @param warnings a sentence each, of what does not
  * @param config   null if there is none that can be served
- * @param source   null if it cannot be loaded
+ * @param source   null if it cannot be opened
  */
 record ModelCheck(List<Problem> problems, List<String> warnings, @Nullable ModelConfig config,
         @Nullable ModelSource source) {

@@ -28,8 +28,8 @@ import org.springframework.validation.annotation.Validated;
  *                    weights once more
  * @param sharedWeights a folder in which workers of this host that serve the same model on its processors keep its
  *                      weights as they compute with them, once for all of them; it takes as much of the disk as the
- *                      weights of each model that is served from there. A disk, not a file system in memory, whose
- *                      pages are small. Unset: each has its own in memory. Linux only
+ *                      weights of each model that is served from there. On a disk that writes in place, not in memory,
+ *                      where pages are small. Unset: each has its own in memory. Linux only
  */
 @Validated
 @ConfigurationProperties("warmpath.model")

@@ -150,13 +150,15 @@ class WorkerConfiguration {
     /** Weights and what steps need. */
     @Bean
     LoadedModel loadedModel(Preflight.Ready start, ModelProperties model) throws IOException {
-        if (model.sharedWeights() != null) {
-            SharedWeights.use(model.sharedWeights(), start);
-        }
+        SharedWeights shared = model.sharedWeights() == null ? null : SharedWeights.use(model.sharedWeights(), start);
         var progress = new ReadingProgress("weights", start.footprint().fileBytes(), System::nanoTime);
         try {
-            return LoadedModel.load(start.source(), start.config(), start.quantization(), start.backend(),
-                    start.steps(), progress::add);
+            LoadedModel loaded = LoadedModel.load(start.source(), start.config(), start.quantization(),
+                    start.backend(), start.steps(), progress::add);
+            if (shared != null) {
+                shared.publish();
+            }
+            return loaded;
         } catch (ComputeException refused) {
             throw new SettingsException("the device does not take the model's weights and what steps need: "
                     + refused.getMessage(), "Where memory is short, end what else runs there, lower "

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.process.GgufWriter;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -12,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code check} as the launcher calls it: what it prints, and how it ends. */
@@ -26,7 +29,9 @@ class CheckCommandTest {
         var out = new ByteArrayOutputStream();
         var err = new ByteArrayOutputStream();
         List<String> all = new ArrayList<>(List.of(arguments));
-        all.add("--warmpath.compute.backend=scalar");
+        if (all.stream().noneMatch(argument -> argument.startsWith("--warmpath.compute.backend="))) {
+            all.add("--warmpath.compute.backend=scalar");
+        }
         int status = CheckCommand.run(all, words, new PrintStream(out, true, StandardCharsets.UTF_8),
                 new PrintStream(err, true, StandardCharsets.UTF_8));
         return new Said(status, out.toString(StandardCharsets.UTF_8), err.toString(StandardCharsets.UTF_8));
@@ -40,6 +45,26 @@ class CheckCommandTest {
         assertThat(said.out().lines().filter(line -> !line.startsWith("warning: "))).containsExactly("workers=2",
                 "heap=1024m", "young=197m", "direct=128m", "context=2048",
                 "summary=a context of 2,048 tokens, a KV cache of 39,312 tokens", "kv-memory=128MB");
+    }
+
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void workers_share_weights_where_there_are_several_and_their_folder_takes_them(@TempDir Path folder)
+            throws IOException {
+        String vector = "--warmpath.compute.backend=vector";
+        String shared = "--warmpath.model.shared-weights=" + folder.resolve("weights");
+        assertThat(check(UnaryOperator.identity(), "--workers", "2", shared, vector, MODEL).out())
+                .contains("\nshare=yes\n");
+        assertThat(check(UnaryOperator.identity(), "--workers", "1", shared, vector, MODEL).out())
+                .doesNotContain("share=");
+        assertThat(check(UnaryOperator.identity(), "--workers", "2", shared, MODEL).out())
+                .as("plain loops, weights on the heap").doesNotContain("share");
+
+        Files.writeString(folder.resolve("file"), "no folder");
+        Said nowhere = check(UnaryOperator.identity(), "--workers", "2", vector, MODEL,
+                "--warmpath.model.shared-weights=" + folder.resolve("file"));
+        assertThat(nowhere.status()).isZero();
+        assertThat(nowhere.out()).contains("warning: workers do not share weights: ").doesNotContain("share=yes");
     }
 
     @Test

@@ -27,7 +27,8 @@ class ModelPropertiesTest {
     void a_model_without_a_name_has_that_of_its_folder_or_file(Path path, String name) {
         assertThat(new ModelProperties(path, null, null, Quantization.NONE, null, null).servedName()).isEqualTo(name);
         assertThat(new ModelProperties(path, " ", null, Quantization.NONE, null, null).servedName()).isEqualTo(name);
-        assertThat(new ModelProperties(path, "other", null, Quantization.NONE, null, null).servedName()).isEqualTo("other");
+        assertThat(new ModelProperties(path, "other", null, Quantization.NONE, null, null).servedName())
+                .isEqualTo("other");
     }
 
     @Test

@@ -104,28 +104,34 @@ public interface ComputeBackend extends AutoCloseable {
      */
     void upload(Tensor weight, int firstRow, int rowCount, WeightFormat format, MemorySegment values);
 
-    /** Whether {@link #shareWeights} shares anything. */
+    /** Whether {@link #shareWeights} can share anything. */
     default boolean sharesWeights() {
         return false;
     }
 
     /**
-     * Has all weights that are allocated from now on lie in a file which processes of a host share: the first of them
-     * fills it and the others wait for that, to {@link #adopt} what they would have uploaded.
-     * @param folder of such files
-     * @param name   of all that weights depend on: files, what becomes of them, the order of allocations and uploads
-     * @param bytes  of weights, by {@link #weightBytes}
-     * @throws IOException if there can be no such file: weights are this process's own then
+     * Has weights lie in a file that processes of this host share. The first of them fills it, and the others wait for
+     * that, to {@link #adopt} what they would have uploaded. To be called before a weight is allocated.
+     * @param folder of such files, made if it is not there
+     * @param name   of all that weights follow from: files, what is made of them, the order in which they are allocated
+     * @return false if it cannot: weights are this process's own
+     * @throws IOException likewise, because of that folder
      */
-    default void shareWeights(Path folder, String name, long bytes) throws IOException {}
-
-    /** Instead of {@link #upload}. @return false if rows have to be uploaded */
-    default boolean adopt(Tensor weight, int firstRow, int rowCount, WeightFormat format) {
+    default boolean shareWeights(Path folder, String name) throws IOException {
         return false;
     }
 
-    /** No more uploads come. */
-    default void endUploads() {}
+    /**
+     * Takes over what another process has uploaded to this weight. Weights are asked for in the order in which they
+     * were allocated, each before the next one is.
+     * @return false if all rows have to be uploaded
+     */
+    default boolean adopt(Tensor weight) {
+        return false;
+    }
+
+    /** All rows of all weights are uploaded: other processes may have them. */
+    default void publishWeights() {}
 
     /**
      * A zeroed paged cache. Blocks of its host tier are undefined until they are copied to.

@@ -106,7 +106,7 @@ public record Footprint(int shortContext, Map<MemoryPlace, Long> small, Map<Memo
                 case "allocate" -> tensor((DataType) arguments[0], (int) arguments[1], (int) arguments[2]);
                 case "allocateWeight" -> weight((int) arguments[0], (List<StoredRows>) arguments[1]);
                 case "upload" -> add((Tensor) arguments[0], (int) arguments[2], (WeightFormat) arguments[3]);
-                case "write", "endUploads", "close" -> null;
+                case "write", "close" -> null;
                 default -> throw new IllegalStateException("nothing is known of a load that calls " + method);
             };
         }

@@ -84,7 +84,6 @@ public final class LoadedModel {
         long start = System.nanoTime();
         try {
             DecoderSpec weights = WeightLoader.load(source, config, backend, upload);
-            backend.endUploads();
             return new LoadedModel(config, weights, backend, settings, start);
         } catch (IOException | RuntimeException e) {
             backend.close();

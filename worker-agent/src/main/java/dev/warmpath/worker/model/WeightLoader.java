@@ -49,7 +49,9 @@ final class WeightLoader implements AutoCloseable {
     Tensor table(int columns, Part part) {
         WeightTensor source = files.take(part.name(), List.of(part.rows(), columns));
         Tensor weight = backend.allocateWeight(columns, List.of(new StoredRows(source.format(), part.rows())));
-        upload.lookup(weight, source);
+        if (!upload.adopt(weight, List.of(source))) {
+            upload.lookup(weight, source);
+        }
         return weight;
     }
 
@@ -59,6 +61,9 @@ final class WeightLoader implements AutoCloseable {
         List<WeightTensor> sources = Arrays.stream(parts)
                 .map(part -> files.take(part.name(), List.of(part.rows(), columns))).toList();
         Tensor weight = backend.allocateWeight(columns, sources.stream().map(upload::linearRows).toList());
+        if (upload.adopt(weight, sources)) {
+            return weight;
+        }
         int firstRow = 0;
         for (WeightTensor source : sources) {
             upload.linear(weight, firstRow, source);

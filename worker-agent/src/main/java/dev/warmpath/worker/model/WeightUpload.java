@@ -45,6 +45,19 @@ final class WeightUpload {
                 source.shape().getFirst());
     }
 
+    /**
+     * Takes over what another process has made of these sources.
+     * @param sources all of the target's
+     * @return false if they have to be uploaded
+     */
+    boolean adopt(Tensor target, List<WeightTensor> sources) {
+        if (!hasValues || !backend.adopt(target)) {
+            return false;
+        }
+        sources.forEach(progress);
+        return true;
+    }
+
     /** Weights of a linear layer. @param firstRow of the target @param source [rows, columns of the target] */
     void linear(Tensor target, int firstRow, WeightTensor source) {
         matrix(target, firstRow, source, quantization.uploaded(source.format(), target.columns()));
@@ -71,9 +84,6 @@ final class WeightUpload {
         int atOnce = asStored ? rows : (int) Math.max(1, PORTION_BYTES / source.format().bytes(columns));
         for (int row = 0; row < rows; row += atOnce) {
             int count = Math.min(atOnce, rows - row);
-            if (backend.adopt(target, firstRow + row, count, format)) {
-                continue;
-            }
             // not confined: the backend may spread its work over threads
             try (var arena = Arena.ofShared()) {
                 MemorySegment values = source.rows(row, count, arena);

@@ -5,6 +5,9 @@ import static dev.warmpath.worker.compute.cpu.VectorMath.LANES;
 import dev.warmpath.worker.compute.WeightFormat;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
 import jdk.incubator.vector.FloatVector;
 import jdk.incubator.vector.IntVector;
 
@@ -18,8 +21,6 @@ import jdk.incubator.vector.IntVector;
  */
 sealed interface PanelFormat permits PlainPanels, BlockPanels {
 
-    /** Another one whenever a panel's bytes are others for the same rows: panels outlive a process. */
-    int LAYOUT = 1;
     int VECTORS = 4;
     /** Columns that are widened together. */
     int GROUP = 32;
@@ -28,6 +29,12 @@ sealed interface PanelFormat permits PlainPanels, BlockPanels {
     int VECTOR_BYTES = LANES * Float.BYTES;
     /** A column of a panel where a value takes a lane. */
     int COLUMN_BYTES = WIDTH * Float.BYTES;
+
+    /** All of them, numbered for files by their place here. */
+    static List<PanelFormat> all() {
+        return Stream.<PanelFormat>concat(Arrays.stream(PlainPanels.values()), Arrays.stream(BlockPanels.values()))
+                .toList();
+    }
 
     /** In which values of a format are kept: as they are, or widened to float32. */
     static PanelFormat of(WeightFormat format) {

@@ -1,7 +1,6 @@
 package dev.warmpath.worker.compute.cpu;
 
 import dev.warmpath.worker.compute.ComputeException;
-import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
@@ -10,10 +9,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.invoke.MethodHandle;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Memory for weights outside of the heap, handed out piece after piece from large chunks: neighbours in time are
@@ -21,75 +17,25 @@ import org.slf4j.LoggerFactory;
  *
  * <p>On Linux the chunks ask for huge pages: weights are read through once a token, and a page of 4 KB ends both what a
  * processor fetches ahead and what its address buffers reach. Elsewhere they are what the JVM allocates.
- *
- * <p>Or it is a file that processes share, which has no huge pages.
  */
-final class PanelMemory implements AutoCloseable {
+final class PanelMemory implements PanelPlace {
 
     private static final long CHUNK_BYTES = 64L << 20;
     private static final long PAGE_BYTES = 2L << 20;
     /** Of a piece: a cache line, and the widest vector. */
     private static final long ALIGNMENT = 64;
 
-    private static final Logger log = LoggerFactory.getLogger(PanelMemory.class);
-
     private final Arena arena = Arena.ofShared();
     private MemorySegment chunk = MemorySegment.NULL;
     private long used;
-    private @Nullable SharedPanels shared;
-    /** Pieces come from the file that is shared. */
-    private boolean isShared;
 
     static boolean isOnLinux() {
         return Linux.FOUND != null;
     }
 
-    /** From now on pieces are that file's, which is closed with this one. */
-    void share(SharedPanels file) {
-        shared = file;
-        isShared = true;
-    }
-
-    /** Whether pieces come filled, by another process, and must not be written. */
-    boolean isFilled() {
-        return isShared && shared.isFilled();
-    }
-
-    /** @param question asked by whoever fills the memory; the others are told what he was */
-    boolean decide(BooleanSupplier question) {
-        return isShared ? shared.decide(question) : question.getAsBoolean();
-    }
-
-    /** Nothing more is allocated or written. */
-    void complete() {
-        if (isShared) {
-            try {
-                shared.complete();
-            } catch (IOException e) {
-                keepPrivate(e);
-            }
-        }
-    }
-
-    /** Aligned to a cache line; zeros, if it is not filled. @throws ComputeException if the system has no more */
-    MemorySegment allocate(long bytes) {
-        if (isShared) {
-            try {
-                return shared.allocate(bytes, ALIGNMENT);
-            } catch (IOException e) {
-                keepPrivate(e);
-            }
-        }
-        return allocatePrivate(bytes);
-    }
-
-    /** Pieces that the file has given stay. */
-    private void keepPrivate(IOException cause) {
-        log.warn("weights are not shared with other processes, each keeps its own: {}", cause.toString());
-        isShared = false;
-    }
-
-    private MemorySegment allocatePrivate(long bytes) {
+    /** @throws ComputeException if the system has no more */
+    @Override
+    public MemorySegment allocate(long bytes) {
         long start = Math.ceilDiv(used, ALIGNMENT) * ALIGNMENT;
         if (chunk.byteSize() - start < bytes) {
             long size = Math.ceilDiv(Math.max(bytes, CHUNK_BYTES), PAGE_BYTES) * PAGE_BYTES;
@@ -103,9 +49,6 @@ final class PanelMemory implements AutoCloseable {
     @Override
     public void close() {
         arena.close();
-        if (shared != null) {
-            shared.close();
-        }
     }
 
     /** Three functions of Linux's C library; numbers as its headers give them on x86-64 and ARM64. */

@@ -13,13 +13,14 @@ final class PanelWeight extends CpuWeight {
 
     final PanelFormat[] formats;
     final MemorySegment[] panels;
-    private final PanelMemory memory;
+    private final PanelPlace place;
     private final ThreadTeam team;
+    private int uploaded;
 
     /** @param team packs what is uploaded */
-    PanelWeight(int rows, int columns, PanelMemory memory, ThreadTeam team) {
+    PanelWeight(int rows, int columns, PanelPlace place, ThreadTeam team) {
         super(rows, columns);
-        this.memory = memory;
+        this.place = place;
         this.team = team;
         int panelCount = Math.ceilDiv(rows, PanelFormat.WIDTH);
         formats = new PanelFormat[panelCount];
@@ -28,20 +29,18 @@ final class PanelWeight extends CpuWeight {
         Arrays.fill(panels, MemorySegment.NULL);
     }
 
-    /** Takes rows over that another process has packed. @return false if nobody has */
-    boolean adopt(int firstRow, int rowCount, WeightFormat format) {
-        if (memory.isFilled()) {
-            reserve(firstRow, rowCount, format, MemorySegment.NULL);
-            return true;
-        }
-        return false;
-    }
-
     @Override
     void upload(int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
-        reserve(firstRow, rowCount, format, values);
+        if (rowCount == 0) {
+            return;
+        }
         int firstPanel = firstRow / PanelFormat.WIDTH;
-        int endPanel = endPanel(firstRow, rowCount);
+        int endPanel = Math.ceilDiv(firstRow + rowCount, PanelFormat.WIDTH);
+        for (int panel = firstPanel; panel < endPanel; panel++) {
+            long first = (long) (Math.max(panel * PanelFormat.WIDTH, firstRow) - firstRow) * columns();
+            long end = (long) (Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount) - firstRow) * columns();
+            reserve(panel, wanted(format, values, first, end));
+        }
         team.run((unit, _) -> {
             int panel = firstPanel + unit;
             int end = Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount);
@@ -50,31 +49,28 @@ final class PanelWeight extends CpuWeight {
                         row % PanelFormat.WIDTH, panels[panel]);
             }
         }, endPanel - firstPanel, /* alone */ !team.mayRead(values));
-    }
-
-    private static int endPanel(int firstRow, int rowCount) {
-        return rowCount == 0 ? firstRow / PanelFormat.WIDTH : Math.ceilDiv(firstRow + rowCount, PanelFormat.WIDTH);
-    }
-
-    private void reserve(int firstRow, int rowCount, WeightFormat format, MemorySegment values) {
-        for (int panel = firstRow / PanelFormat.WIDTH; panel < endPanel(firstRow, rowCount); panel++) {
-            long first = (long) (Math.max(panel * PanelFormat.WIDTH, firstRow) - firstRow) * columns();
-            long end = (long) (Math.min((panel + 1) * PanelFormat.WIDTH, firstRow + rowCount) - firstRow) * columns();
-            reserve(panel, wanted(format, values, first, end));
+        uploaded += rowCount;
+        if (uploaded == rows()) {
+            place.whole(this);
         }
     }
 
-    private PanelFormat wanted(WeightFormat format, MemorySegment values, long first, long end) {
-        return format == WeightFormat.F16 && !memory.decide(() -> PlainPanels.areFiniteF16(values, first, end))
-                ? PlainPanels.F32 : PanelFormat.of(format);
+    /** Instead of all uploads. @return false if there is nothing to take over */
+    boolean adopt() {
+        return place.adopt(this);
+    }
+
+    private static PanelFormat wanted(WeightFormat format, MemorySegment values, long first, long end) {
+        return format == WeightFormat.F16 && !PlainPanels.areFiniteF16(values, first, end) ? PlainPanels.F32
+                : PanelFormat.of(format);
     }
 
     private void reserve(int panel, PanelFormat wanted) {
         PanelFormat present = formats[panel];
         if (present == PlainPanels.ZEROS || present != wanted && present != PlainPanels.F32) {
             PanelFormat format = present == PlainPanels.ZEROS ? wanted : PlainPanels.F32;
-            MemorySegment reserved = memory.allocate(format.bytes(PanelFormat.wholeGroups(columns())));
-            if (present != PlainPanels.ZEROS && !memory.isFilled()) {
+            MemorySegment reserved = place.allocate(format.bytes(PanelFormat.wholeGroups(columns())));
+            if (present != PlainPanels.ZEROS) {
                 present.widen(panels[panel], 0, columns(), reserved);
             }
             formats[panel] = format;

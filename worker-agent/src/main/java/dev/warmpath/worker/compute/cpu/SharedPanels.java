@@ -1,116 +1,91 @@
 package dev.warmpath.worker.compute.cpu;
 
-import dev.warmpath.worker.compute.ComputeException;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
-import java.util.stream.Stream;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The packed weights of a model in a file, which all processes of a host map that compute with it: whoever comes first
- * fills it, who comes meanwhile waits, and all others only read. So the host holds weights once, in its cache of files.
- * Everybody asks for the same pieces in the same order, and finds them at the same places.
- * <pre>
- *   pieces      one behind the other, each aligned
- *   decisions   a byte each, see {@link #decide}
- *   trailer     {@link #MAGIC}, bytes of pieces, bytes of decisions: 8 bytes each, little-endian
- * </pre>
+ * A folder with files of packed weights, which all processes of a host map that compute with them: whoever comes first
+ * fills a file, who comes meanwhile waits, and all others only read. So the host holds weights once, in its cache of
+ * files.
  *
- * <p>Who fills a file holds the folder's lock, and calls it {@code NAME.part} until it is whole: a process that dies
- * while it packs leaves nothing that another one would take for weights. Who uses one has it locked, together with
- * others, and whoever is about to fill one deletes those that nobody has locked: a folder holds what is in use and one
- * file more at most. The system knows of locks by processes, so that of two in one JVM the first to be closed ends it
- * for both.
+ * <p>Who fills a file holds the folder's lock until the file has its name, which it gets when it is whole and on the
+ * disk: a process that dies while it packs leaves nothing that another one would take for weights. Who uses a file has
+ * that locked, together with others, and whoever is about to fill one deletes those that nobody has locked: a folder
+ * holds what is in use and one file more. Nothing is deleted or read but what is named as this class names files.
+ *
+ * <p>The system knows of locks by processes: of two users in one JVM, the first to be closed ends it for both.
  */
-final class SharedPanels implements AutoCloseable {
+final class SharedPanels {
 
-    static final String SUFFIX = ".panels";
-    static final String PART = ".part";
-    private static final String LOCK = "lock";
-    private static final long MAGIC = 0x31_6c_65_6e_61_70_70_77L;       // wppanel1
-    private static final int TRAILER_BYTES = 3 * Long.BYTES;
-    /** Taken from the disk at a time: a write to a mapped page that finds no place there would be a process' end. */
-    private static final int STEP_BYTES = 8 << 20;
+    private static final String SUFFIX = ".panels";
+    private static final String PART = ".part";
+    private static final String LOCK = "panels.lock";
+    /** What the weights follow from, width of vectors; behind that, if it is not whole, what makes it one process's. */
+    private static final Pattern OURS = Pattern.compile("[0-9a-f]{64}-\\d+\\.panels(\\.\\d+\\.part)?");
     private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final String OWNER = "unix:uid";
     private static final FileAttribute<?> OWNERS =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"));
 
     private static final Logger log = LoggerFactory.getLogger(SharedPanels.class);
 
-    private final Path file;
-    private final FileChannel channel;
-    /** The folder's; null: the file is filled. */
-    private @Nullable FileChannel lock;
-    private final Arena arena = Arena.ofShared();
-    private final MemorySegment memory;
-    private final ByteBuffer decisions;
-    private final ByteArrayOutputStream decided = new ByteArrayOutputStream();
-    private long used;
-    private long written;
-
-    private SharedPanels(Path file, FileChannel channel, @Nullable FileChannel lock, long pieceBytes,
-            ByteBuffer decisions) throws IOException {
-        this.file = file;
-        this.channel = channel;
-        this.lock = lock;
-        this.decisions = decisions;
-        this.memory = channel.map(lock == null ? FileChannel.MapMode.READ_ONLY : FileChannel.MapMode.READ_WRITE, 0,
-                pieceBytes, arena);
-    }
+    private SharedPanels() {}
 
     /**
      * Waits as long as another process fills a file of that folder.
-     * @param file     named by all that its bytes depend on; ends with {@value #SUFFIX}
-     * @param capacity bytes of all pieces together at most
-     * @throws IOException if there can be no such file
+     * @param name 64 hexadecimal digits, a hyphen and a number
+     * @throws IOException if there can be no such file, or it is another user's
      */
-    static SharedPanels open(Path file, long capacity) throws IOException {
-        Path folder = Files.createDirectories(file.toAbsolutePath().getParent());
-        SharedPanels present = openFilled(file);
+    static PanelPlace open(Path folder, String name) throws IOException {
+        Path file = folder.resolve(name + SUFFIX);
+        if (!OURS.matcher(file.getFileName().toString()).matches()) {
+            throw new IllegalArgumentException(name + " is no name of packed weights");
+        }
+        Files.createDirectories(folder);
+        PanelPlace present = openFilled(file);
         if (present != null) {
             return present;
         }
-        FileChannel lock = create(folder.resolve(LOCK));
+        FileChannel lock = FileChannel.open(folder.resolve(LOCK), creating(), OWNERS);
+        FillingPanels filling = null;
         try {
             await(lock, file);
             present = openFilled(file);
             if (present != null) {
-                lock.close();
                 return present;
             }
             deleteUnused(folder);
-            FileChannel part = create(part(file));
-            try {
-                return new SharedPanels(file, part, lock, capacity, ByteBuffer.allocate(0));
-            } catch (IOException | RuntimeException e) {
-                part.close();
-                throw e;
+            Path part = Files.createTempFile(folder, file.getFileName() + ".", PART, OWNERS);
+            filling = new FillingPanels(file, part, lock);
+            return filling;
+        } finally {
+            if (filling == null) {
+                lock.close();
             }
-        } catch (IOException | RuntimeException e) {
-            lock.close();
-            throw e;
         }
+    }
+
+    private static Set<OpenOption> creating() {
+        return Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS);
     }
 
     private static void await(FileChannel lock, Path file) throws IOException {
@@ -127,7 +102,8 @@ final class SharedPanels implements AutoCloseable {
         }
     }
 
-    private static boolean tryLock(FileChannel channel, boolean shared) throws IOException {
+    /** @return false if another process has a lock that excludes this one */
+    static boolean tryLock(FileChannel channel, boolean shared) throws IOException {
         try {
             return channel.tryLock(0, Long.MAX_VALUE, shared) != null;
         } catch (OverlappingFileLockException heldByThisJvm) {
@@ -135,45 +111,24 @@ final class SharedPanels implements AutoCloseable {
         }
     }
 
-    private static FileChannel create(Path path) throws IOException {
-        Set<OpenOption> options = Set.of(StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE,
-                LinkOption.NOFOLLOW_LINKS);
-        return FileChannel.open(path, options, OWNERS);
-    }
-
-    private static Path part(Path file) {
-        return file.resolveSibling(file.getFileName() + PART);
-    }
-
-    /** Of what a process leaves that dies, too. */
-    private static void deleteUnused(Path folder) throws IOException {
-        List<Path> all;
-        try (Stream<Path> entries = Files.list(folder)) {
-            all = entries.filter(entry -> entry.toString().endsWith(SUFFIX) || entry.toString().endsWith(PART)).toList();
-        }
-        for (Path one : all) {
-            if (Files.isSymbolicLink(one) || isUnused(one)) {
-                Files.deleteIfExists(one);
-            }
-        }
-    }
-
-    private static boolean isUnused(Path one) throws IOException {
-        try (FileChannel channel = FileChannel.open(one, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
-            return tryLock(channel, /* shared */ false);
-        }
-    }
-
     /** @return null if there is none that is whole */
-    private static @Nullable SharedPanels openFilled(Path file) throws IOException {
+    private static @Nullable FilledPanels openFilled(Path file) throws IOException {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             return null;
         }
-        FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS);
-        SharedPanels found = null;
+        if (!isOurs(file)) {
+            throw new IOException(file + " belongs to another user");
+        }
+        FileChannel channel;
         try {
-            // whoever deletes it this moment has it locked
-            found = tryLock(channel, /* shared */ true) ? read(file, channel) : null;
+            channel = FileChannel.open(file, StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS);
+        } catch (NoSuchFileException deletedThisMoment) {
+            return null;
+        }
+        FilledPanels found = null;
+        try {
+            // one that is deleted this moment is locked by whoever does it, or no longer there to be found by others
+            found = tryLock(channel, /* shared */ true) && Files.exists(file) ? FilledPanels.read(file, channel) : null;
             return found;
         } finally {
             if (found == null) {
@@ -182,120 +137,34 @@ final class SharedPanels implements AutoCloseable {
         }
     }
 
-    private static @Nullable SharedPanels read(Path file, FileChannel channel) throws IOException {
-        long size = channel.size();
-        ByteBuffer trailer = bytes(channel, size - TRAILER_BYTES, TRAILER_BYTES);
-        if (trailer == null || trailer.getLong() != MAGIC) {
-            return null;
-        }
-        long pieceBytes = trailer.getLong();
-        long decisionBytes = trailer.getLong();
-        if (pieceBytes < 0 || decisionBytes < 0 || decisionBytes > Integer.MAX_VALUE
-                || pieceBytes != size - TRAILER_BYTES - decisionBytes) {
-            return null;
-        }
-        ByteBuffer decisions = bytes(channel, pieceBytes, (int) decisionBytes);
-        return decisions == null ? null : new SharedPanels(file, channel, /* lock */ null, pieceBytes, decisions);
+    private static boolean isOurs(Path file) throws IOException {
+        return Files.getAttribute(file, OWNER, LinkOption.NOFOLLOW_LINKS)
+                .equals(Files.getAttribute(Path.of("/proc/self"), OWNER));
     }
 
-    /** @return null if the file is shorter */
-    private static @Nullable ByteBuffer bytes(FileChannel channel, long start, int count) throws IOException {
-        if (start < 0 || start > channel.size() - count) {
-            return null;
+    /** Of what processes leave that die, too: nobody fills a file while this one holds the folder's lock. */
+    private static void deleteUnused(Path folder) throws IOException {
+        List<Path> all = new ArrayList<>();
+        try (DirectoryStream<Path> entries = Files.newDirectoryStream(folder,
+                entry -> OURS.matcher(entry.getFileName().toString()).matches())) {
+            entries.forEach(all::add);
         }
-        ByteBuffer bytes = ByteBuffer.allocate(count).order(ByteOrder.LITTLE_ENDIAN);
-        while (bytes.hasRemaining()) {
-            if (channel.read(bytes, start + bytes.position()) < 0) {
-                return null;
+        for (Path one : all) {
+            try {
+                if (Files.isRegularFile(one, LinkOption.NOFOLLOW_LINKS) && isOurs(one)) {
+                    deleteIfUnused(one);
+                }
+            } catch (IOException e) {
+                log.info("{} stays: {}", one, e.toString());
             }
         }
-        return bytes.flip();
     }
 
-    /** Whether everything is there, to be read only. */
-    boolean isFilled() {
-        return lock == null;
-    }
-
-    /**
-     * The next piece; zeros, if the file is not filled.
-     * @throws IOException      if the disk is full, or the capacity
-     * @throws ComputeException if the file ends before
-     */
-    MemorySegment allocate(long bytes, long alignment) throws IOException {
-        long start = Math.ceilDiv(used, alignment) * alignment;
-        if (bytes > memory.byteSize() - start) {
-            if (isFilled()) {
-                throw damaged();
+    private static void deleteIfUnused(Path one) throws IOException {
+        try (FileChannel channel = FileChannel.open(one, StandardOpenOption.WRITE, LinkOption.NOFOLLOW_LINKS)) {
+            if (tryLock(channel, /* shared */ false)) {
+                Files.deleteIfExists(one);
             }
-            throw new IOException(file + " is to hold no more than " + memory.byteSize() + " bytes");
-        }
-        used = start + bytes;
-        if (!isFilled()) {
-            take(used);
-        }
-        return memory.asSlice(start, bytes);
-    }
-
-    private ComputeException damaged() {
-        return new ComputeException(file + " does not hold the weights of this model: delete it, it is made anew");
-    }
-
-    /** Has the disk have a place for all that comes before. */
-    private void take(long end) throws IOException {
-        while (written < end) {
-            var zeros = ByteBuffer.allocateDirect((int) Math.min(STEP_BYTES, memory.byteSize() - written));
-            while (zeros.hasRemaining()) {
-                channel.write(zeros, written + zeros.position());
-            }
-            written += zeros.limit();
-        }
-    }
-
-    /**
-     * What whoever fills the file finds out from values that the others do not read.
-     * @throws ComputeException if he has found out less
-     */
-    boolean decide(BooleanSupplier question) {
-        if (!isFilled()) {
-            boolean answer = question.getAsBoolean();
-            decided.write(answer ? 1 : 0);
-            return answer;
-        }
-        if (!decisions.hasRemaining()) {
-            throw damaged();
-        }
-        return decisions.get() == 1;
-    }
-
-    /** Everything is written: others may have it. Nothing if it was filled before. */
-    void complete() throws IOException {
-        if (lock == null) {
-            return;
-        }
-        var end = ByteBuffer.allocate(decided.size() + TRAILER_BYTES).order(ByteOrder.LITTLE_ENDIAN)
-                .put(decided.toByteArray()).putLong(MAGIC).putLong(used).putLong(decided.size()).flip();
-        channel.truncate(used);
-        while (end.hasRemaining()) {
-            channel.write(end, used + end.position());
-        }
-        tryLock(channel, /* shared */ true);
-        Files.move(part(file), file, StandardCopyOption.ATOMIC_MOVE);
-        lock.close();
-        lock = null;
-    }
-
-    /** Gives up what was not completed; all pieces go. */
-    @Override
-    public void close() {
-        arena.close();
-        FileChannel filling = lock;
-        try (filling; channel) {
-            if (filling != null) {
-                Files.deleteIfExists(part(file));
-            }
-        } catch (IOException e) {
-            log.warn("{} stays: {}", part(file), e.toString());
         }
     }
 }

@@ -29,10 +29,8 @@ public final class VectorBackend extends CpuBackend {
     private static final float GELU_SLOPE = 1.59576912f;
     /** Likewise of x³. */
     private static final float GELU_CUBE = 0.0713548163f;
-    /** What pieces are aligned by, of a file that takes no room where nothing is written. */
-    private static final long CAPACITY_SLACK = 64L << 20;
 
-    private final PanelMemory weights = new PanelMemory();
+    private PanelPlace weights = new PanelMemory();
     private final PanelMemory scratch = new PanelMemory();
     private final VectorMatmul matmul;
     private final VectorAttention attention;
@@ -69,22 +67,25 @@ public final class VectorBackend extends CpuBackend {
         return PanelMemory.isOnLinux();
     }
 
-    /** Panels depend on the width of vectors, and on {@link PanelFormat#LAYOUT}. */
+    /** What panels are depends on the width of vectors, too. */
     @Override
-    public void shareWeights(Path folder, String name, long bytes) throws IOException {
-        String file = "%s-%dx%d%s".formatted(name, PanelFormat.LAYOUT, LANES, SharedPanels.SUFFIX);
-        // panels of several formats are reserved twice
-        weights.share(SharedPanels.open(folder.resolve(file), 2 * bytes + CAPACITY_SLACK));
+    public boolean shareWeights(Path folder, String name) throws IOException {
+        if (!sharesWeights()) {
+            return false;
+        }
+        weights.close();
+        weights = SharedPanels.open(folder, "%s-%d".formatted(name, SPECIES.vectorBitSize()));
+        return true;
     }
 
     @Override
-    public boolean adopt(Tensor weight, int firstRow, int rowCount, WeightFormat format) {
-        return ((PanelWeight) Handles.weight(weight)).adopt(firstRow, rowCount, format);
+    public boolean adopt(Tensor weight) {
+        return ((PanelWeight) Handles.weight(weight)).adopt();
     }
 
     @Override
-    public void endUploads() {
-        weights.complete();
+    public void publishWeights() {
+        weights.publish();
     }
 
     @Override

@@ -32,154 +32,214 @@ class SharedPanelsTest {
 
     private static final int ROWS = 200;
     private static final int COLUMNS = 256;
-    private static final long CAPACITY = 1 << 20;
 
     @TempDir
     private Path folder;
 
     @Test
     void what_one_has_packed_the_other_takes_over_without_reading_a_value() throws IOException {
-        try (var first = sharing("model"); var second = new VectorBackend(1)) {
+        try (var first = sharing("a"); var second = new VectorBackend(1)) {
             float[] expected = products(first, load(first, 1));
-            first.endUploads();
+            first.publishWeights();
 
-            second.shareWeights(folder, "model", 1 << 22);
+            share(second, "a");
             Tensor weight = load(second, /* of other values, if they were read */ 2);
 
             assertThat(products(second, weight)).containsExactly(expected);
-            assertThat(second.adopt(second.allocateWeight(0, COLUMNS), 0, 0, WeightFormat.F32)).isTrue();
         }
     }
 
     /** Of 200 rows of float16 the 70th holds an infinity, so that its panel is float32, wherever it is. */
     @Test
     void what_values_have_decided_is_decided_for_all() throws IOException {
-        try (var first = sharing("model"); var second = new VectorBackend(1)) {
+        try (var first = sharing("a"); var second = new VectorBackend(1)) {
             Tensor weight = first.allocateWeight(ROWS, COLUMNS);
             MemorySegment values = values(WeightFormat.F16, ROWS, 3);
             values.set(ValueLayout.JAVA_SHORT_UNALIGNED, 70L * COLUMNS * Short.BYTES, Float.floatToFloat16(1f / 0));
             first.upload(weight, 0, ROWS, WeightFormat.F16, values);
-            first.endUploads();
+            first.publishWeights();
 
-            second.shareWeights(folder, "model", 1 << 22);
+            share(second, "a");
             Tensor shared = second.allocateWeight(ROWS, COLUMNS);
-            assertThat(second.adopt(shared, 0, ROWS, WeightFormat.F16)).isTrue();
+            assertThat(second.adopt(shared)).isTrue();
 
-            assertThat(products(second, shared)).containsExactly(products(first, weight)).contains(Float.POSITIVE_INFINITY);
+            float[] products = products(second, shared);
+            assertThat(products).containsExactly(products(first, weight)).contains(Float.POSITIVE_INFINITY);
         }
     }
 
     @Test
     void who_comes_while_another_packs_waits_for_it() throws Exception {
-        try (var first = sharing("model"); var second = new VectorBackend(1)) {
+        try (var first = sharing("a"); var second = new VectorBackend(1)) {
             load(first, 1);
-            CompletableFuture<Void> waits = CompletableFuture.runAsync(() -> share(second, "model"));
-            assertThatThrownBy(() -> waits.get(200, TimeUnit.MILLISECONDS))
-                    .isInstanceOf(TimeoutException.class);
+            CompletableFuture<Void> waits = CompletableFuture.runAsync(() -> share(second, "a"));
+            assertThatThrownBy(() -> waits.get(200, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
 
-            first.endUploads();
+            first.publishWeights();
             waits.get(1, TimeUnit.MINUTES);
-            assertThat(second.adopt(second.allocateWeight(64, COLUMNS), 0, 64, WeightFormat.Q8_0)).isTrue();
+            assertThat(second.adopt(second.allocateWeight(ROWS, COLUMNS))).isTrue();
         }
     }
 
     @Test
     void who_ends_while_he_packs_leaves_nothing_and_the_next_one_packs() throws IOException {
-        try (var first = sharing("model")) {
+        try (var first = sharing("a")) {
             load(first, 1);
-            assertThat(names()).anyMatch(name -> name.endsWith(".panels.part"));
+            assertThat(names()).anyMatch(name -> name.endsWith(".part"));
         }
-        assertThat(names()).containsExactly("lock");
+        assertThat(names()).containsExactly("panels.lock");
 
-        try (var next = sharing("model")) {
-            assertThat(next.adopt(next.allocateWeight(64, COLUMNS), 0, 64, WeightFormat.F32)).isFalse();
+        try (var next = sharing("a")) {
+            assertThat(next.adopt(next.allocateWeight(64, COLUMNS))).isFalse();
         }
     }
 
-    /** What a process that is killed leaves, and files that are no longer used. */
+    /** A process of its own: the system has what it had locked, and nobody else cleans up. */
     @Test
-    void whoever_packs_deletes_what_nobody_uses() throws IOException {
-        Files.writeString(folder.resolve("killed.panels.part"), "half of it");
-        Files.createSymbolicLink(folder.resolve("led-astray.panels"), folder.resolve("elsewhere"));
-        try (var old = sharing("old")) {
-            load(old, 1);
-            old.endUploads();
-        }
-        try (var used = sharing("used")) {
-            load(used, 1);
-            used.endUploads();
-            assertThat(names()).hasSize(2).anyMatch(name -> name.startsWith("used-"));
-            try (var more = sharing("more")) {
-                load(more, 1);
-                more.endUploads();
+    void who_is_killed_while_he_packs_keeps_nobody_waiting() throws Exception {
+        Process killed = packer("exec \"$@\"");
+        try (var output = killed.inputReader()) {
+            assertThat(output.lines().filter("packing"::equals).findFirst()).isPresent();
+            CompletableFuture<VectorBackend> waits = CompletableFuture.supplyAsync(() -> sharing("a"));
+            assertThatThrownBy(() -> waits.get(200, TimeUnit.MILLISECONDS)).isInstanceOf(TimeoutException.class);
+
+            killed.destroyForcibly();
+            try (var next = waits.get(1, TimeUnit.MINUTES)) {
+                load(next, 1);
+                next.publishWeights();
+                assertThat(names()).hasSize(2).noneMatch(name -> name.endsWith(".part"));
             }
-            assertThat(names()).hasSize(3).anyMatch(name -> name.startsWith("used-"))
-                    .anyMatch(name -> name.startsWith("more-"));
+        } finally {
+            killed.destroyForcibly();
+        }
+    }
+
+    private Process packer(String script) throws IOException {
+        return new ProcessBuilder("bash", "-c", script, "bash", Path.of(System.getProperty("java.home"), "bin", "java")
+                .toString(), "-XX:-UsePerfData", "--add-modules", "jdk.incubator.vector",
+                "--enable-native-access=ALL-UNNAMED", "-cp", System.getProperty("java.class.path"),
+                Packer.class.getName(), folder.toString(), named("a")).redirectErrorStream(true).start();
+    }
+
+    /** Packs two weights, tells what they are, and publishes nothing. */
+    static final class Packer {
+
+        public static void main(String[] arguments) throws Exception {
+            var backend = new VectorBackend(1);
+            backend.shareWeights(Path.of(arguments[0]), arguments[1]);
+            Tensor first = load(backend, 1);
+            Tensor second = load(backend, 2);
+            System.out.println(Arrays.toString(products(backend, first)));
+            System.out.println(Arrays.toString(products(backend, second)));
+            System.out.println("packing");
+            Thread.sleep(TimeUnit.HOURS.toMillis(1));
+        }
+    }
+
+    @Test
+    void whoever_packs_deletes_what_nobody_uses_and_nothing_that_is_not_named_so() throws IOException {
+        Files.writeString(folder.resolve(named("d") + "-512.panels.123.part"), "half of it");
+        List<String> strangers = List.of("holiday.mp4.part", "model.panels", named("e") + ".part");
+        for (String stranger : strangers) {
+            Files.writeString(folder.resolve(stranger), "somebody's");
+        }
+        Files.createDirectory(folder.resolve(named("f") + "-512.panels"));
+        try (var old = sharing("a")) {
+            load(old, 1);
+            old.publishWeights();
+        }
+        try (var used = sharing("b")) {
+            load(used, 1);
+            used.publishWeights();
+            try (var more = sharing("c")) {
+                load(more, 1);
+                more.publishWeights();
+            }
+            assertThat(names()).containsAll(strangers)
+                    .filteredOn(name -> name.startsWith(named("b")) || name.startsWith(named("c"))).hasSize(2);
+            assertThat(names()).as("a file, a folder, a lock, and three strangers").hasSize(7)
+                    .noneMatch(name -> name.startsWith(named("a")) || name.startsWith(named("d")));
         }
     }
 
     @Test
     void a_file_that_is_not_whole_is_made_anew() throws IOException {
-        try (var first = sharing("model")) {
-            load(first, 1);
-            first.endUploads();
-        }
-        Path file = folder.resolve(names().stream().filter(name -> name.endsWith(".panels")).findFirst().orElseThrow());
+        Path file = packed();
         byte[] whole = Files.readAllBytes(file);
         for (int length : new int[] {0, 7, whole.length / 2, whole.length - 1}) {
             Files.write(file, Arrays.copyOf(whole, length));
-            try (var next = sharing("model")) {
-                assertThat(next.adopt(next.allocateWeight(64, COLUMNS), 0, 64, WeightFormat.F32)).isFalse();
+            try (var next = sharing("a")) {
+                assertThat(next.adopt(next.allocateWeight(64, COLUMNS))).isFalse();
             }
-            Files.deleteIfExists(file);
+        }
+        for (int flipped = whole.length - 40; flipped < whole.length; flipped++) {
+            byte[] broken = whole.clone();
+            broken[flipped] ^= 4;
+            Files.write(file, broken);
+            try (var next = sharing("a")) {
+                assertThat(next.adopt(next.allocateWeight(64, COLUMNS))).as("byte %d", flipped).isFalse();
+            }
         }
     }
 
     @Test
-    void a_file_of_fewer_weights_is_no_end_of_the_process() throws IOException {
-        try (var first = sharing("model")) {
-            first.upload(first.allocateWeight(64, COLUMNS), 0, 64, WeightFormat.F32, values(WeightFormat.F32, 64, 1));
-            first.endUploads();
+    void a_file_of_other_weights_is_refused_and_the_next_start_makes_it_anew() throws IOException {
+        packed();
+        try (var next = sharing("a")) {
+            Tensor other = next.allocateWeight(ROWS + 1, COLUMNS);
+            assertThatThrownBy(() -> next.adopt(other)).isInstanceOf(ComputeException.class)
+                    .hasMessageContaining("did not hold the weights of this model, and is deleted: start again");
         }
-        try (var next = sharing("model")) {
-            assertThatThrownBy(() -> load(next, 1)).isInstanceOf(ComputeException.class)
-                    .hasMessageContaining("does not hold the weights of this model: delete it");
+        try (var next = sharing("a")) {
+            assertThat(next.adopt(next.allocateWeight(ROWS + 1, COLUMNS))).isFalse();
         }
     }
 
-    /** The capacity stands for a full disk. */
+    /** Of two weights of 150 KB the system lets a process write one, as on a full disk. */
     @Test
-    void where_there_is_no_room_weights_are_private_and_right() throws IOException {
-        var memory = new PanelMemory();
-        memory.share(SharedPanels.open(folder.resolve("model.panels"), 1_000));
-        MemorySegment shared = memory.allocate(600);
-        shared.fill((byte) 1);
-        memory.allocate(600).fill((byte) 2);
+    void a_file_that_cannot_be_written_keeps_nobody_waiting_and_weights_are_right() throws Exception {
+        Process limited = packer("ulimit -f 200; exec \"$@\"");
+        try (var said = limited.inputReader(); var expected = new VectorBackend(1)) {
+            List<String> lines = said.lines().takeWhile(line -> !line.equals("packing")).toList();
 
-        assertThat(memory.isFilled()).isFalse();
-        assertThat(shared.toArray(ValueLayout.JAVA_BYTE)).containsOnly((byte) 1);
-        memory.complete();
-        memory.close();
-        assertThat(names()).containsExactly("lock");
+            assertThat(lines).anyMatch(line -> line.contains("weights are not shared with other processes"))
+                    .endsWith(Arrays.toString(products(expected, load(expected, 1))),
+                            Arrays.toString(products(expected, load(expected, 2))));
+            assertThat(names()).as("while it lives").containsExactly("panels.lock");
+            try (var next = CompletableFuture.supplyAsync(() -> sharing("a")).get(1, TimeUnit.MINUTES)) {
+                assertThat(next.adopt(next.allocateWeight(64, COLUMNS))).isFalse();
+            }
+        } finally {
+            limited.destroyForcibly();
+        }
     }
 
     @Test
-    void pieces_are_aligned_and_lie_at_the_same_places() throws IOException {
-        Path file = folder.resolve("model.panels");
-        try (var filling = SharedPanels.open(file, CAPACITY)) {
-            filling.allocate(3, 64).fill((byte) 3);
-            filling.allocate(100_000, 64).fill((byte) 4);
-            filling.complete();
+    void panels_are_aligned_and_cannot_be_written() throws IOException {
+        packed();
+        try (var next = sharing("a")) {
+            var weight = (PanelWeight) next.allocateWeight(ROWS, COLUMNS);
+            assertThat(weight.adopt()).isTrue();
+            assertThat(weight.panels).allSatisfy(panel -> {
+                assertThat(panel.address() % 64).isZero();
+                assertThat(panel.isReadOnly()).isTrue();
+            });
+            int mixed = ROWS / 2 / PanelFormat.WIDTH;
+            assertThat(weight.formats).startsWith(BlockPanels.Q8_0).endsWith(PlainPanels.BF16);
+            assertThat(weight.formats[mixed]).isEqualTo(PlainPanels.F32);
         }
-        try (var filled = SharedPanels.open(file, CAPACITY)) {
-            assertThat(filled.isFilled()).isTrue();
-            assertThat(filled.allocate(3, 64).toArray(ValueLayout.JAVA_BYTE)).containsOnly((byte) 3);
-            MemorySegment piece = filled.allocate(100_000, 64);
-            assertThat(piece.address() % 64).isZero();
-            assertThat(piece.toArray(ValueLayout.JAVA_BYTE)).containsOnly((byte) 4);
-            assertThat(piece.isReadOnly()).isTrue();
-            assertThat(Files.size(file)).isEqualTo(64 + 100_000 + 24);
+    }
+
+    private Path packed() throws IOException {
+        try (var first = sharing("a")) {
+            load(first, 1);
+            first.publishWeights();
         }
+        return folder.resolve(names().stream().filter(name -> name.endsWith(".panels")).findFirst().orElseThrow());
+    }
+
+    private static String named(String digit) {
+        return digit.repeat(64);
     }
 
     private VectorBackend sharing(String name) {
@@ -190,7 +250,7 @@ class SharedPanelsTest {
 
     private void share(VectorBackend backend, String name) {
         try {
-            backend.shareWeights(folder, name, 1 << 22);
+            assertThat(backend.shareWeights(folder, named(name))).isTrue();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -199,11 +259,12 @@ class SharedPanelsTest {
     /** 100 rows of Q8_0 and 100 of bfloat16: a panel between them is float32. */
     private static Tensor load(VectorBackend backend, int seed) {
         Tensor weight = backend.allocateWeight(ROWS, COLUMNS);
+        if (backend.adopt(weight)) {
+            return weight;
+        }
         for (WeightFormat format : List.of(WeightFormat.Q8_0, WeightFormat.BF16)) {
             int first = format == WeightFormat.Q8_0 ? 0 : ROWS / 2;
-            if (!backend.adopt(weight, first, ROWS / 2, format)) {
-                backend.upload(weight, first, ROWS / 2, format, values(format, ROWS / 2, seed));
-            }
+            backend.upload(weight, first, ROWS / 2, format, values(format, ROWS / 2, seed));
         }
         return weight;
     }
