@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * <p>A device may hang, and that thread with it. Another one looks at the age of the running step: beyond a bound
  * nothing new is taken until the step has ended, and at twice the bound it is told as the engine's death.
  */
-public final class Engine implements AutoCloseable {
+public final class Engine implements Generator<Generation>, AutoCloseable {
 
     /** Every command wakes the thread, and an early wake-up is kept; this is only a second net. */
     private static final long MAX_SLEEP_NANOS = 1_000_000_000;
@@ -71,15 +71,13 @@ public final class Engine implements AutoCloseable {
     }
 
     /**
-     * Takes several answers to one prompt on, all or none. The prompt is computed once; the answers share its blocks,
-     * and draw with the seeds seed, seed + 1 and so on.
+     * {@inheritDoc}
      *
-     * @param listeners at least one; each hears one answer, so there are as many as are to be drawn. The first hears
-     *                  what is told of the prompt
-     * @return the generations in the same order, to be cancelled one by one
-     * @throws RefusedException if the request is wrong, asks for what is not served, finds the queue full or too small,
-     *                          or the device hanging
+     * <p>The prompt is computed once, and the answers share its blocks.
+     *
+     * @throws RefusedException also if the queue is full or too small, or the device hangs
      */
+    @Override
     public List<Generation> submit(GenerateRequest request, List<GenerationListener> listeners) {
         try {
             return submit(request, listeners, /* madeUp */ false);
@@ -94,7 +92,7 @@ public final class Engine implements AutoCloseable {
         return submit(request, listeners, /* madeUp */ true);
     }
 
-    /** Counts a request that came no further than to whoever would have submitted it. @return to be thrown */
+    @Override
     public RefusedException refuse(FailureReason reason, String message) {
         loop.observations().refused(reason);
         return new RefusedException(reason, message);
@@ -114,16 +112,14 @@ public final class Engine implements AutoCloseable {
         return generations;
     }
 
-    /** Gives the generation's blocks back within a step or two. Its listener hears nothing more. Harmless twice. */
+    /** Gives the generation's blocks back within a step or two. */
+    @Override
     public void cancel(Generation generation) {
         loop.commands().cancel(generation);
         LockSupport.unpark(thread);
     }
 
-    /**
-     * Ends the generation early and well: its listener hears that it finished, unless it was over or cancelled before.
-     * Harmless twice.
-     */
+    @Override
     public void stop(Generation generation) {
         loop.commands().stop(generation);
         LockSupport.unpark(thread);
@@ -141,7 +137,7 @@ public final class Engine implements AutoCloseable {
         return done;
     }
 
-    /** As many can be alive at a time, running, prefilling or queued; who comes then is refused. */
+    @Override
     public int mostGenerations() {
         return loop.mostGenerations();
     }

@@ -6,9 +6,8 @@ import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.PackedRequest;
-import dev.warmpath.worker.engine.Engine;
-import dev.warmpath.worker.engine.Generation;
 import dev.warmpath.worker.engine.GenerationTimes;
+import dev.warmpath.worker.engine.Generator;
 import dev.warmpath.worker.engine.RefusedException;
 import dev.warmpath.worker.tracing.GenerationSpans;
 import java.util.Arrays;
@@ -40,15 +39,17 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * {@code POST /v1/generate}: one generation with one or more choices, its events as NDJSON; and {@code DELETE
  * /v1/generate/{handle}}, which ends all of them early, or one. Strangers do not come as far.
+ *
+ * @param <G> what the generator calls a generation
  */
 @RestController
-final class GenerateController {
+final class GenerateController<G> {
 
     /** Decoding a prompt and hashing it takes some ten milliseconds a million tokens; no event loop waits for that. */
     private static final int INTAKE_THREADS = 2;
     private static final int INTAKE_IDLE_SECONDS = 60;
 
-    private final Engine engine;
+    private final Generator<G> engine;
     private final OpenStreams streams;
     private final Outbox outbox;
     private final @Nullable GenerationSpans spans;
@@ -57,9 +58,9 @@ final class GenerateController {
     private final ObjectWriter json;
     private final Scheduler intake;
     /** Those that are alive and have a name, by choices: as many as the engine takes, at most. */
-    private final Map<String, List<Generation>> named = new ConcurrentHashMap<>();
+    private final Map<String, List<G>> named = new ConcurrentHashMap<>();
 
-    GenerateController(Engine engine, OpenStreams streams, Outbox outbox, JsonMapper json,
+    GenerateController(Generator<G> engine, OpenStreams streams, Outbox outbox, JsonMapper json,
             ObjectProvider<GenerationSpans> spans) {
         this.engine = engine;
         this.streams = streams;
@@ -115,7 +116,7 @@ final class GenerateController {
 
     private Flux<byte[]> begin(GenerateRequest request, @Nullable Consumer<GenerationTimes> whenOver) {
         var stream = new TokenStream(outbox.lane(), request.choices(), request.logprobs(), whenOver);
-        List<Generation> choices = engine.submit(request, List.copyOf(stream.listeners()));
+        List<G> choices = engine.submit(request, List.copyOf(stream.listeners()));
         Flux<byte[]> lines = stream.events(() -> choices.forEach(engine::cancel)).map(this::line);
         String handle = request.handle();
         if (handle == null) {
@@ -140,8 +141,8 @@ final class GenerateController {
     @DeleteMapping(Protocol.GENERATE_PATH + "/{handle}")
     ResponseEntity<Void> stop(@PathVariable String handle,
             @RequestParam(name = Protocol.CHOICE_PARAMETER, required = false) @Nullable String choice) {
-        List<Generation> choices = named.get(handle);
-        List<Generation> ending = choices == null || choice == null ? choices : choice(choices, choice);
+        List<G> choices = named.get(handle);
+        List<G> ending = choices == null || choice == null ? choices : choice(choices, choice);
         if (ending == null) {
             return ResponseEntity.notFound().build();
         }
@@ -149,7 +150,7 @@ final class GenerateController {
         return ResponseEntity.noContent().build();
     }
 
-    private static @Nullable List<Generation> choice(List<Generation> choices, String number) {
+    private @Nullable List<G> choice(List<G> choices, String number) {
         try {
             int index = Integer.parseInt(number);
             return index < 0 || index >= choices.size() ? null : List.of(choices.get(index));
