@@ -28,14 +28,17 @@ class ArchitectureTest {
             .layer("histogram").definedBy("..worker.histogram..")
             .layer("model").definedBy("..worker.model..")
             .layer("compute").definedBy("..worker.compute..")
+            .layer("foreign").definedBy("..worker.foreign..")
             .layer("routerlink").definedBy("..worker.routerlink..")
             .layer("metrics").definedBy("..worker.metrics..")
             .whereLayer("wiring").mayNotBeAccessedByAnyLayer()
             .whereLayer("generate").mayOnlyBeAccessedByLayers("wiring")
+            .whereLayer("foreign").mayOnlyBeAccessedByLayers("wiring")
             .whereLayer("metrics").mayOnlyBeAccessedByLayers("wiring")
             .whereLayer("routerlink").mayOnlyBeAccessedByLayers("wiring", "metrics")
             .whereLayer("tracing").mayOnlyBeAccessedByLayers("generate")
-            .whereLayer("engine").mayOnlyBeAccessedByLayers("wiring", "generate", "tracing", "metrics")
+            // a foreign engine stands in the place of our own, and tells the same listeners
+            .whereLayer("engine").mayOnlyBeAccessedByLayers("wiring", "generate", "tracing", "metrics", "foreign")
             .whereLayer("scheduler").mayOnlyBeAccessedByLayers("wiring", "engine")
             .whereLayer("kvcache").mayOnlyBeAccessedByLayers("wiring", "engine", "scheduler")
             .whereLayer("flightrecorder").mayOnlyBeAccessedByLayers("engine", "scheduler")
@@ -64,6 +67,12 @@ class ArchitectureTest {
                     "..flightrecorder..", "..model..", "..compute..")
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.micrometer..")
             .because("the engine must be runnable, testable and measurable from a plain main");
+
+    @ArchTest
+    static final ArchRule no_spring_in_what_stands_beside_a_foreign_engine = noClasses()
+            .that().resideInAPackage("..foreign..")
+            .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "io.micrometer..")
+            .because("it must be runnable and testable from a plain main, as our own engine");
 
     @ArchTest
     static final ArchRule no_answer_is_flushed_by_groups = noClasses()

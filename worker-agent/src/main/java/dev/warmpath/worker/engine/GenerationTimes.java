@@ -3,7 +3,7 @@ package dev.warmpath.worker.engine;
 import dev.warmpath.worker.scheduler.Sequence;
 
 /**
- * When a generation passed each point of its way, on the engine's clock, {@link Sequence#NEVER} where it did not come
+ * When a generation passed each point of its way, on the engine's clock, {@link #NEVER} where it did not come
  * so far; and what became of it.
  *
  * @param lackedBlocksNanos when it was first to be admitted and found too few blocks
@@ -13,6 +13,8 @@ import dev.warmpath.worker.scheduler.Sequence;
 public record GenerationTimes(long submittedNanos, long lackedBlocksNanos, long admittedNanos, long firstTokenNanos,
         long endedNanos, int promptTokens, int cachedTokens, int completionTokens, int preemptions) {
 
+    public static final long NEVER = Sequence.NEVER;
+
     static GenerationTimes of(Generation generation, long endedNanos) {
         Sequence sequence = generation.sequence();
         return new GenerationTimes(generation.submittedNanos(), sequence.lackedBlocksNanos(), sequence.admittedNanos(),
@@ -21,15 +23,15 @@ public record GenerationTimes(long submittedNanos, long lackedBlocksNanos, long 
     }
 
     public boolean lackedBlocks() {
-        return lackedBlocksNanos != Sequence.NEVER;
+        return lackedBlocksNanos != NEVER;
     }
 
     public boolean isAdmitted() {
-        return admittedNanos != Sequence.NEVER;
+        return admittedNanos != NEVER;
     }
 
     public boolean hasToken() {
-        return firstTokenNanos != Sequence.NEVER;
+        return firstTokenNanos != NEVER;
     }
 
     public long admittedOrEndedNanos() {

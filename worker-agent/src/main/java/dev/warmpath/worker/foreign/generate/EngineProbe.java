@@ -1,0 +1,244 @@
+package dev.warmpath.worker.foreign.generate;
+
+import dev.warmpath.protocol.process.ForeignText;
+import dev.warmpath.worker.foreign.generate.EngineFacts.EventSource;
+import dev.warmpath.worker.foreign.generate.EngineHttp.Answer;
+import dev.warmpath.worker.foreign.generate.Samples.Sample;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * Finds out what an engine is and by which dialect it is asked, once, when a worker connects. It asks for one token, for
+ * that is the only way to know whether ids are taken and told. Blocking.
+ */
+public final class EngineProbe {
+
+    private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    /** The first token after a start may have to wait for a model to be compiled. */
+    private static final Duration FIRST_TOKEN = Duration.ofMinutes(5);
+    private static final Pattern RELEASE = Pattern.compile("(\\d+)\\.(\\d+).*");
+    private static final int NOT_FOUND = 404;
+    private static final int LOGPROBS_SINCE = 32;
+
+    private final EngineLink link;
+    private final EngineKind kind;
+    private final EngineHttp http;
+
+    private EngineProbe(EngineLink link, EngineKind kind, EngineHttp http) {
+        this.link = link;
+        this.kind = kind;
+        this.http = http;
+    }
+
+    /**
+     * @throws IOException               if the engine does not answer, or not yet: it may later
+     * @throws UnsuitableEngineException if it cannot be used as it is
+     */
+    public static FoundEngine connect(EngineLink link, EngineKind kind)
+            throws IOException, UnsuitableEngineException, InterruptedException {
+        try (var http = new EngineHttp(link)) {
+            return new EngineProbe(link, kind, http).connect();
+        }
+    }
+
+    private FoundEngine connect() throws IOException, UnsuitableEngineException, InterruptedException {
+        JsonNode models = json("/v1/models", http.get("/v1/models", TIMEOUT));
+        JsonNode model = models.path("data").path(0);
+        if (!model.path("id").isString()) {
+            throw new UnsuitableEngineException("the engine at " + link.address() + " names no model at /v1/models");
+        }
+        return switch (kind) {
+            case VLLM -> vllm(model);
+            case SGLANG -> sglang(model);
+            case OPENAI -> openai(model);
+        };
+    }
+
+    private FoundEngine vllm(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
+        @Nullable String version = text(optional("/version").path("version"));
+        Samples metrics = metrics();
+        List<Sample> config = metrics.of(SeriesNames.CACHE_CONFIG);
+        EngineFacts facts = facts(model, version, config.isEmpty() ? null : cache(config.getFirst()), metrics,
+                vllmSources(optional("/kv_event_sources")));
+        String name = facts.model();
+        String byCompletions = tryFor(Completions.PATH, completionProbe(name));
+        if (byCompletions.isEmpty()) {
+            return new FoundEngine(facts, new Completions(name, /* isVllm */ true));
+        }
+        String byTokens = tryFor(VllmTokens.PATH, Dialect.object(json -> {
+            json.writeStringProperty("model", name);
+            Dialect.array(json, "token_ids", new int[1]);
+            json.writeObjectPropertyStart("sampling_params");
+            json.writeNumberProperty("max_tokens", 1);
+            json.writeNumberProperty("temperature", 0);
+            json.writeEndObject();
+        }));
+        if (byTokens.isEmpty()) {
+            return new FoundEngine(facts, new VllmTokens(name, isAtLeast(version, LOGPROBS_SINCE)));
+        }
+        throw new UnsuitableEngineException("the vLLM at " + link.address() + " gives no token ids: " + Completions.PATH
+                + " " + byCompletions + "; " + VllmTokens.PATH + " " + byTokens);
+    }
+
+    private FoundEngine openai(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
+        EngineFacts facts = facts(model, null, null, metrics(), Map.of());
+        String lack = tryFor(Completions.PATH, completionProbe(facts.model()));
+        if (!lack.isEmpty()) {
+            throw new UnsuitableEngineException("the server at " + link.address() + " takes or gives no token ids, and "
+                    + "text is not served yet: " + Completions.PATH + " " + lack);
+        }
+        return new FoundEngine(facts, new Completions(facts.model(), /* isVllm */ false));
+    }
+
+    private FoundEngine sglang(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
+        if (link.rank() != null) {
+            throw new UnsuitableEngineException("the ranks of an SGLang are not told apart yet");
+        }
+        JsonNode info = optional("/server_info");
+        if (info.isMissingNode()) {
+            info = optional("/get_server_info");                       // its name until 2025
+        }
+        int blockSize = info.path("page_size").asInt(0);
+        int tokens = info.path("max_total_num_tokens").asInt(0);
+        EngineFacts.@Nullable Cache cache = blockSize == 0 ? null : new EngineFacts.Cache(blockSize,
+                tokens / blockSize + 1, null, !info.path("disable_radix_cache").asBoolean(false));
+        EngineFacts facts = facts(model, text(info.path("version")), cache, metrics(),
+                sglangSources(info.path("kv_events")));
+        String lack = tryFor(SglangTokens.PATH, Dialect.object(json -> {
+            Dialect.array(json, "input_ids", new int[1]);
+            json.writeObjectPropertyStart("sampling_params");
+            json.writeNumberProperty("max_new_tokens", 1);
+            json.writeNumberProperty("temperature", 0);
+            json.writeEndObject();
+        }));
+        if (!lack.isEmpty()) {
+            throw new UnsuitableEngineException("the SGLang at " + link.address() + " gives no token ids: "
+                    + SglangTokens.PATH + " " + lack);
+        }
+        boolean takesSalt = optional("/openapi.json").path("components").path("schemas").path("GenerateReqInput")
+                .path("properties").has("cache_salt");
+        return new FoundEngine(facts, new SglangTokens(takesSalt));
+    }
+
+    private static byte[] completionProbe(String model) {
+        return Dialect.object(json -> {
+            json.writeStringProperty("model", model);
+            Dialect.array(json, "prompt", new int[1]);
+            json.writeNumberProperty("max_tokens", 1);
+            json.writeNumberProperty("temperature", 0);
+            json.writeBooleanProperty("return_token_ids", true);
+        });
+    }
+
+    /** @return what is amiss with an endpoint that should answer ids with ids, empty if nothing */
+    private String tryFor(String path, byte[] body) throws IOException, UnsuitableEngineException,
+            InterruptedException {
+        Answer answer = http.post(path, body, FIRST_TOKEN);
+        if (answer.status() == 503) {
+            throw new IOException("the engine is not ready");
+        }
+        if (!answer.isOk()) {
+            return "answers " + answer.status() + ": "
+                    + EngineFailure.ofStatus(answer.status(), answer.body(), Dialect.JSON).message();
+        }
+        JsonNode piece = json(path, answer);
+        boolean tellsIds = piece.path("choices").path(0).path("token_ids").isArray()
+                || piece.path("output_ids").isArray();
+        return tellsIds ? "" : "answers without token ids";
+    }
+
+    private EngineFacts facts(JsonNode model, @Nullable String version, EngineFacts.@Nullable Cache cache,
+            Samples metrics, Map<Integer, EventSource> sources) {
+        return new EngineFacts(kind, version, model.path("id").stringValue(), text(model.path("root")),
+                model.path("max_model_len").asInt(0), cache, metrics.first(SeriesNames.STARTED, 0), sources);
+    }
+
+    /** Empty where there are none. */
+    private Samples metrics() throws IOException, InterruptedException {
+        Answer answer = http.get("/metrics", TIMEOUT);
+        return new Samples(answer.isOk() ? answer.text() : "");
+    }
+
+    private static EngineFacts.@Nullable Cache cache(Sample config) {
+        try {
+            return new EngineFacts.Cache(Integer.parseInt(config.label("block_size")),
+                    Integer.parseInt(config.label("num_gpu_blocks")), config.labels().get("prefix_caching_hash_algo"),
+                    config.label("enable_prefix_caching").equals("True"));
+        } catch (NumberFormatException e) {
+            return null;                                               // "None", as of a model without attention
+        }
+    }
+
+    private static Map<Integer, EventSource> vllmSources(JsonNode ranks) {
+        Map<Integer, EventSource> sources = new HashMap<>();
+        for (Map.Entry<String, JsonNode> rank : ranks.properties()) {
+            @Nullable String endpoint = text(rank.getValue().path("endpoint"));
+            if (endpoint != null && rank.getKey().chars().allMatch(Character::isDigit)) {
+                sources.put(Integer.valueOf(rank.getKey()), new EventSource(endpoint,
+                        text(rank.getValue().path("replay_endpoint")), rank.getValue().path("topic").asString("")));
+            }
+        }
+        return sources;
+    }
+
+    /** A rank's ports are the first one's and its number. */
+    private static Map<Integer, EventSource> sglangSources(JsonNode events) {
+        Map<Integer, EventSource> sources = new HashMap<>();
+        int port = events.path("endpoint_port_base").asInt(0);
+        int replay = events.path("replay_endpoint_port_base").asInt(0);
+        String host = "tcp://" + events.path("endpoint_host").asString("*") + ":";
+        for (int rank = 0; port > 0 && rank < events.path("dp_size").asInt(1); rank++) {
+            sources.put(rank, new EventSource(host + (port + rank), replay == 0 ? null : host + (replay + rank),
+                    events.path("topic").asString("")));
+        }
+        return sources;
+    }
+
+    /** @return missing where there is no such page */
+    private JsonNode optional(String path) throws IOException, InterruptedException {
+        Answer answer = http.get(path, TIMEOUT);
+        try {
+            return answer.isOk() ? Dialect.JSON.readTree(answer.body()) : Dialect.JSON.missingNode();
+        } catch (JacksonException e) {
+            return Dialect.JSON.missingNode();
+        }
+    }
+
+    private JsonNode json(String path, Answer answer) throws IOException, UnsuitableEngineException {
+        if (answer.status() == 401 || answer.status() == 403) {
+            throw new UnsuitableEngineException("the engine at " + link.address() + " wants another key: " + path
+                    + " answers " + answer.status());
+        }
+        if (answer.status() == NOT_FOUND) {
+            throw new UnsuitableEngineException("what listens at " + link.address() + " has no " + path);
+        }
+        if (!answer.isOk()) {
+            throw new IOException(path + " answers " + answer.status());
+        }
+        try {
+            return Dialect.JSON.readTree(answer.body());
+        } catch (JacksonException e) {
+            throw new UnsuitableEngineException("what listens at " + link.address() + " answers " + path + " with '"
+                    + ForeignText.oneLine(answer.text(), 80) + "'");
+        }
+    }
+
+    private static @Nullable String text(JsonNode node) {
+        return node.isString() ? node.stringValue() : null;
+    }
+
+    /** Of vLLM's release 0.minor, or any after those; one that does not say is not. */
+    private static boolean isAtLeast(@Nullable String version, int minor) {
+        Matcher release = RELEASE.matcher(version == null ? "" : version);
+        return release.matches()
+                && (!release.group(1).equals("0") || Integer.parseInt(release.group(2)) >= minor);
+    }
+}

@@ -1,0 +1,162 @@
+package dev.warmpath.worker.foreign.generate;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Looks at the engine again and again: its metrics, and what it says of its own health. It does not answer when its
+ * connections are refused, when it says so itself, or when it has been silent for {@value #SILENT_LOOKS} looks and none
+ * of its generations has brought anything meanwhile: an engine that computes at one request at a time may have no time
+ * for others.
+ */
+final class EngineWatch implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(EngineWatch.class);
+    private static final Duration TIMEOUT = Duration.ofSeconds(3);
+    private static final int SILENT_LOOKS = 3;
+    private static final int SERVER_ERRORS = 500;
+    private static final double SAME_LIFE_SECONDS = 0.001;
+
+    private final EngineLink link;
+    private final EngineFacts facts;
+    private final SeriesNames names;
+    private final IntSupplier alive;
+    private final LongSupplier heardNanos;
+    private final Runnable onRestart;
+    private final EngineHttp http;
+    private final Thread thread = Thread.ofVirtual().name("engine-watch").unstarted(this::run);
+    private volatile Seen seen = new Seen(EngineLoad.NOT_SEEN, 0);
+    private volatile boolean answers = true;
+    private volatile boolean closing;
+    private volatile boolean lookNow;
+    private int silentLooks;
+    private boolean wasGone;
+    private boolean restarted;
+
+    /**
+     * @param alive      generations of this worker's that are alive now
+     * @param heardNanos when one of them last brought something
+     * @param onRestart  called once
+     */
+    EngineWatch(EngineLink link, EngineFacts facts, IntSupplier alive, LongSupplier heardNanos, Runnable onRestart) {
+        this.link = link;
+        this.facts = facts;
+        this.names = SeriesNames.of(facts.kind());
+        this.alive = alive;
+        this.heardNanos = heardNanos;
+        this.onRestart = onRestart;
+        this.http = new EngineHttp(link);
+    }
+
+    /**
+     * As of the last look.
+     *
+     * @param others requests at the engine that this worker has not brought there
+     */
+    record Seen(EngineLoad load, int others) {}
+
+    void start() {
+        thread.start();
+    }
+
+    Seen seen() {
+        return seen;
+    }
+
+    boolean answers() {
+        return answers;
+    }
+
+    /** On any thread: the next look is now. */
+    void lookNow() {
+        lookNow = true;
+        LockSupport.unpark(thread);
+    }
+
+    private void run() {
+        while (!closing) {
+            lookNow = false;
+            look();
+            long next = System.nanoTime() + link.pollInterval().toNanos();
+            while (!closing && !lookNow && next - System.nanoTime() > 0) {
+                LockSupport.parkNanos(this, next - System.nanoTime());
+            }
+        }
+    }
+
+    private void look() {
+        try {
+            int health = http.get("/health", TIMEOUT).status();
+            EngineHttp.Answer metrics = http.get("/metrics", TIMEOUT);
+            silentLooks = 0;
+            if (metrics.isOk()) {
+                read(new Samples(metrics.text()));
+            }
+            if (wasGone) {
+                restart("it was gone for a while");
+            }
+            tell(health < SERVER_ERRORS, "its health is " + health);
+        } catch (ConnectException e) {
+            wasGone = true;
+            tell(false, "it cannot be reached");
+        } catch (IOException e) {
+            boolean isBusy = System.nanoTime() - heardNanos.getAsLong() < link.pollInterval().plus(TIMEOUT).toNanos();
+            silentLooks = isBusy ? 0 : silentLooks + 1;
+            if (silentLooks >= SILENT_LOOKS) {
+                tell(false, "it has not answered " + silentLooks + " times: " + e.getMessage());
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            closing = true;
+        }
+    }
+
+    private void read(Samples page) {
+        double started = page.first(SeriesNames.STARTED, 0);
+        if (facts.startedSeconds() != 0 && started != 0) {
+            wasGone = false;                                           // it says itself whether it is another one
+            if (Math.abs(started - facts.startedSeconds()) > SAME_LIFE_SECONDS) {
+                restart("its process is another one");
+            }
+        }
+        EngineLoad load = names.load(page, facts.cache(), link.rank());
+        seen = new Seen(load, Math.max(0, load.running() + load.waiting() - alive.getAsInt()));
+    }
+
+    private void restart(String why) {
+        if (!restarted) {
+            restarted = true;
+            log.warn("the engine was started anew: {}", why);
+            onRestart.run();
+        }
+    }
+
+    private void tell(boolean now, String why) {
+        if (now != answers) {
+            log.warn(now ? "the engine answers again" : "the engine does not answer, nothing new is taken: {}", why);
+        }
+        answers = now;
+    }
+
+    @Override
+    public void close() {
+        closing = true;
+        LockSupport.unpark(thread);
+        try {
+            if (thread.isAlive()) {
+                thread.interrupt();
+                thread.join(TimeUnit.SECONDS.toMillis(2));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        http.close();
+    }
+}

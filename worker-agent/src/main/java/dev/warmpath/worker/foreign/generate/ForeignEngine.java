@@ -1,0 +1,214 @@
+package dev.warmpath.worker.foreign.generate;
+
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.worker.engine.GenerationListener;
+import dev.warmpath.worker.engine.Generator;
+import dev.warmpath.worker.engine.RefusedException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.ToIntFunction;
+
+/**
+ * A foreign engine in the place of our own: takes requests on, asks the engine for each answer, and tells what comes.
+ *
+ * <p>Several answers to one prompt are as many requests there, with the seeds seed, seed + 1 and so on: each can be ended
+ * by itself, and the engine's own cache computes the prompt once. If the prompt's scores are asked for, the first
+ * request brings these, and the others begin after it, for nothing may be told before them.
+ *
+ * <p>An engine that does not answer is asked nothing: whoever comes then is refused in a way that lets routers ask
+ * another worker at once.
+ */
+public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCloseable {
+
+    private static final long STOP_SECONDS = 2;
+
+    private final EngineLink link;
+    private final FoundEngine found;
+    private final ForeignIntake intake;
+    private final ToIntFunction<GenerateRequest> expectedCachedTokens;
+    private final Runnable whenTold;
+    private final EngineConnections connections;
+    private final AliveGenerations alive;
+    private final Counts counts = new Counts();
+    private final EngineWatch watch;
+    private volatile long heardNanos;
+    /** The event loop's own: it will be told at the end of this turn. */
+    private boolean telling;
+
+    /**
+     * @param found                what the engine is
+     * @param contextLength        most tokens of prompt and answer; 0 = as the engine says
+     * @param vocabularySize       token ids are below it; 0 = not known
+     * @param epoch                this life of engine and worker
+     * @param expectedCachedTokens of a request's prompt, tokens that the engine probably has cached, 0 and above; called
+     *                             on the submitter's thread
+     * @param whenTold             called on the event loop after listeners were told something, once a turn
+     * @param onRestart            called once when the engine is seen to have been started anew: what was found out about
+     *                             it may not be so any more
+     */
+    public ForeignEngine(EngineLink link, FoundEngine found, int contextLength, int vocabularySize, LongSupplier epoch,
+            ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenTold, Runnable onRestart) {
+        this.link = link;
+        this.found = found;
+        this.intake = new ForeignIntake(epoch, contextLength == 0 ? found.facts().contextLength() : contextLength,
+                vocabularySize, found.dialect());
+        this.expectedCachedTokens = expectedCachedTokens;
+        this.whenTold = whenTold;
+        this.alive = new AliveGenerations(link.mostGenerations());
+        this.connections = new EngineConnections(link);
+        this.heardNanos = nanoTime() - TimeUnit.DAYS.toNanos(1);
+        this.watch = new EngineWatch(link, found.facts(), alive::count, () -> heardNanos, onRestart);
+    }
+
+    /** Begins to look how the engine is. */
+    public ForeignEngine start() {
+        watch.start();
+        return this;
+    }
+
+    @Override
+    public List<ForeignGeneration> submit(GenerateRequest request, List<GenerationListener> listeners) {
+        try {
+            return take(request, listeners);
+        } catch (RefusedException e) {
+            counts.countRefused(e.reason());
+            throw e;
+        }
+    }
+
+    private List<ForeignGeneration> take(GenerateRequest request, List<GenerationListener> listeners) {
+        if (!watch.answers()) {
+            throw new RefusedException(FailureReason.SHUTTING_DOWN, "the engine beside this worker does not answer");
+        }
+        alive.requireRoom(listeners.size());                           // before a prompt is written so many times
+        List<Ask> asks = intake.accept(request, listeners.size());
+        int cached = Math.clamp(expectedCachedTokens.applyAsInt(request), 0, request.promptTokens().length - 1);
+        var family = new ForeignGeneration.Family(cached);
+        List<ForeignGeneration> generations = new ArrayList<>(asks.size());
+        for (int i = 0; i < asks.size(); i++) {
+            int expected = i == 0 ? request.promptTokens().length - cached : 1;
+            generations.add(new ForeignGeneration(this, asks.get(i), listeners.get(i), family, expected));
+        }
+        alive.enter(generations);
+        List<ForeignGeneration> followers = List.copyOf(generations.subList(1, generations.size()));
+        if (asks.getFirst().promptScores()) {
+            generations.getFirst().startBefore(followers);
+            followers = List.of();
+        }
+        begin(generations.getFirst(), followers);
+        return generations;
+    }
+
+    private void begin(ForeignGeneration leader, List<ForeignGeneration> followers) {
+        connections.loop().execute(() -> {
+            leader.start();
+            followers.forEach(ForeignGeneration::start);
+        });
+    }
+
+    @Override
+    public void cancel(ForeignGeneration generation) {
+        connections.loop().execute(generation::cancel);
+    }
+
+    @Override
+    public void stop(ForeignGeneration generation) {
+        connections.loop().execute(generation::stop);
+    }
+
+    @Override
+    public int mostGenerations() {
+        return link.mostGenerations();
+    }
+
+    @Override
+    public RefusedException refuse(FailureReason reason, String message) {
+        counts.countRefused(reason);
+        return new RefusedException(reason, message);
+    }
+
+    /** How busy the engine is. */
+    public ForeignLoad load() {
+        EngineWatch.Seen seen = watch.seen();
+        return new ForeignLoad(alive.load(seen.others(), seen.load().waiting()), seen.load().freeBlocks(),
+                watch.answers());
+    }
+
+    public EngineFacts facts() {
+        return found.facts();
+    }
+
+    public Counts counts() {
+        return counts;
+    }
+
+    // of generations
+
+    Dialect dialect() {
+        return found.dialect();
+    }
+
+    EngineConnections connections() {
+        return connections;
+    }
+
+    long nanoTime() {
+        return System.nanoTime();
+    }
+
+    long longestSilenceNanos(boolean hasToken) {
+        return (hasToken ? link.betweenTokens() : link.firstToken()).toNanos();
+    }
+
+    /** Something came from the engine. @return when */
+    long heard() {
+        heardNanos = nanoTime();
+        return heardNanos;
+    }
+
+    /** Something should have come, and has not. */
+    void suspect() {
+        watch.lookNow();
+    }
+
+    void firstToken() {
+        alive.firstToken();
+    }
+
+    void left(ForeignGeneration generation) {
+        alive.leave(generation);
+    }
+
+    /** Listeners were told something: with what else comes in this turn, it is sent together. */
+    void told() {
+        if (!telling) {
+            telling = true;
+            connections.loop().execute(() -> {
+                telling = false;
+                whenTold.run();
+            });
+        }
+    }
+
+    /** Refuses new work and fails what is alive as {@link FailureReason#SHUTTING_DOWN}. */
+    @Override
+    public void close() {
+        watch.close();
+        List<ForeignGeneration> left = alive.close();
+        var done = new CountDownLatch(1);
+        connections.loop().execute(() -> {
+            left.forEach(ForeignGeneration::shutDown);
+            connections.loop().execute(done::countDown);               // behind what they have told
+        });
+        try {
+            done.await(STOP_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        connections.close();
+    }
+}

@@ -1,0 +1,390 @@
+package dev.warmpath.worker.foreign.generate;
+
+import dev.warmpath.protocol.fleet.RouterId;
+import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import dev.warmpath.worker.engine.GenerationListener;
+import dev.warmpath.worker.engine.GenerationTimes;
+import io.netty.buffer.ByteBuf;
+import java.net.ConnectException;
+import java.net.UnknownHostException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import reactor.core.Disposable;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * One answer of a foreign engine, from the request to its end; the submitter's handle for ending it. Everything that
+ * changes, changes on the event loop.
+ *
+ * <p>What counts as its end is a finish reason, nothing else: a stream that is closed, or says that it is done, without
+ * one has failed. Usage comes behind it, and is waited for. The connection is tried once more if it broke before
+ * anything came, for the engine hangs up idle ones at times, just as the next request is sent.
+ *
+ * <p>An answer has ended well when it has a token that ends it, whether or not the engine has heard of that, and badly
+ * when it is longer than it may be.
+ */
+public final class ForeignGeneration {
+
+    private static final Logger log = LoggerFactory.getLogger(ForeignGeneration.class);
+    private static final int OK = 200;
+    private static final int NO_STATUS = 0;
+    private static final int MOST_BYTES_OF_AN_ERROR = 64 << 10;
+    /** An engine that has ended its answer may say so much longer what belongs to it; usually that is nothing. */
+    private static final int LAST_WORDS_SECONDS = 5;
+    private static final byte[] DONE = {'[', 'D', 'O', 'N', 'E', ']'};
+
+    private final ForeignEngine engine;
+    private final Ask ask;
+    private final GenerationListener listener;
+    private final Family family;
+    private final int expectedTokens;
+    private final long submittedNanos;
+    private List<ForeignGeneration> followers = List.of();
+    private byte @Nullable [] body;
+
+    private @Nullable Disposable exchange;
+    private @Nullable ScheduledFuture<?> alarm;
+    private AnswerBytes answer;
+    private int status = NO_STATUS;
+    private boolean retried;
+    private boolean over;
+    private @Nullable FinishReason end;
+    /** The engine itself has said so: its connection can be used again. */
+    private boolean engineEnded;
+    private long newsNanos;
+    private long firstTokenNanos = GenerationTimes.NEVER;
+    /** Read by others, for the load. */
+    private volatile int told;
+
+    /**
+     * All answers to one prompt. Of that, cached was what the first of them found: the others find what was computed for
+     * it, so it is the fewest that any has told; before that, or if the engine does not tell, it is what was expected.
+     */
+    static final class Family {
+
+        private final int expected;
+        private int fewest = Integer.MAX_VALUE;
+
+        Family(int expected) {
+            this.expected = expected;
+        }
+
+        void told(int cached) {
+            fewest = Math.min(fewest, cached);
+        }
+
+        int cachedTokens() {
+            return fewest == Integer.MAX_VALUE ? expected : fewest;
+        }
+    }
+
+    /** @param expectedTokens of the prompt that the engine probably has to compute */
+    ForeignGeneration(ForeignEngine engine, Ask ask, GenerationListener listener, Family family, int expectedTokens) {
+        this.engine = engine;
+        this.ask = ask;
+        this.listener = listener;
+        this.family = family;
+        this.expectedTokens = expectedTokens;
+        this.submittedNanos = engine.nanoTime();
+        this.newsNanos = submittedNanos;
+        this.answer = newAnswer();
+        this.body = engine.dialect().body(ask);                        // on the submitter's thread: a prompt is long
+    }
+
+    private AnswerBytes newAnswer() {
+        return new AnswerBytes(engine.dialect().streams(ask), engine.dialect().mostBytes(ask), this::read);
+    }
+
+    // what the load tells of it, on any thread
+
+    @Nullable RouterId router() {
+        return ask.request().router();
+    }
+
+    boolean isPending() {
+        return told == 0;
+    }
+
+    /** Prompt tokens that still have to be computed. */
+    int pendingTokens() {
+        return isPending() ? expectedTokens : 0;
+    }
+
+    int contextTokens() {
+        return ask.promptLength() + told;
+    }
+
+    /** Before anything else: these begin when this one has told what the prompt was, or is over. */
+    void startBefore(List<ForeignGeneration> others) {
+        followers = others;
+    }
+
+    // on the event loop from here on
+
+    void start() {
+        if (!over && body != null) {
+            exchange = engine.connections().post(engine.dialect().path(), body, ask.id(), new Heard());
+            if (alarm == null) {
+                watch();
+            }
+        }
+    }
+
+    /** Nobody waits for it any more. */
+    void cancel() {
+        if (!over) {
+            engine.counts().countCancelled();
+            leave();
+        }
+    }
+
+    /** Ends it with what was told. */
+    void stop() {
+        if (!over) {
+            finish(end == null ? FinishReason.STOP : end);
+        }
+    }
+
+    void shutDown() {
+        fail(new EngineFailure(FailureReason.SHUTTING_DOWN, "this worker is going away"));
+    }
+
+    /** What comes on its connection. */
+    private final class Heard implements EngineConnections.Answer {
+
+        @Override
+        public void onStatus(int code) {
+            status = code;
+            body = null;                                                   // it is not sent again
+            if (code != OK) {
+                answer = new AnswerBytes(/* byEvents */ false, MOST_BYTES_OF_AN_ERROR, (_, _, _) -> { });
+            }
+        }
+
+        @Override
+        public void onBytes(ByteBuf bytes) {
+            if (over) {
+                return;                                                    // read to its end, so that the connection lasts
+            }
+            newsNanos = engine.heard();
+            try {
+                answer.add(bytes);
+            } catch (UnreadableAnswerException e) {
+                fail(unreadable(e));
+            } catch (RuntimeException e) {
+                log.warn("a listener failed, its generation is given up: {}", ask.id(), e);
+                fail(EngineFailure.of("the generation could not be told"));
+            }
+        }
+
+        @Override
+        public void onComplete() {
+            if (over) {
+                return;
+            }
+            if (status != OK) {
+                fail(EngineFailure.ofStatus(status, answer.rest(), Dialect.JSON));
+                return;
+            }
+            try {
+                answer.end();
+                conclude("its answer ended without a finish reason");
+            } catch (UnreadableAnswerException e) {
+                fail(unreadable(e));
+            }
+        }
+
+        @Override
+        public void onBroken(Throwable cause) {
+            if (over) {
+                return;
+            }
+            boolean isUnreachable = isUnreachable(cause);
+            if (status == NO_STATUS && !retried && !isUnreachable) {
+                retried = true;
+                answer = newAnswer();
+                start();
+                return;
+            }
+            engine.suspect();
+            conclude(isUnreachable ? "it cannot be reached" : "its connection broke: " + cause.getMessage());
+        }
+    }
+
+    private static boolean isUnreachable(Throwable cause) {
+        for (Throwable e = cause; e != null; e = e.getCause()) {
+            if (e instanceof ConnectException || e instanceof UnknownHostException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void read(byte[] bytes, int from, int length) throws UnreadableAnswerException {
+        if (over) {
+            return;
+        }
+        if (Arrays.equals(bytes, from, from + length, DONE, 0, DONE.length)) {
+            conclude("its answer was done without a finish reason");
+            return;
+        }
+        try {
+            JsonNode piece = Dialect.JSON.readTree(bytes, from, length);
+            take(engine.dialect().read(piece, ask, told));
+        } catch (JacksonException e) {
+            throw new UnreadableAnswerException("it sent what is no JSON: " + e.getOriginalMessage());
+        }
+    }
+
+    private void take(Chunk chunk) {
+        if (chunk.failure() != null) {
+            fail(chunk.failure());
+            return;
+        }
+        for (Scored scored : chunk.prompt()) {
+            listener.onPrompt(scored);
+        }
+        if (end == null) {
+            takeTokens(chunk);
+        }
+        if (chunk.usage() != null && !over) {
+            takeUsage(chunk.usage());
+        }
+        engine.told();
+    }
+
+    private void takeTokens(Chunk chunk) {
+        int[] ids = chunk.ids();
+        if (ids.length > ask.maxTokens() - told) {
+            fail(EngineFailure.of("the engine told " + ((long) told + ids.length) + " tokens, at most "
+                    + ask.maxTokens() + " were asked for"));
+            return;
+        }
+        if (ids.length > 0 && told == 0) {
+            firstTokenNanos = newsNanos;
+            engine.firstToken();
+        }
+        for (int i = 0; i < ids.length; i++) {
+            if (chunk.scores().isEmpty()) {
+                listener.onToken(ids[i], Float.NaN);
+            } else {
+                listener.onToken(ids[i], chunk.scores().get(i));
+            }
+            told++;
+            if (told >= ask.request().stop().minTokens() && ask.request().stop().stopsAt(ids[i])) {
+                end = FinishReason.STOP;
+                if (chunk.end() == null) {
+                    finish(FinishReason.STOP);                         // this engine goes on
+                }
+                engineEnded = chunk.end() != null;
+                return;
+            }
+        }
+        end = chunk.end();
+        engineEnded = end != null;
+    }
+
+    private void takeUsage(Chunk.Counted usage) {
+        if (end != null && usage.promptTokens() != Chunk.NOT_TOLD && usage.promptTokens() != ask.promptLength()) {
+            fail(EngineFailure.of("the engine computed a prompt of " + usage.promptTokens() + " tokens, it was sent "
+                    + ask.promptLength()));
+            return;
+        }
+        if (usage.cachedTokens() != Chunk.NOT_TOLD) {
+            family.told(Math.clamp(usage.cachedTokens(), 0, ask.promptLength()));
+        }
+        if (end != null) {
+            finish(end);
+        }
+    }
+
+    /** Nothing comes any more. @param lack what it is called if that is too early */
+    private void conclude(String lack) {
+        if (end != null) {
+            finish(end);
+        } else if (!over) {
+            fail(EngineFailure.of("the engine did not finish: " + lack));
+        }
+    }
+
+    private static EngineFailure unreadable(UnreadableAnswerException e) {
+        return EngineFailure.of("the engine's answer cannot be right: " + e.getMessage());
+    }
+
+    private void finish(FinishReason reason) {
+        var usage = new Usage(ask.promptLength(), family.cachedTokens(), told);
+        engine.counts().countFinished(reason, usage);
+        leave();
+        listener.onFinished(reason, usage);
+        engine.told();
+    }
+
+    private void fail(EngineFailure failure) {
+        if (!over) {
+            engine.counts().countFailed(failure.reason());
+            leave();
+            listener.onFailed(failure.reason(), failure.message());
+            engine.told();
+        }
+    }
+
+    /** Its last step, whichever way it ends. An answer that has come to its end leaves the connection to others. */
+    private void leave() {
+        over = true;
+        body = null;
+        if (alarm != null) {
+            alarm.cancel(false);
+        }
+        if (exchange != null) {
+            hangUp(exchange);
+        }
+        engine.left(this);
+        followers.forEach(ForeignGeneration::start);
+        if (listener.wantsTimes()) {
+            listener.onOver(new GenerationTimes(submittedNanos, GenerationTimes.NEVER, submittedNanos, firstTokenNanos,
+                    engine.nanoTime(), ask.promptLength(), family.cachedTokens(), told, /* preemptions */ 0));
+        }
+    }
+
+    private void hangUp(Disposable from) {
+        if (engineEnded) {
+            engine.connections().loop().schedule(from::dispose, LAST_WORDS_SECONDS, TimeUnit.SECONDS);
+            return;
+        }
+        from.dispose();
+        Dialect.Farewell farewell = engine.dialect().farewell(ask);
+        if (farewell != null) {
+            engine.connections().tell(farewell.path(), farewell.body());
+        }
+    }
+
+    /** Looks at the times again when the next of them may be up. */
+    private void watch() {
+        long now = engine.nanoTime();
+        long silence = newsNanos + engine.longestSilenceNanos(told > 0) - now;
+        long left = deadlineNanos() == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos() - now;
+        if (left <= 0) {
+            fail(new EngineFailure(FailureReason.DEADLINE_EXCEEDED, "the request's " + ask.request().timeoutMillis()
+                    + " ms were over after " + told + " tokens"));
+        } else if (silence <= 0) {
+            engine.suspect();
+            conclude("it said nothing for " + TimeUnit.NANOSECONDS.toMillis(now - newsNanos) + " ms");
+        } else {
+            alarm = engine.connections().loop().schedule(this::watch, Math.min(silence, left), TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private long deadlineNanos() {
+        long millis = ask.request().timeoutMillis();
+        return millis == 0 ? Long.MAX_VALUE
+                : submittedNanos + Math.min(TimeUnit.MILLISECONDS.toNanos(millis), Long.MAX_VALUE / 2);
+    }
+}
