@@ -8,9 +8,13 @@ import dev.warmpath.worker.engine.RefusedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 import java.util.function.ToIntFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A foreign engine in the place of our own: takes requests on, asks the engine for each answer, and tells what comes.
@@ -24,6 +28,7 @@ import java.util.function.ToIntFunction;
  */
 public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCloseable {
 
+    private static final Logger log = LoggerFactory.getLogger(ForeignEngine.class);
     private static final long STOP_SECONDS = 2;
 
     private final EngineLink link;
@@ -36,6 +41,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     private final Counts counts = new Counts();
     private final EngineWatch watch;
     private volatile long heardNanos;
+    private final AtomicBoolean closed = new AtomicBoolean();
     /** The event loop's own: it will be told at the end of this turn. */
     private boolean telling;
 
@@ -104,7 +110,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     }
 
     private void begin(ForeignGeneration leader, List<ForeignGeneration> followers) {
-        connections.loop().execute(() -> {
+        onLoop(() -> {
             leader.start();
             followers.forEach(ForeignGeneration::start);
         });
@@ -112,12 +118,12 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
 
     @Override
     public void cancel(ForeignGeneration generation) {
-        connections.loop().execute(generation::cancel);
+        onLoop(generation::cancel);
     }
 
     @Override
     public void stop(ForeignGeneration generation) {
-        connections.loop().execute(generation::stop);
+        onLoop(generation::stop);
     }
 
     @Override
@@ -129,6 +135,14 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     public RefusedException refuse(FailureReason reason, String message) {
         counts.countRefused(reason);
         return new RefusedException(reason, message);
+    }
+
+    private void onLoop(Runnable task) {
+        try {
+            connections.loop().execute(task);
+        } catch (RejectedExecutionException e) {
+            log.debug("this worker has stopped, and with it all generations", e);
+        }
     }
 
     /** How busy the engine is. */
@@ -187,16 +201,19 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     void told() {
         if (!telling) {
             telling = true;
-            connections.loop().execute(() -> {
+            onLoop(() -> {
                 telling = false;
                 whenTold.run();
             });
         }
     }
 
-    /** Refuses new work and fails what is alive as {@link FailureReason#SHUTTING_DOWN}. */
+    /** Refuses new work and fails what is alive as {@link FailureReason#SHUTTING_DOWN}. Harmless twice. */
     @Override
     public void close() {
+        if (closed.getAndSet(true)) {
+            return;
+        }
         watch.close();
         List<ForeignGeneration> left = alive.close();
         var done = new CountDownLatch(1);

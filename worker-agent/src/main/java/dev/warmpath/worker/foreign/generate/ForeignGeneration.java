@@ -211,7 +211,7 @@ public final class ForeignGeneration {
             if (status == NO_STATUS && !retried && !isUnreachable) {
                 retried = true;
                 answer = newAnswer();
-                start();
+                engine.connections().loop().execute(ForeignGeneration.this::start);
                 return;
             }
             engine.suspect();
@@ -273,12 +273,12 @@ public final class ForeignGeneration {
             engine.firstToken();
         }
         for (int i = 0; i < ids.length; i++) {
+            told++;                                                    // the load knows before anybody is told
             if (chunk.scores().isEmpty()) {
                 listener.onToken(ids[i], Float.NaN);
             } else {
                 listener.onToken(ids[i], chunk.scores().get(i));
             }
-            told++;
             if (told >= ask.request().stop().minTokens() && ask.request().stop().stopsAt(ids[i])) {
                 end = FinishReason.STOP;
                 if (chunk.end() == null) {
@@ -308,9 +308,9 @@ public final class ForeignGeneration {
 
     /** Nothing comes any more. @param lack what it is called if that is too early */
     private void conclude(String lack) {
-        if (end != null) {
+        if (!over && end != null) {
             finish(end);
-        } else if (!over) {
+        } else {
             fail(EngineFailure.of("the engine did not finish: " + lack));
         }
     }
