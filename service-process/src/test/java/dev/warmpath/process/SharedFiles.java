@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assumptions.abort;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** What is too large or too much for a repository, and may lie beside the checkout or further up, under {@code shared}. */
+/** What is too large for a repository, and may lie beside the checkout or further up, under {@code shared}. */
 public final class SharedFiles {
 
     private SharedFiles() {}

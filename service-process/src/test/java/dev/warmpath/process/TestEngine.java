@@ -22,8 +22,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A foreign engine's HTTP server, as a test writes it: answers are bytes on the connection, captured ones or made up, with
- * whatever fault. One that a path has no answer for is 404, as of FastAPI.
+ * A foreign engine's HTTP server, as a test writes it: answers are bytes on the connection, captured ones or made up,
+ * with whatever fault. A path without an answer is 404, as of FastAPI.
  */
 public final class TestEngine implements AutoCloseable {
 
@@ -97,11 +97,10 @@ public final class TestEngine implements AutoCloseable {
             chunk("data: " + json + "\n\n");
         }
 
+        /** In one piece on the network, as uvicorn sends it. */
         public void chunk(String text) throws IOException {
-            byte[] content = text.getBytes(StandardCharsets.UTF_8);
-            bytes(ascii(Integer.toHexString(content.length) + "\r\n"));
-            bytes(content);
-            bytes(ascii("\r\n"));
+            int length = text.getBytes(StandardCharsets.UTF_8).length;
+            bytes((Integer.toHexString(length) + "\r\n" + text + "\r\n").getBytes(StandardCharsets.UTF_8));
         }
 
         /** The end of a stream, as HTTP has it. */
@@ -134,8 +133,8 @@ public final class TestEngine implements AutoCloseable {
     public static Answer json(int status, String body) {
         byte[] content = body.getBytes(StandardCharsets.UTF_8);
         return exchange -> {
-            exchange.bytes(ascii("HTTP/1.1 " + status + " Status\r\nserver: uvicorn\r\ncontent-length: " + content.length
-                    + "\r\ncontent-type: application/json\r\n\r\n"));
+            exchange.bytes(ascii("HTTP/1.1 " + status + " Status\r\nserver: uvicorn\r\ncontent-length: "
+                    + content.length + "\r\ncontent-type: application/json\r\n\r\n"));
             exchange.bytes(content);
         };
     }

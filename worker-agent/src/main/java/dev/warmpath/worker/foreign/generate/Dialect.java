@@ -12,8 +12,8 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * How one kind of engine is asked for tokens, and what its answers say. Has no state: safe on any thread.
  *
- * <p>Every value that decides what is drawn is written out, for engines have different defaults, and some take them from
- * the model's files.
+ * <p>Every value that decides what is drawn is written out, for engines have different defaults, and some take them
+ * from the model's files.
  */
 sealed interface Dialect permits Completions, VllmTokens, SglangTokens {
 

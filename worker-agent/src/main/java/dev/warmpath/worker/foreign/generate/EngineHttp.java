@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Short questions to the engine, on connections of their own: they never queue behind generations. Blocking; for virtual
- * threads. A whole answer has come in time and within {@link #MAX_ANSWER_BYTES}, or there is none.
+ * Short questions to the engine, on connections of their own: they never queue behind generations. Blocking; for
+ * virtual threads. A whole answer has come in time and within {@link #MAX_ANSWER_BYTES}, or there is none.
  */
 final class EngineHttp implements AutoCloseable {
 

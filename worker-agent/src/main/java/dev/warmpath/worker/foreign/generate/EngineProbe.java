@@ -16,8 +16,8 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
 /**
- * Finds out what an engine is and by which dialect it is asked, once, when a worker connects. It asks for one token, for
- * that is the only way to know whether ids are taken and told. Blocking.
+ * Finds out what an engine is and by which dialect it is asked, once, when a worker connects. It asks for one token,
+ * for that is the only way to know whether ids are taken and told. Blocking.
  */
 public final class EngineProbe {
 

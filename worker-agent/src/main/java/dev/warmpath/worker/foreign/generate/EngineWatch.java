@@ -21,6 +21,8 @@ final class EngineWatch implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EngineWatch.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(3);
     private static final int SILENT_LOOKS = 3;
+    /** SGLang draws a token to know how it is: it is asked no more often. */
+    private static final int LOOKS_PER_HEALTH = 5;
     private static final int SERVER_ERRORS = 500;
     private static final double SAME_LIFE_SECONDS = 0.001;
 
@@ -37,6 +39,8 @@ final class EngineWatch implements AutoCloseable {
     private volatile boolean closing;
     private volatile boolean lookNow;
     private int silentLooks;
+    private int looksToHealth;
+    private int health;
     private boolean wasGone;
     private boolean restarted;
 
@@ -82,6 +86,7 @@ final class EngineWatch implements AutoCloseable {
 
     private void run() {
         while (!closing) {
+            looksToHealth = lookNow ? 0 : looksToHealth;
             lookNow = false;
             look();
             long next = System.nanoTime() + link.pollInterval().toNanos();
@@ -93,7 +98,10 @@ final class EngineWatch implements AutoCloseable {
 
     private void look() {
         try {
-            int health = http.get("/health", TIMEOUT).status();
+            if (--looksToHealth <= 0) {
+                health = http.get("/health", TIMEOUT).status();
+                looksToHealth = health < SERVER_ERRORS ? LOOKS_PER_HEALTH : 0;
+            }
             EngineHttp.Answer metrics = http.get("/metrics", TIMEOUT);
             silentLooks = 0;
             if (metrics.isOk()) {

@@ -19,9 +19,9 @@ import org.slf4j.LoggerFactory;
 /**
  * A foreign engine in the place of our own: takes requests on, asks the engine for each answer, and tells what comes.
  *
- * <p>Several answers to one prompt are as many requests there, with the seeds seed, seed + 1 and so on: each can be ended
- * by itself, and the engine's own cache computes the prompt once. If the prompt's scores are asked for, the first
- * request brings these, and the others begin after it, for nothing may be told before them.
+ * <p>Several answers to one prompt are as many requests there, with the seeds seed, seed + 1 and so on: each can be
+ * ended by itself, and by the engine's own cache the prompt is computed once. If the prompt's scores are asked for, the
+ * first request brings these, and the others begin after it, for nothing may be told before them.
  *
  * <p>An engine that does not answer is asked nothing: whoever comes then is refused in a way that lets routers ask
  * another worker at once.
@@ -50,11 +50,11 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
      * @param contextLength        most tokens of prompt and answer; 0 = as the engine says
      * @param vocabularySize       token ids are below it; 0 = not known
      * @param epoch                this life of engine and worker
-     * @param expectedCachedTokens of a request's prompt, tokens that the engine probably has cached, 0 and above; called
+     * @param expectedCachedTokens tokens of a request's prompt that the engine probably has cached, 0 and above; called
      *                             on the submitter's thread
      * @param whenTold             called on the event loop after listeners were told something, once a turn
-     * @param onRestart            called once when the engine is seen to have been started anew: what was found out about
-     *                             it may not be so any more
+     * @param onRestart            called once, when the engine is seen to have been started anew: what was found out
+     *                             about it may not be so any more
      */
     public ForeignEngine(EngineLink link, FoundEngine found, int contextLength, int vocabularySize, LongSupplier epoch,
             ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenTold, Runnable onRestart) {

@@ -65,8 +65,8 @@ public final class ForeignGeneration {
     private volatile int told;
 
     /**
-     * All answers to one prompt. Of that, cached was what the first of them found: the others find what was computed for
-     * it, so it is the fewest that any has told; before that, or if the engine does not tell, it is what was expected.
+     * All answers to one prompt. Of that, cached was what the first of them found: the others find what was computed
+     * for it, so it is the fewest that any has told; before that, or if the engine does not tell, what was expected.
      */
     static final class Family {
 
@@ -163,7 +163,7 @@ public final class ForeignGeneration {
         @Override
         public void onStatus(int code) {
             status = code;
-            body = null;                                                   // it is not sent again
+            body = null;                                               // it is not sent again
             if (code != OK) {
                 answer = new AnswerBytes(/* byEvents */ false, MOST_BYTES_OF_AN_ERROR, (_, _, _) -> { });
             }
@@ -172,7 +172,7 @@ public final class ForeignGeneration {
         @Override
         public void onBytes(ByteBuf bytes) {
             if (over) {
-                return;                                                    // read to its end, so that the connection lasts
+                return;                                                // read to its end, so that the connection lasts
             }
             newsNanos = engine.heard();
             try {

@@ -33,7 +33,7 @@ record Scored(float logprob, int rank, int[] ids, float[] logprobs) implements T
         return logprobs[place];
     }
 
-    /** Gathers the likeliest of one token in whatever order an engine tells them, and keeps as many as were asked for. */
+    /** Gathers the likeliest at one place in whatever order an engine tells them; keeps as many as were asked for. */
     static final class Likeliest {
 
         private final int wanted;

@@ -46,7 +46,7 @@ record SeriesNames(String running, String waiting, String usage, String rank) {
         return byRank(page, name, only).values().stream().mapToDouble(Double::doubleValue).sum();
     }
 
-    /** SGLang tells the same for each of a rank's cards, and for each priority beside all: the largest is the rank's. */
+    /** SGLang tells the same for each card of a rank, and for each priority beside all: the largest is the rank's. */
     private Map<String, Double> byRank(Samples page, String name, @Nullable Integer only) {
         Map<String, Double> values = new HashMap<>();
         for (Sample sample : page.of(name)) {

@@ -111,12 +111,14 @@ record SglangTokens(boolean takesSalt) implements Dialect {
         int from = firstNew("tokens", listed.length, total, told);
         int[] fresh = Arrays.copyOfRange(listed, from, listed.length);
         int[] ids = withStopToken(fresh, listed, end);
-        List<Scored> scores = ask.request().logprobs() ? scores(meta, total, told, fresh.length, ask) : List.of();
+        List<Scored> scores = ask.request().logprobs()
+                ? scores(meta, total, told, fresh.length, ask) : List.of();
         if (ask.request().logprobs() && ids.length > scores.size()) {
             throw new UnreadableAnswerException("it told no log-probability of the token that ended its answer");
         }
         return Chunk.of(ids, scores, end.isObject() ? Completions.end(end.path("type")) : null,
-                new Counted(meta.path("prompt_tokens").asInt(Chunk.NOT_TOLD), meta.path("cached_tokens").asInt(Chunk.NOT_TOLD)));
+                new Counted(meta.path("prompt_tokens").asInt(Chunk.NOT_TOLD),
+                        meta.path("cached_tokens").asInt(Chunk.NOT_TOLD)));
     }
 
     /** Where what was not told before begins, in a list of all or of what is new. */

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 
 /**
- * vLLM's {@code /inference/v1/generate}, for servers whose completions give no token ids. It streams from 0.20 on, needs
- * {@code --enable-scale-out} from 0.30 on, and before 0.32 its log-probabilities name every candidate by the drawn
- * token's id.
+ * vLLM's {@code /inference/v1/generate}, for servers whose completions give no token ids. It streams from 0.20 on,
+ * needs {@code --enable-scale-out} from 0.30 on, and before 0.32 its log-probabilities name every candidate by the id
+ * of the drawn token.
  *
  * @param model         as the server calls it
  * @param tellsLogprobs false: of a release before 0.32

@@ -1,7 +1,7 @@
 /**
  * Generation by a foreign engine that this worker stands beside: vLLM, SGLang, or a server that speaks OpenAI's API and
- * takes token ids. {@link dev.warmpath.worker.foreign.generate.ForeignEngine} is the spine: it checks a request, asks the
- * engine by its {@link dev.warmpath.worker.foreign.generate.Dialect}, and tells what comes as our own engine would. A
+ * takes token ids. {@link dev.warmpath.worker.foreign.generate.ForeignEngine} is the spine: it checks a request, asks
+ * the engine by its {@link dev.warmpath.worker.foreign.generate.Dialect}, and tells what comes as our own would. A
  * dialect only writes bodies and reads chunks; {@link dev.warmpath.worker.foreign.generate.ForeignGeneration} has the
  * connection, the times and the ends, the same for all. {@link dev.warmpath.worker.foreign.generate.EngineProbe} finds
  * out once what the engine is, {@link dev.warmpath.worker.foreign.generate.EngineWatch} every second how it is.

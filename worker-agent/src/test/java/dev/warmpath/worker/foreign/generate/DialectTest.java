@@ -191,7 +191,8 @@ class DialectTest {
         assertThat(reason(SGLANG, "{\"error\":{\"message\":\"m\",\"type\":\"invalid_request_error\",\"code\":null}}"))
                 .isEqualTo(FailureReason.INVALID_REQUEST);
         assertThat(reason(SGLANG, "{\"output_ids\":[],\"meta_info\":{\"finish_reason\":{\"type\":\"abort\","
-                + "\"message\":\"The request queue is full.\",\"status_code\":503}}}")).isEqualTo(FailureReason.QUEUE_FULL);
+                + "\"message\":\"The request queue is full.\",\"status_code\":503}}}"))
+                .isEqualTo(FailureReason.QUEUE_FULL);
         assertThat(reason(SGLANG, "{\"error\":\"it broke\"}")).isEqualTo(FailureReason.ENGINE_FAILURE);
     }
 

@@ -66,7 +66,8 @@ class EngineProbeTest {
                 .answer("/metrics", Captures.page("vllm-0.32/metrics-of-two-ranks"))
                 .answer("/kv_event_sources", Captures.answer("vllm-0.32/kv-event-sources-of-two-ranks"))
                 .answer("/v1/completions", Captures.answer("vllm-0.32/completions-ids-return-token-ids"))) {
-            EngineFacts facts = EngineProbe.connect(EngineLink.to(engine.address()).withRank(1), EngineKind.VLLM).facts();
+            EngineLink link = EngineLink.to(engine.address()).withRank(1);
+            EngineFacts facts = EngineProbe.connect(link, EngineKind.VLLM).facts();
 
             assertThat(facts.eventSources()).containsOnlyKeys(0, 1);
             assertThat(facts.eventSources().get(1).replayEndpoint()).isEqualTo("tcp://*:21211");
@@ -118,8 +119,8 @@ class EngineProbeTest {
                 .answer("/health", TestEngine.json(200, ""))
                 .answer("/server_info", TestEngine.json(200, "{\"version\":\"0.5.23\",\"page_size\":16,"
                         + "\"max_total_num_tokens\":16000,\"disable_radix_cache\":false,\"kv_events\":{\"publisher\":"
-                        + "\"zmq\",\"endpoint_host\":\"*\",\"endpoint_port_base\":5557,\"topic\":\"sg\",\"block_size\":16,"
-                        + "\"dp_size\":2,\"replay_endpoint_port_base\":6557}}"))
+                        + "\"zmq\",\"endpoint_host\":\"*\",\"endpoint_port_base\":5557,\"topic\":\"sg\","
+                        + "\"block_size\":16,\"dp_size\":2,\"replay_endpoint_port_base\":6557}}"))
                 .answer("/generate", TestEngine.json(200, "{\"text\":\"a\",\"output_ids\":[7],\"meta_info\":{}}"));
     }
 

@@ -142,13 +142,15 @@ class ForeignEngineTest {
                 TestEngine.stream(tokens("[3]", "length"), usage(40, 32)));
         var sampling = new SamplingParameters(1f, 0, 1f, 30);
         List<Heard> all = List.of(new Heard(), new Heard(), new Heard());
-        engine.submit(GenerateRequest.of("r", Captures.PROMPT, sampling, maxTokens(1)).withChoices(3), List.copyOf(all));
+        engine.submit(GenerateRequest.of("r", Captures.PROMPT, sampling, maxTokens(1)).withChoices(3),
+                List.copyOf(all));
         all.forEach(Heard::awaitEnd);
 
         assertThat(all.stream().flatMap(heard -> heard.tokens.stream())).containsExactlyInAnyOrder(1, 2, 3);
         assertThat(server.requests(PATH)).extracting(request -> request.body().replaceAll(".*\"seed\":(\\d+).*", "$1"))
                 .containsExactlyInAnyOrder("30", "31", "32");
-        assertThat(server.requests(PATH)).extracting(request -> request.headers().get("x-request-id")).doesNotHaveDuplicates();
+        assertThat(server.requests(PATH)).extracting(request -> request.headers().get("x-request-id"))
+                .doesNotHaveDuplicates();
     }
 
     @Test
@@ -157,8 +159,8 @@ class ForeignEngineTest {
                 FailureReason.INVALID_REQUEST, "prompt has 2048 tokens, the model's context of 2048 takes 2047");
         assertThat(server.requests(PATH)).isEmpty();
         server.answer(PATH, TestEngine.stream(tokens("[9]", "length"), usage(2_047, 0)));
-        assertThat(ask(GenerateRequest.of("r", new int[2_047], SamplingParameters.GREEDY, maxTokens(50))).awaitEnd().usage)
-                .isEqualTo(new Usage(2_047, 0, 1));
+        Heard heard = ask(GenerateRequest.of("r", new int[2_047], SamplingParameters.GREEDY, maxTokens(50)));
+        assertThat(heard.awaitEnd().usage).isEqualTo(new Usage(2_047, 0, 1));
         assertThat(server.requests(PATH).getFirst().body()).contains("\"max_tokens\":1,");
     }
 
@@ -187,7 +189,8 @@ class ForeignEngineTest {
     void errors_before_the_stream_mean_what_their_status_says() {
         server.answer(PATH, Captures.answer("vllm-0.32/completions-engine-killed"),
                 Captures.answer("vllm-0.32/error-stream-prompt-too-long"),
-                TestEngine.json(503, "{\"error\":{\"message\":\"paused\"}}"), TestEngine.json(404, "{\"detail\":\"Not Found\"}"));
+                TestEngine.json(503, "{\"error\":{\"message\":\"paused\"}}"),
+                TestEngine.json(404, "{\"detail\":\"Not Found\"}"));
         assertThat(ask(1).awaitEnd().failed).isEqualTo(FailureReason.ENGINE_FAILURE);
         Heard tooLong = ask(1).awaitEnd();
         assertThat(tooLong.failed).isEqualTo(FailureReason.INVALID_REQUEST);
@@ -383,7 +386,8 @@ class ForeignEngineTest {
         Heard late = ask(5).awaitEnd();
         assertThat(late.ids()).containsExactly(1);
         assertThat(late.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
-        assertThat(ask(5).awaitEnd().finished).as("its last word is missing, and nothing else").isEqualTo(FinishReason.STOP);
+        assertThat(ask(5).awaitEnd().finished).as("its last word is missing, and nothing else")
+                .isEqualTo(FinishReason.STOP);
     }
 
     @Test

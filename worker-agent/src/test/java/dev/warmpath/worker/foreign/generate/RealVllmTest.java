@@ -24,8 +24,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Against a vLLM that runs: {@code WARMPATH_TEST_VLLM} is its address, as {@code http://127.0.0.1:8000}. Of SmolLM2-135M
- * or any model with as large a vocabulary, started with {@code --enable-prompt-tokens-details}.
+ * Against a vLLM that runs: {@code WARMPATH_TEST_VLLM} is its address, as {@code http://127.0.0.1:8000}. It has 80
+ * usable blocks of 32 tokens, a model with 49,152 tokens as SmolLM2-135M, and was started with
+ * {@code --enable-prompt-tokens-details}.
  */
 class RealVllmTest {
 
@@ -80,7 +81,8 @@ class RealVllmTest {
         }
         assertThat(choices.get(0).ids()).isNotEqualTo(choices.get(1).ids());
         int[] drawn = choices.get(0).ids();
-        Heard stopped = ask(GenerateRequest.of("r", prompt, sampling, new StopConditions(12, new int[] {drawn[5]}, true)));
+        Heard stopped = ask(GenerateRequest.of("r", prompt, sampling,
+                new StopConditions(12, new int[] {drawn[5]}, true)));
         assertThat(stopped.awaitEnd().finished).isEqualTo(FinishReason.STOP);
         assertThat(stopped.ids()).endsWith(drawn[5]).hasSizeLessThanOrEqualTo(6);
     }
@@ -110,7 +112,8 @@ class RealVllmTest {
     }
 
     private static GenerateRequest salted(int[] prompt, String salt) {
-        return new GenerateRequest("r", 0, prompt, SamplingParameters.GREEDY, maxTokens(1), false, salt, null, null, 0, 0);
+        return new GenerateRequest("r", 0, prompt, SamplingParameters.GREEDY, maxTokens(1), false, salt, null, null, 0,
+                0);
     }
 
     @Test
@@ -132,8 +135,8 @@ class RealVllmTest {
         ask(GenerateRequest.of("r", fresh(10), SamplingParameters.GREEDY, maxTokens(1))).awaitEnd();
         Thread.sleep(5_000);                                           // about as long as it keeps one
         for (int i = 0; i < 20; i++) {
-            assertThat(ask(GenerateRequest.of("r", fresh(10), SamplingParameters.GREEDY, maxTokens(1))).awaitEnd().finished)
-                    .isNotNull();
+            Heard heard = ask(GenerateRequest.of("r", fresh(10), SamplingParameters.GREEDY, maxTokens(1)));
+            assertThat(heard.awaitEnd().finished).isNotNull();
         }
     }
 

@@ -24,6 +24,8 @@ import tools.jackson.databind.JsonNode;
 /** Every stream with token ids of one answer that was captured of a real vLLM, told as it is there. */
 class SharedCapturesTest {
 
+    private static final EngineFacts FACTS =
+            new EngineFacts(EngineKind.VLLM, null, "m", null, 2_048, null, 0, Map.of());
     private static final Pattern IDS = Pattern.compile("[^_]\"?token_ids\":\\[([^\\]]*)\\]");
 
     @TestFactory
@@ -33,7 +35,8 @@ class SharedCapturesTest {
             List<Path> answers = files.filter(file -> file.toString().contains("vllm-")
                     && file.toString().endsWith(".response.http")).filter(SharedCapturesTest::isStreamWithIds).toList();
             assertThat(answers).hasSizeGreaterThan(10);
-            return answers.stream().map(file -> DynamicTest.dynamicTest(folder.relativize(file).toString(), () -> check(file)));
+            return answers.stream()
+                    .map(file -> DynamicTest.dynamicTest(folder.relativize(file).toString(), () -> check(file)));
         }
     }
 
@@ -57,15 +60,15 @@ class SharedCapturesTest {
                 body.path(isCompletion ? "prompt" : "token_ids"), int[].class), SamplingParameters.GREEDY, stop);
         try (TestEngine server = TestEngine.start()
                 .answer(dialect.path(), TestEngine.captured(Files.readAllBytes(file)));
-                ForeignEngine engine = new ForeignEngine(EngineLink.to(server.address()), new FoundEngine(new EngineFacts(
-                        EngineKind.VLLM, null, "m", null, 2_048, null, 0, Map.of()), dialect), 0, 0, () -> 1, _ -> 0,
-                        () -> { }, () -> { })) {
+                ForeignEngine engine = new ForeignEngine(EngineLink.to(server.address()),
+                        new FoundEngine(FACTS, dialect), 0, 0, () -> 1, _ -> 0, () -> { }, () -> { })) {
             var heard = new Heard();
             engine.submit(asked, List.of(heard));
             heard.awaitEnd();
 
             assertThat(heard.ids()).isEqualTo(expected);
-            boolean ends = response.contains("\"finish_reason\":\"stop\"") || response.contains("\"finish_reason\":\"length\"");
+            boolean ends = response.contains("\"finish_reason\":\"stop\"")
+                    || response.contains("\"finish_reason\":\"length\"");
             assertThat(heard.finished != null).as(heard.toString()).isEqualTo(ends);
             if (ends) {
                 assertThat(heard.usage.completionTokens()).isEqualTo(expected.length);
