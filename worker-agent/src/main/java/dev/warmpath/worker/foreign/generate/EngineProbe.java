@@ -158,7 +158,13 @@ public final class EngineProbe {
     private EngineFacts facts(JsonNode model, @Nullable String version, EngineFacts.@Nullable Cache cache,
             Samples metrics, Map<Integer, EventSource> sources) {
         return new EngineFacts(kind, version, model.path("id").stringValue(), text(model.path("root")),
-                model.path("max_model_len").asInt(0), cache, metrics.first(SeriesNames.STARTED, 0), sources);
+                contextLength(model), cache, metrics.first(SeriesNames.STARTED, 0), sources);
+    }
+
+    /** SGLang takes one token less than it says: its releases differ in whether the last one counts as too many. */
+    private int contextLength(JsonNode model) {
+        int told = model.path("max_model_len").asInt(0);
+        return kind == EngineKind.SGLANG ? Math.max(0, told - 1) : told;
     }
 
     /** Empty where there are none. */

@@ -98,7 +98,7 @@ class EngineProbeTest {
             FoundEngine found = EngineProbe.connect(EngineLink.to(engine.address()), EngineKind.SGLANG);
 
             assertThat(found.dialect()).isEqualTo(new SglangTokens(/* takesSalt */ false));
-            assertThat(found.facts().contextLength()).isEqualTo(32_768);
+            assertThat(found.facts().contextLength()).isEqualTo(32_767);
             assertThat(found.facts().cache()).isEqualTo(new EngineFacts.Cache(16, 1_001, null, true));
             assertThat(found.facts().eventSources()).isEqualTo(Map.of(
                     0, new EventSource("tcp://*:5557", "tcp://*:6557", "sg"),
