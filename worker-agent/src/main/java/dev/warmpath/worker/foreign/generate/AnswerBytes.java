@@ -5,8 +5,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Cuts an answer into the pieces that a dialect reads: the data of server-sent events as they come, or the whole body
- * when it has ended. Events of these engines have one line of data; comments and other fields are passed over.
+ * Cuts an answer into the pieces that a dialect reads, the data of server-sent events as they come; or gathers it, if it
+ * comes whole. Events of these engines have one line of data; comments and other fields are passed over. A line that
+ * does not end is no event.
  *
  * <p>Never holds more than a line, nor more of it than an answer that is right can have.
  */
@@ -71,14 +72,7 @@ final class AnswerBytes {
         }
     }
 
-    /** The answer has ended. Of events, a line without its end is none. */
-    void end() throws UnreadableAnswerException {
-        if (!byEvents) {
-            taker.take(held, 0, length);
-        }
-    }
-
-    /** What has come of a body that is no answer. */
+    /** What has come, of a body that is not read by events. */
     byte[] rest() {
         return Arrays.copyOf(held, length);
     }

@@ -24,6 +24,7 @@ final class EngineWatch implements AutoCloseable {
     /** SGLang draws a token to know how it is: it is asked no more often. */
     private static final int LOOKS_PER_HEALTH = 5;
     private static final int SERVER_ERRORS = 500;
+    private static final long SHORTEST_PAUSE_NANOS = 50_000_000;
     private static final double SAME_LIFE_SECONDS = 0.001;
 
     private final EngineLink link;
@@ -78,7 +79,7 @@ final class EngineWatch implements AutoCloseable {
         return answers;
     }
 
-    /** On any thread: the next look is now. */
+    /** On any thread: the next look is soon. */
     void lookNow() {
         lookNow = true;
         LockSupport.unpark(thread);
@@ -89,10 +90,20 @@ final class EngineWatch implements AutoCloseable {
             looksToHealth = lookNow ? 0 : looksToHealth;
             lookNow = false;
             look();
-            long next = System.nanoTime() + link.pollInterval().toNanos();
-            while (!closing && !lookNow && next - System.nanoTime() > 0) {
-                LockSupport.parkNanos(this, next - System.nanoTime());
+            pause();
+        }
+    }
+
+    /** Until the next look is due, or somebody wants one; whatever happens, not at once. */
+    private void pause() {
+        long looked = System.nanoTime();
+        while (!closing) {
+            long interval = link.pollInterval().toNanos();
+            long left = looked + (lookNow ? Math.min(SHORTEST_PAUSE_NANOS, interval) : interval) - System.nanoTime();
+            if (left <= 0) {
+                return;
             }
+            LockSupport.parkNanos(this, left);
         }
     }
 

@@ -8,6 +8,8 @@ import dev.warmpath.worker.engine.RefusedException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -41,6 +43,9 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     private final Counts counts = new Counts();
     private final EngineWatch watch;
     private volatile long heardNanos;
+    /** One answer at a time; no more wait than there are generations. */
+    private final ExecutorService aside = Executors.newSingleThreadExecutor(
+            Thread.ofPlatform().daemon().name("foreign-answers").factory());
     private final AtomicBoolean closed = new AtomicBoolean();
     /** The event loop's own: it will be told at the end of this turn. */
     private boolean telling;
@@ -137,7 +142,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         return new RefusedException(reason, message);
     }
 
-    private void onLoop(Runnable task) {
+    void onLoop(Runnable task) {
         try {
             connections.loop().execute(task);
         } catch (RejectedExecutionException e) {
@@ -184,7 +189,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         return heardNanos;
     }
 
-    /** Something should have come, and has not. */
+    /** Something should have come, and has not: the engine is looked at soon. */
     void suspect() {
         watch.lookNow();
     }
@@ -195,6 +200,11 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
 
     void left(ForeignGeneration generation) {
         alive.leave(generation);
+    }
+
+    /** Does what would keep the event loop from all other answers. */
+    void doAside(Runnable task) {
+        aside.execute(task);
     }
 
     /** Listeners were told something: with what else comes in this turn, it is sent together. */
@@ -226,6 +236,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+        aside.shutdownNow();
         connections.close();
     }
 }

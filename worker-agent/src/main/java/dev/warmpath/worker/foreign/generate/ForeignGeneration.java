@@ -18,7 +18,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
 import tools.jackson.core.JacksonException;
-import tools.jackson.databind.JsonNode;
 
 /**
  * One answer of a foreign engine, from the request to its end; the submitter's handle for ending it. Everything that
@@ -194,11 +193,11 @@ public final class ForeignGeneration {
                 fail(EngineFailure.ofStatus(status, answer.rest(), Dialect.JSON));
                 return;
             }
-            try {
-                answer.end();
+            if (engine.dialect().streams(ask)) {
                 conclude("its answer ended without a finish reason");
-            } catch (UnreadableAnswerException e) {
-                fail(unreadable(e));
+            } else {
+                byte[] whole = answer.rest();
+                engine.doAside(() -> readWhole(whole));
             }
         }
 
@@ -214,7 +213,6 @@ public final class ForeignGeneration {
                 engine.connections().loop().execute(ForeignGeneration.this::start);
                 return;
             }
-            engine.suspect();
             conclude(isUnreachable ? "it cannot be reached" : "its connection broke: " + cause.getMessage());
         }
     }
@@ -234,13 +232,33 @@ public final class ForeignGeneration {
         }
         if (Arrays.equals(bytes, from, from + length, DONE, 0, DONE.length)) {
             conclude("its answer was done without a finish reason");
-            return;
+        } else {
+            take(chunk(bytes, from, length, told));
         }
+    }
+
+    private Chunk chunk(byte[] bytes, int from, int length, int toldBefore) throws UnreadableAnswerException {
         try {
-            JsonNode piece = Dialect.JSON.readTree(bytes, from, length);
-            take(engine.dialect().read(piece, ask, told));
+            return engine.dialect().read(Dialect.JSON.readTree(bytes, from, length), ask, toldBefore);
         } catch (JacksonException e) {
             throw new UnreadableAnswerException("it sent what is no JSON: " + e.getOriginalMessage());
+        }
+    }
+
+    /** Not on the event loop: an answer with all scores of a prompt may have tens of megabytes. */
+    private void readWhole(byte[] whole) {
+        try {
+            Chunk chunk = chunk(whole, 0, whole.length, /* toldBefore */ 0);
+            engine.onLoop(() -> takeWhole(chunk));
+        } catch (UnreadableAnswerException e) {
+            engine.onLoop(() -> fail(unreadable(e)));
+        }
+    }
+
+    private void takeWhole(Chunk chunk) {
+        if (!over) {
+            take(chunk);
+            conclude("its answer has no finish reason");
         }
     }
 
@@ -330,6 +348,9 @@ public final class ForeignGeneration {
     private void fail(EngineFailure failure) {
         if (!over) {
             engine.counts().countFailed(failure.reason());
+            if (failure.reason() == FailureReason.ENGINE_FAILURE) {
+                engine.suspect();
+            }
             leave();
             listener.onFailed(failure.reason(), failure.message());
             engine.told();
@@ -375,7 +396,6 @@ public final class ForeignGeneration {
             fail(new EngineFailure(FailureReason.DEADLINE_EXCEEDED, "the request's " + ask.request().timeoutMillis()
                     + " ms were over after " + told + " tokens"));
         } else if (silence <= 0) {
-            engine.suspect();
             conclude("it said nothing for " + TimeUnit.NANOSECONDS.toMillis(now - newsNanos) + " ms");
         } else {
             alarm = engine.connections().loop().schedule(this::watch, Math.min(silence, left), TimeUnit.NANOSECONDS);

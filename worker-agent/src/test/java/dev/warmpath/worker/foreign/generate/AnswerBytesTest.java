@@ -22,7 +22,6 @@ class AnswerBytesTest {
             AnswerBytes answer = answer(/* byEvents */ true, 1_000);
             answer.add(Unpooled.wrappedBuffer(bytes, 0, cut));
             answer.add(Unpooled.wrappedBuffer(bytes, cut, bytes.length - cut));
-            answer.end();
             assertThat(pieces).as("cut at %d", cut).containsExactly("{\"a\":1}", "{\"b\":\"ü\"}", "[DONE]");
         }
     }
@@ -31,7 +30,6 @@ class AnswerBytesTest {
     void a_line_that_was_cut_off_is_no_event() throws Exception {
         AnswerBytes answer = answer(/* byEvents */ true, 1_000);
         add(answer, "data: {\"a\":1}\n\ndata: {\"a\":2}");
-        answer.end();
         assertThat(pieces).containsExactly("{\"a\":1}");
     }
 
@@ -51,13 +49,13 @@ class AnswerBytesTest {
     }
 
     @Test
-    void a_whole_answer_is_one_piece_when_it_has_ended() throws Exception {
-        AnswerBytes answer = answer(/* byEvents */ false, 1_000);
+    void a_whole_answer_is_gathered_and_bounded_likewise() throws Exception {
+        AnswerBytes answer = answer(/* byEvents */ false, 20);
         add(answer, "{\"a\":\n");
         add(answer, "data: 1}");
         assertThat(pieces).isEmpty();
-        answer.end();
-        assertThat(pieces).containsExactly("{\"a\":\ndata: 1}");
+        assertThat(new String(answer.rest(), StandardCharsets.UTF_8)).isEqualTo("{\"a\":\ndata: 1}");
+        assertThatThrownBy(() -> add(answer, "1234567")).isInstanceOf(UnreadableAnswerException.class);
     }
 
     private AnswerBytes answer(boolean byEvents, int most) {
