@@ -35,7 +35,8 @@ class ForeignTokenStreamTest {
                 .mapToObj(i -> token.formatted(i, i == 49 ? "\"length\"" : "null")).toList();
         try (TestEngine server = TestEngine.start()
                 .answer("/v1/models", TestEngine.json(200, "{\"data\":[{\"id\":\"m\",\"max_model_len\":2048}]}"))
-                .answer("/v1/completions", TestEngine.json(200, token.formatted(1, "null")), TestEngine.stream(events))) {
+                .answer("/v1/completions", TestEngine.json(200, token.formatted(1, "null")),
+                        TestEngine.stream(events))) {
             EngineLink link = EngineLink.to(server.address());
             var outbox = new Outbox();
             try (var engine = new ForeignEngine(link, EngineProbe.connect(link, EngineKind.VLLM), 0, 0, () -> 1, _ -> 0,
@@ -51,7 +52,8 @@ class ForeignTokenStreamTest {
 
     private static CompletableFuture<List<GenerateEvent>> answer(ForeignEngine engine, TokenStream stream) {
         List<ForeignGeneration> choices = engine.submit(GenerateRequest.of("r", new int[] {1, 2},
-                SamplingParameters.GREEDY, StopConditions.maxTokens(50)).withChoices(2), List.copyOf(stream.listeners()));
+                SamplingParameters.GREEDY, StopConditions.maxTokens(50)).withChoices(2),
+                List.copyOf(stream.listeners()));
         return stream.events(() -> choices.forEach(engine::cancel)).collectList().toFuture();
     }
 

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Cuts an answer into the pieces that a dialect reads, the data of server-sent events as they come; or gathers it, if it
- * comes whole. Events of these engines have one line of data; comments and other fields are passed over. A line that
+ * Cuts an answer into the pieces that a dialect reads, the data of server-sent events as they come; or gathers it, if
+ * it comes whole. Events of these engines have one line of data; comments and other fields are passed over. A line that
  * does not end is no event.
  *
  * <p>Never holds more than a line, nor more of it than an answer that is right can have.

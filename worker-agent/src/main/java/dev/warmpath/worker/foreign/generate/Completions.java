@@ -16,8 +16,8 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * OpenAI's {@code /v1/completions} with a prompt of token ids, whose answer carries ids because of vLLM's {@code
- * return_token_ids}. Of a server that is not vLLM nothing but OpenAI's own fields is taken for granted; stop tokens are
- * sent to it and watched for by {@link ForeignGeneration} all the same.
+ * return_token_ids}. Of a server that is not vLLM nothing but OpenAI's own fields is taken for granted: it is told of
+ * no stop tokens, for which {@link ForeignGeneration} watches.
  *
  * <p>vLLM tells of the prompt in whole answers only, so who asks for that gets the answer in one piece.
  *
@@ -124,11 +124,11 @@ record Completions(String model, boolean isVllm) implements Dialect {
         if (rules.biasedTokens().length > 0) {
             Dialect.biases(json, rules.biasedTokens(), rules.biases());
         }
-        Dialect.array(json, "stop_token_ids", stop.stopTokenIds());
         if (ask.request().logprobs()) {
             json.writeNumberProperty("logprobs", ask.request().alternatives());
         }
         if (isVllm) {
+            Dialect.array(json, "stop_token_ids", stop.stopTokenIds());
             json.writeNumberProperty("top_k", sampling.topK());
             json.writeNumberProperty("min_p", rules.minP());
             json.writeNumberProperty("repetition_penalty", rules.repetitionPenalty());

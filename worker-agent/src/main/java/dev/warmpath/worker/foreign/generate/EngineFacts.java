@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What an engine says of itself, once.
  *
- * @param kind           what it is
+ * @param kind           what it is; a vLLM may be found where any server was expected
  * @param version        its release, or null
  * @param model          as it calls the model that it serves
  * @param root           where it has that from, as it was started; null = it does not say

@@ -58,15 +58,14 @@ public final class EngineProbe {
         return switch (kind) {
             case VLLM -> vllm(model);
             case SGLANG -> sglang(model);
-            case OPENAI -> openai(model);
+            case OPENAI -> model.path("owned_by").asString("").equals("vllm") ? vllm(model) : openai(model);
         };
     }
 
     private FoundEngine vllm(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
         @Nullable String version = text(optional("/version").path("version"));
         Samples metrics = metrics();
-        List<Sample> config = metrics.of(SeriesNames.CACHE_CONFIG);
-        EngineFacts facts = facts(model, version, config.isEmpty() ? null : cache(config.getFirst()), metrics,
+        EngineFacts facts = facts(EngineKind.VLLM, model, version, cache(metrics), metrics,
                 vllmSources(optional("/kv_event_sources")));
         String name = facts.model();
         String byCompletions = tryFor(Completions.PATH, completionProbe(name));
@@ -89,7 +88,7 @@ public final class EngineProbe {
     }
 
     private FoundEngine openai(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
-        EngineFacts facts = facts(model, null, null, metrics(), Map.of());
+        EngineFacts facts = facts(EngineKind.OPENAI, model, null, null, metrics(), Map.of());
         String lack = tryFor(Completions.PATH, completionProbe(facts.model()));
         if (!lack.isEmpty()) {
             throw new UnsuitableEngineException("the server at " + link.address() + " takes or gives no token ids, and "
@@ -110,7 +109,7 @@ public final class EngineProbe {
         int tokens = info.path("max_total_num_tokens").asInt(0);
         EngineFacts.@Nullable Cache cache = blockSize == 0 ? null : new EngineFacts.Cache(blockSize,
                 tokens / blockSize + 1, null, !info.path("disable_radix_cache").asBoolean(false));
-        EngineFacts facts = facts(model, text(info.path("version")), cache, metrics(),
+        EngineFacts facts = facts(EngineKind.SGLANG, model, text(info.path("version")), cache, metrics(),
                 sglangSources(info.path("kv_events")));
         String lack = tryFor(SglangTokens.PATH, Dialect.object(json -> {
             Dialect.array(json, "input_ids", new int[1]);
@@ -155,16 +154,16 @@ public final class EngineProbe {
         return tellsIds ? "" : "answers without token ids";
     }
 
-    private EngineFacts facts(JsonNode model, @Nullable String version, EngineFacts.@Nullable Cache cache,
-            Samples metrics, Map<Integer, EventSource> sources) {
-        return new EngineFacts(kind, version, model.path("id").stringValue(), text(model.path("root")),
-                contextLength(model), cache, metrics.first(SeriesNames.STARTED, 0), sources);
+    private static EngineFacts facts(EngineKind is, JsonNode model, @Nullable String version,
+            EngineFacts.@Nullable Cache cache, Samples metrics, Map<Integer, EventSource> sources) {
+        return new EngineFacts(is, version, model.path("id").stringValue(), text(model.path("root")),
+                contextLength(is, model), cache, metrics.first(SeriesNames.STARTED, 0), sources);
     }
 
     /** SGLang takes one token less than it says: its releases differ in whether the last one counts as too many. */
-    private int contextLength(JsonNode model) {
+    private static int contextLength(EngineKind is, JsonNode model) {
         int told = model.path("max_model_len").asInt(0);
-        return kind == EngineKind.SGLANG ? Math.max(0, told - 1) : told;
+        return is == EngineKind.SGLANG ? Math.max(0, told - 1) : told;
     }
 
     /** Empty where there are none. */
@@ -173,7 +172,13 @@ public final class EngineProbe {
         return new Samples(answer.isOk() ? answer.text() : "");
     }
 
-    private static EngineFacts.@Nullable Cache cache(Sample config) {
+    /** Ranks have the same. */
+    private static EngineFacts.@Nullable Cache cache(Samples metrics) {
+        List<Sample> configs = metrics.of(SeriesNames.CACHE_CONFIG);
+        if (configs.isEmpty()) {
+            return null;
+        }
+        Sample config = configs.getFirst();
         try {
             return new EngineFacts.Cache(Integer.parseInt(config.label("block_size")),
                     Integer.parseInt(config.label("num_gpu_blocks")), config.labels().get("prefix_caching_hash_algo"),

@@ -131,6 +131,8 @@ final class EngineWatch implements AutoCloseable {
             if (silentLooks >= SILENT_LOOKS) {
                 tell(false, "it has not answered " + silentLooks + " times: " + e.getMessage());
             }
+        } catch (RuntimeException e) {
+            log.warn("the engine's load could not be read", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             closing = true;

@@ -30,7 +30,7 @@ class DialectTest {
     void vllms_completions_are_told_every_value() {
         assertThat(body(VLLM, ask(FULL))).isEqualTo("{'model':'m','prompt':[1,2,3],'n':1,'max_tokens':20,"
                 + "'temperature':0.75,'top_p':0.5,'presence_penalty':0.5,'frequency_penalty':-0.25,'seed':11,"
-                + "'logit_bias':{'5':-100.0,'9':2.5},'stop_token_ids':[2,7],'logprobs':3,'top_k':40,'min_p':0.125,"
+                + "'logit_bias':{'5':-100.0,'9':2.5},'logprobs':3,'stop_token_ids':[2,7],'top_k':40,'min_p':0.125,"
                 + "'repetition_penalty':1.5,'min_tokens':4,'ignore_eos':true,'allowed_token_ids':[5,6,9],"
                 + "'return_token_ids':true,'add_special_tokens':false,'request_id':'id',"
                 + "'return_tokens_as_token_ids':true,'cache_salt':'s:abc','stream':true,"
@@ -48,6 +48,15 @@ class DialectTest {
     }
 
     @Test
+    void another_server_is_told_openais_fields_and_nothing_else() {
+        assertThat(body(OTHER, ask(GenerateRequest.of("r", new int[] {1}, new SamplingParameters(1, 0, 0.5f, 0),
+                new StopConditions(20, new int[] {2}, false))))).isEqualTo("{'model':'m','prompt':[1],'n':1,"
+                        + "'max_tokens':20,'temperature':1.0,'top_p':0.5,'presence_penalty':0.0,"
+                        + "'frequency_penalty':0.0,'seed':11,'return_token_ids':true,'stream':true,"
+                        + "'stream_options':{'include_usage':true}}");
+    }
+
+    @Test
     void a_seed_that_vllm_takes_for_none_is_another_one() {
         var request = GenerateRequest.of("r", new int[] {1}, SamplingParameters.GREEDY, maxTokens(1));
         assertThat(body(VLLM, new Ask(request, "id", -1, 1, false))).contains("'seed':-9223372036854775808");
@@ -58,7 +67,7 @@ class DialectTest {
         assertThat(body(new VllmTokens("m", true), ask(FULL))).isEqualTo("{'model':'m','request_id':'id',"
                 + "'token_ids':[1,2,3],'sampling_params':{'n':1,'max_tokens':20,'temperature':0.75,'top_p':0.5,"
                 + "'presence_penalty':0.5,'frequency_penalty':-0.25,'seed':11,'logit_bias':{'5':-100.0,'9':2.5},"
-                + "'stop_token_ids':[2,7],'logprobs':3,'top_k':40,'min_p':0.125,'repetition_penalty':1.5,"
+                + "'logprobs':3,'stop_token_ids':[2,7],'top_k':40,'min_p':0.125,'repetition_penalty':1.5,"
                 + "'min_tokens':4,'ignore_eos':true,'allowed_token_ids':[5,6,9],'detokenize':false},"
                 + "'cache_salt':'s:abc','stream':true,'stream_options':{'include_usage':true}}");
         assertThat(body(SGLANG, ask(FULL))).isEqualTo("{'rid':'id','input_ids':[1,2,3],'sampling_params':{'n':1,"

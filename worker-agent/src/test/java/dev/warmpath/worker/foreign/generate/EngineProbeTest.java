@@ -29,6 +29,16 @@ class EngineProbeTest {
     }
 
     @Test
+    void one_that_is_called_any_server_is_known_as_vllm() throws Exception {
+        try (TestEngine engine = Captures.vllm32().answer("/v1/completions",
+                Captures.answer("vllm-0.32/completions-ids-return-token-ids"))) {
+            FoundEngine found = EngineProbe.connect(EngineLink.to(engine.address()), EngineKind.OPENAI);
+            assertThat(found.facts().kind()).isEqualTo(EngineKind.VLLM);
+            assertThat(found.dialect()).isEqualTo(new Completions("smollm2-135m", /* isVllm */ true));
+        }
+    }
+
+    @Test
     void one_whose_completions_tell_no_ids_is_asked_by_its_token_endpoint() throws Exception {
         try (TestEngine engine = Captures.vllm32()
                 .answer("/v1/completions", Captures.answer("vllm-0.32/completions-ids"))

@@ -138,7 +138,8 @@ class ForeignEngineModelTest {
             }
             case WELL_WITHOUT_USAGE -> exchange.end();
             case ERROR -> {
-                exchange.data("{\"error\": {\"message\": \"m\", \"code\": " + (random.nextBoolean() ? 400 : 500) + "}}");
+                int code = random.nextBoolean() ? 400 : 500;
+                exchange.data("{\"error\": {\"message\": \"m\", \"code\": " + code + "}}");
                 exchange.data("[DONE]");
                 exchange.end();
             }
