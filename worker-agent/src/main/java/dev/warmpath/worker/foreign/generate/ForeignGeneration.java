@@ -239,7 +239,8 @@ public final class ForeignGeneration {
 
     private Chunk chunk(byte[] bytes, int from, int length, int toldBefore) throws UnreadableAnswerException {
         try {
-            return engine.dialect().read(Dialect.JSON.readTree(bytes, from, length), ask, toldBefore);
+            int kept = PromptEcho.cut(bytes, from, length);
+            return engine.dialect().read(Dialect.JSON.readTree(bytes, from, kept), ask, toldBefore);
         } catch (JacksonException e) {
             throw new UnreadableAnswerException("it sent what is no JSON: " + e.getOriginalMessage());
         }
