@@ -290,8 +290,9 @@ public final class ForeignGeneration {
         if (ids.length > 0 && told == 0) {
             firstTokenNanos = newsNanos;
             engine.firstToken();
+            watch();                                                   // from now on, silence may be shorter
         }
-        for (int i = 0; i < ids.length; i++) {
+        for (int i = 0; i < ids.length && !over; i++) {
             told++;                                                    // the load knows before anybody is told
             if (chunk.scores().isEmpty()) {
                 listener.onToken(ids[i], Float.NaN);
@@ -390,8 +391,11 @@ public final class ForeignGeneration {
 
     /** Looks at the times again when the next of them may be up. */
     private void watch() {
+        if (alarm != null) {
+            alarm.cancel(false);
+        }
         long now = engine.nanoTime();
-        long silence = newsNanos + engine.longestSilenceNanos(told > 0) - now;
+        long silence = newsNanos + engine.longestSilenceNanos(firstTokenNanos != GenerationTimes.NEVER) - now;
         long left = deadlineNanos() == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos() - now;
         if (left <= 0) {
             fail(new EngineFailure(FailureReason.DEADLINE_EXCEEDED, "the request's " + ask.request().timeoutMillis()
