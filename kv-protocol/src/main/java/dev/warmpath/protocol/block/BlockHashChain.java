@@ -1,8 +1,5 @@
 package dev.warmpath.protocol.block;
 
-import java.security.DigestException;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.Objects;
 
@@ -21,15 +18,11 @@ public final class BlockHashChain {
     public static final int WORDS_PER_HASH = 4;
     private static final int HASH_BYTES = WORDS_PER_HASH * Long.BYTES;
     private static final int KEY_WORD = WORDS_PER_HASH - 1;
-    private static final int ITEMS_IN_PREIMAGE = 3;
 
     private final HashSettings settings;
     private final ExtraKeys extraKeys;
     private final ExtraKeyWriter extraKeyWriter;
-    private final MessageDigest sha256 = newSha256();
-    private final CborWriter preimage = new CborWriter();
-    private final byte[] digest = new byte[HASH_BYTES];
-    private final long[] root = new long[WORDS_PER_HASH];
+    private final BlockHasher hasher;
     private long[] words;
     private int blockCount;
 
@@ -37,16 +30,15 @@ public final class BlockHashChain {
         this.settings = settings;
         this.extraKeys = extraKeys;
         this.extraKeyWriter = new ExtraKeyWriter(extraKeys, settings.blockSize());
+        this.hasher = new BlockHasher(settings);
         this.words = new long[WORDS_PER_HASH * 4];
-        preimage.text(settings.seed());
-        digestPreimageInto(root, 0);
     }
 
     private BlockHashChain(BlockHashChain other, int blocks) {
         settings = other.settings;
         extraKeys = other.extraKeys;
         extraKeyWriter = new ExtraKeyWriter(extraKeys, settings.blockSize());
-        System.arraycopy(other.root, 0, root, 0, root.length);
+        hasher = new BlockHasher(other.hasher);
         words = Arrays.copyOf(other.words, Math.max(blocks, 1) * WORDS_PER_HASH);
         blockCount = blocks;
     }
@@ -140,48 +132,9 @@ public final class BlockHashChain {
 
     private void hashBlock(int[] tokens, int blockIndex) {
         boolean first = blockIndex == 0;
-        preimage.clear();
-        preimage.arrayHeader(ITEMS_IN_PREIMAGE);
-        writeParent(first ? root : words, first ? 0 : (blockIndex - 1) * WORDS_PER_HASH);
-        writeTokens(tokens, blockIndex * settings.blockSize());
+        CborWriter preimage = hasher.begin(first ? hasher.root() : words,
+                first ? 0 : (blockIndex - 1) * WORDS_PER_HASH, tokens, blockIndex * settings.blockSize());
         extraKeyWriter.write(preimage, blockIndex);
-        digestPreimageInto(words, blockIndex * WORDS_PER_HASH);
-    }
-
-    private void writeParent(long[] source, int from) {
-        preimage.bytesHeader(HASH_BYTES);
-        for (int i = 0; i < WORDS_PER_HASH; i++) {
-            preimage.rawLong(source[from + i]);
-        }
-    }
-
-    private void writeTokens(int[] tokens, int from) {
-        int to = from + settings.blockSize();
-        for (int i = from; i < to; i++) {
-            if (tokens[i] < 0) {
-                throw new IllegalArgumentException("token id " + tokens[i] + " at position " + i + " is negative");
-            }
-        }
-        preimage.unsignedArray(tokens, from, to);
-    }
-
-    private void digestPreimageInto(long[] target, int at) {
-        try {
-            sha256.update(preimage.buffer(), 0, preimage.size());
-            sha256.digest(digest, 0, HASH_BYTES);
-        } catch (DigestException e) {
-            throw new IllegalStateException("SHA-256 did not fit into " + HASH_BYTES + " bytes", e);
-        }
-        for (int i = 0; i < WORDS_PER_HASH; i++) {
-            target[at + i] = Bytes.getLong(digest, i * Long.BYTES);
-        }
-    }
-
-    private static MessageDigest newSha256() {
-        try {
-            return MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException("every Java platform has SHA-256", e);
-        }
+        hasher.finish(words, blockIndex * WORDS_PER_HASH);
     }
 }
