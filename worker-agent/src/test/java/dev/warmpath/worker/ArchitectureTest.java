@@ -49,7 +49,7 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule the_bodies_of_the_compute_seam_are_known_to_the_wiring_alone = noClasses()
             .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..model..", "..generate..",
-                    "..metrics..", "..routerlink..", "dev.warmpath.worker.compute")
+                    "..metrics..", "..routerlink..", "..foreign..", "dev.warmpath.worker.compute")
             .should().dependOnClassesThat().resideInAnyPackage("..compute.cpu..", "..compute.cuda..")
             .because("what computes is chosen in one place, and nobody else may find out");
 
@@ -64,7 +64,7 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule the_engine_and_what_it_stands_on_are_plain_java = noClasses()
             .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..histogram..",
-                    "..flightrecorder..", "..model..", "..compute..")
+                    "..flightrecorder..", "..model..", "..compute..", "..foreign.event..")
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.micrometer..")
             .because("the engine must be runnable, testable and measurable from a plain main");
 

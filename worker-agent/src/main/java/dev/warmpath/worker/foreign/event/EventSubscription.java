@@ -1,0 +1,238 @@
+package dev.warmpath.worker.foreign.event;
+
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.worker.engine.BlockChangeListener;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+import org.zeromq.ZMQException;
+
+/**
+ * Follows the events of one engine over ZeroMQ, on a thread of its own, which is also the one that the listener hears.
+ *
+ * <pre>
+ * PUB    → SUB      topic | sequence (8 bytes, big-endian) | payload
+ * ROUTER ← DEALER   empty | first sequence wanted (8 bytes, big-endian)
+ * ROUTER → DEALER   empty | topic | sequence | payload          a message for each batch that it still has; the topic
+ *                   empty | topic | ff × 8   | empty            is missing before vLLM 0.26, as captured from 0.20
+ * </pre>
+ * It begins with what the replay socket has, so that an agent that comes late knows what there is. While it waits for
+ * that, or for a gap to be filled, live messages stay in their socket: {@link #MAX_WAITING_MESSAGES} at most, what
+ * comes beyond that is a gap again. Each question has a socket of its own, so that no late answer is taken for another's. An
+ * engine that is not there yet, or goes and comes again, is connected to by ZeroMQ.
+ */
+public final class EventSubscription implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(EventSubscription.class);
+    private static final int MAX_WAITING_MESSAGES = 1000;
+    /** The longest message has four; of one with more the rest is dropped. */
+    private static final int MAX_FRAMES = 5;
+    private static final int MAX_RECONNECT_MILLIS = 1000;
+    /** A peer that has vanished without a word is noticed after two of these. */
+    private static final int HEARTBEAT_MILLIS = 5000;
+
+    private final EventSource source;
+    private final EventFollower follower;
+    private final ZContext context = new ZContext();
+    private final ZMQ.Socket live;
+    private final ZMQ.Socket stopSender;
+    private final ZMQ.Socket stopReceiver;
+    private final Thread thread;
+    private volatile EventCounts counts = EventCounts.NONE;
+    private boolean closed;
+
+    // below: the thread's own
+    private ZMQ.@Nullable Socket replay;
+    private long replayDeadlineNanos;
+    private boolean stopped;
+
+    /**
+     * Begins to follow.
+     *
+     * @param settings  what the fleet hashes with; only blocks of its size are announced
+     * @param maxBlocks different blocks that the engine can hold
+     * @param listener  hears how the announced set changes, on the subscription's thread; must not block
+     * @throws IllegalArgumentException if an endpoint is none
+     */
+    public EventSubscription(EventSource source, HashSettings settings, int maxBlocks, BlockChangeListener listener) {
+        this.source = source;
+        this.follower =
+                new EventFollower(new EngineBlocks(settings, maxBlocks), listener, source.replayEndpoint() != null);
+        context.setLinger(0);
+        live = socket(SocketType.SUB);
+        stopSender = context.createSocket(SocketType.PAIR);
+        stopReceiver = context.createSocket(SocketType.PAIR);
+        stopSender.bind("inproc://stop");
+        stopReceiver.connect("inproc://stop");
+        live.subscribe(source.topic().getBytes(StandardCharsets.UTF_8));
+        try {
+            connect(live, source.endpoint());
+        } catch (IllegalArgumentException e) {
+            context.close();
+            throw e;
+        }
+        thread = Thread.ofPlatform().daemon().name("engine-events " + source.endpoint()).unstarted(this::run);
+        thread.start();
+    }
+
+    /** As of the last message. */
+    public EventCounts counts() {
+        return counts;
+    }
+
+    /** False once it was closed, or if the listener threw. */
+    public boolean isAlive() {
+        return thread.isAlive();
+    }
+
+    /** Ends the thread at once, and returns when it has: the listener hears nothing more. */
+    @Override
+    public synchronized void close() {
+        if (!closed && thread.isAlive()) {
+            stopSender.send(new byte[0]);
+        }
+        closed = true;
+        try {
+            thread.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void run() {
+        try (context) {
+            ask(follower.begin());
+            while (!stopped) {
+                awaitMessages();
+                counts = follower.counts();
+            }
+        } catch (RuntimeException e) {
+            LOG.error("the events of {} are not followed any more", source.endpoint(), e);
+        }
+    }
+
+    private void awaitMessages() {
+        ZMQ.@Nullable Socket answering = replay;
+        ZMQ.Socket read = answering == null ? live : answering;
+        try (ZMQ.Poller poller = context.createPoller(2)) {
+            poller.register(stopReceiver, ZMQ.Poller.POLLIN);
+            poller.register(read, ZMQ.Poller.POLLIN);
+            poller.poll(answering == null ? -1 : millisUntilDeadline());
+            stopped = poller.pollin(0);
+            if (stopped) {
+                return;
+            }
+        }
+        if (answering == null) {
+            readLive();
+        } else {
+            readReplay(answering);
+        }
+    }
+
+    private void readLive() {
+        while (replay == null) {
+            List<byte[]> frames = receive(live);
+            if (frames.isEmpty()) {
+                return;
+            }
+            if (frames.size() == 3 && frames.get(1).length == Long.BYTES) {
+                ask(follower.live(ByteBuffer.wrap(frames.get(1)).getLong(), frames.get(2)));
+            } else {
+                follower.malformed();
+            }
+        }
+    }
+
+    private void readReplay(ZMQ.Socket answering) {
+        while (replay == answering) {
+            List<byte[]> frames = receive(answering);
+            if (frames.isEmpty()) {
+                if (millisUntilDeadline() == 0) {
+                    LOG.warn("the replay socket {} does not answer", source.replayEndpoint());
+                    follower.endRepair();
+                    endReplay();
+                }
+                return;
+            }
+            replayDeadlineNanos = System.nanoTime() + source.replayPatience().toNanos();
+            takeAnswer(frames);
+        }
+    }
+
+    private void takeAnswer(List<byte[]> frames) {
+        int count = frames.size();
+        if (count < 3 || count > 4 || frames.get(count - 2).length != Long.BYTES) {
+            follower.malformed();
+            return;
+        }
+        ask(follower.replayed(ByteBuffer.wrap(frames.get(count - 2)).getLong(), frames.get(count - 1)));
+        if (!follower.isRepairing()) {
+            endReplay();
+        }
+    }
+
+    private void ask(long firstSequence) {
+        if (firstSequence == EventFollower.NOTHING || source.replayEndpoint() == null) {
+            return;
+        }
+        endReplay();
+        ZMQ.Socket asking = socket(SocketType.DEALER);
+        connect(asking, source.replayEndpoint());
+        asking.sendMore(new byte[0]);
+        asking.send(ByteBuffer.allocate(Long.BYTES).putLong(firstSequence).array());
+        replay = asking;
+        replayDeadlineNanos = System.nanoTime() + source.replayPatience().toNanos();
+    }
+
+    private void endReplay() {
+        if (replay != null) {
+            replay.close();
+            replay = null;
+        }
+    }
+
+    /** @return 0 when it has passed */
+    private long millisUntilDeadline() {
+        long nanos = replayDeadlineNanos - System.nanoTime();
+        return nanos <= 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(nanos) + 1;
+    }
+
+    /** @return a message's first frames, or none if there is no message */
+    private static List<byte[]> receive(ZMQ.Socket socket) {
+        var frames = new ArrayList<byte[]>(4);
+        byte @Nullable [] frame = socket.recv(ZMQ.DONTWAIT);
+        while (frame != null) {
+            if (frames.size() < MAX_FRAMES) {
+                frames.add(frame);
+            }
+            frame = socket.hasReceiveMore() ? socket.recv() : null;
+        }
+        return frames;
+    }
+
+    private ZMQ.Socket socket(SocketType type) {
+        ZMQ.Socket socket = context.createSocket(type);
+        socket.setRcvHWM(MAX_WAITING_MESSAGES);
+        socket.setMaxMsgSize(EngineEventDecoder.MAX_PAYLOAD_BYTES);
+        socket.setReconnectIVLMax(MAX_RECONNECT_MILLIS);
+        socket.setHeartbeatIvl(HEARTBEAT_MILLIS);
+        return socket;
+    }
+
+    private static void connect(ZMQ.Socket socket, String endpoint) {
+        try {
+            socket.connect(endpoint);
+        } catch (ZMQException e) {
+            throw new IllegalArgumentException("'" + endpoint + "' is no endpoint to connect to", e);
+        }
+    }
+}
