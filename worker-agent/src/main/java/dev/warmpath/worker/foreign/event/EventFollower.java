@@ -186,10 +186,12 @@ final class EventFollower {
         expected = sequence + 1;
         batches++;
         lastTimeSeconds = batch == null ? Double.NaN : batch.timeSeconds();
-        if (batch != null) {
-            unknown += batch.unknownEvents();
-            announce(blocks.apply(batch.events()));
+        if (batch == null) {
+            broken++;
+            return;
         }
+        unknown += batch.unknownEvents();
+        announce(blocks.apply(batch.events()));
     }
 
     private void announce(List<BlockChange> changes) {
@@ -198,12 +200,11 @@ final class EventFollower {
         }
     }
 
-    /** @return null if it is broken, which is counted: it has its number all the same, and nothing else is lost */
-    private @Nullable EngineBatch decode(byte[] payload) {
+    /** @return null if it is broken: it has its number all the same, and nothing else is lost */
+    private static @Nullable EngineBatch decode(byte[] payload) {
         try {
             return EngineEventDecoder.decode(payload);
         } catch (EngineEventException e) {
-            broken++;
             return null;
         }
     }

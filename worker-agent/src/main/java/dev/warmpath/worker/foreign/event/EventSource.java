@@ -1,6 +1,7 @@
 package dev.warmpath.worker.foreign.event;
 
 import java.time.Duration;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,9 +18,23 @@ public record EventSource(String endpoint, @Nullable String replayEndpoint, Stri
 
     public static final Duration DEFAULT_REPLAY_PATIENCE = Duration.ofSeconds(5);
 
+    /** A port as it is named, to which a socket can connect: not the {@code *} at which an engine binds. */
+    private static final Pattern ENDPOINT = Pattern.compile("tcp://[^*/]+:[1-9][0-9]{0,4}");
+
+    /** @throws IllegalArgumentException naming what cannot be connected to */
     public EventSource {
+        requireEndpoint(endpoint);
+        if (replayEndpoint != null) {
+            requireEndpoint(replayEndpoint);
+        }
         if (replayPatience.toMillis() < 1) {
             throw new IllegalArgumentException("replay patience " + replayPatience + " is below 1 ms");
+        }
+    }
+
+    private static void requireEndpoint(String endpoint) {
+        if (!ENDPOINT.matcher(endpoint).matches()) {
+            throw new IllegalArgumentException("'" + endpoint + "' is no endpoint, tcp://host:port is wanted");
         }
     }
 }

@@ -60,7 +60,7 @@ public final class EventSubscription implements AutoCloseable {
      * @param settings  what the fleet hashes with; only blocks of its size are announced
      * @param maxBlocks different blocks that the engine can hold
      * @param listener  hears how the announced set changes, on the subscription's thread; must not block
-     * @throws IllegalArgumentException if an endpoint is none
+     * @throws IllegalArgumentException if the engine's host has no address
      */
     public EventSubscription(EventSource source, HashSettings settings, int maxBlocks, BlockChangeListener listener) {
         this.source = source;
@@ -186,7 +186,14 @@ public final class EventSubscription implements AutoCloseable {
         }
         endReplay();
         ZMQ.Socket asking = socket(SocketType.DEALER);
-        connect(asking, source.replayEndpoint());
+        try {
+            connect(asking, source.replayEndpoint());
+        } catch (IllegalArgumentException e) {
+            LOG.warn("what is missing cannot be asked for: {}", e.getMessage());
+            asking.close();
+            follower.endRepair();
+            return;
+        }
         asking.sendMore(new byte[0]);
         asking.send(ByteBuffer.allocate(Long.BYTES).putLong(firstSequence).array());
         replay = asking;
@@ -229,10 +236,11 @@ public final class EventSubscription implements AutoCloseable {
     }
 
     private static void connect(ZMQ.Socket socket, String endpoint) {
+        socket.setIPv6(endpoint.contains("["));
         try {
             socket.connect(endpoint);
         } catch (ZMQException e) {
-            throw new IllegalArgumentException("'" + endpoint + "' is no endpoint to connect to", e);
+            throw new IllegalArgumentException("'" + endpoint + "' cannot be connected to: " + e.getMessage(), e);
         }
     }
 }
