@@ -25,14 +25,15 @@ import org.zeromq.ZMQException;
  *                   empty | topic | ff × 8   | empty            is missing before vLLM 0.26, as captured from 0.20
  * </pre>
  * It begins with what the replay socket has, so that an agent that comes late knows what there is. While it waits for
- * that, or for a gap to be filled, live messages stay in their socket: {@link #MAX_WAITING_MESSAGES} at most, what
- * comes beyond that is a gap again. Each question has a socket of its own, so that no late answer is taken for another's. An
- * engine that is not there yet, or goes and comes again, is connected to by ZeroMQ.
+ * that, or for a gap to be filled, live messages stay in their socket: {@link #MAX_WAITING_MESSAGES} at most; more wait
+ * with the engine, which drops what is too much, and that is a gap again. Each question has a socket of its own, so that
+ * no late answer is taken for another's. An engine that is not there yet, or goes and comes again, is connected to by
+ * ZeroMQ.
  */
 public final class EventSubscription implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(EventSubscription.class);
-    private static final int MAX_WAITING_MESSAGES = 1000;
+    private static final int MAX_WAITING_MESSAGES = 100;
     /** The longest message has four; of one with more the rest is dropped. */
     private static final int MAX_FRAMES = 5;
     private static final int MAX_RECONNECT_MILLIS = 1000;

@@ -52,11 +52,8 @@ class EngineBlocksModelTest {
     void the_announced_set_is_that_of_the_obvious_books_and_closed_under_parents_after_every_key() {
         int largest = 0;
         for (int step = 0; step < STEPS; step++) {
-            EngineEvent event = switch (random.nextInt(100)) {
-                case 0 -> new EngineEvent.Cleared();
-                case int i when i < 55 -> store();
-                default -> remove();
-            };
+            int dice = random.nextInt(1000);
+            EngineEvent event = dice == 0 ? new EngineEvent.Cleared() : dice < 550 ? store() : remove();
             for (BlockChange change : blocks.apply(List.of(event))) {
                 follow(change);
             }
