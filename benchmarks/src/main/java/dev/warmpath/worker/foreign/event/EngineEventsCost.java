@@ -18,7 +18,8 @@ import org.msgpack.core.MessagePack;
  * once the pool is full, 64 blocks removed before it, in an event each, the end of the oldest prompt first. All have
  * hashes of 32 bytes, or integers. Best of seven rounds, each with books of its own.
  * <pre>
- *   java -Xmx3g -XX:+UseSerialGC -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
+ *   java -Xmx3g -XX:+UseSerialGC -Dmsgpack.universal-buffer=true \
+ *        -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
  *        dev.warmpath.worker.foreign.event.EngineEventsCost
  * </pre>
  */
