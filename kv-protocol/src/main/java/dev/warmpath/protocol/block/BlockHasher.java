@@ -8,8 +8,8 @@ import java.security.NoSuchAlgorithmException;
  * Hashes one block after another, each under a parent that is given: {@code SHA-256(CBOR([parent, tokens, extra keys or
  * null]))}, byte for byte vLLM's {@code sha256_cbor}. {@link BlockHashChain} is the same for the whole of a sequence.
  *
- * <p>A hash is {@link BlockHashChain#WORDS_PER_HASH} big-endian words of an array. Allocates nothing for a block without
- * extra keys. Not safe for use by several threads.
+ * <p>A hash is {@link BlockHashChain#WORDS_PER_HASH} big-endian words of an array. Allocates nothing for a block
+ * without extra keys. Not safe for use by several threads.
  */
 public final class BlockHasher {
 

@@ -26,8 +26,9 @@ import java.util.Set;
  * gives up a block before what follows it, that is withdrawn with it, leaf up.
  *
  * <p><b>Copies.</b> vLLM may hold equal blocks twice and says so each time: copies are counted. (Its report mode
- * {@code full} repeats blocks of which there is but one copy, in events that look no different. They stay announced too
- * long then: a wrong index costs time. No request of ours asks for it.)
+ * {@code full} repeats blocks of which there is but one copy, in events that look no different, as captured from 0.32.
+ * No request of ours asks for it; after others' the blocks stay announced too long, which costs time (D5), until they
+ * are more than the engine can hold.)
  *
  * <p>Names in keys are those of D2: {@code a:} before an adapter's name, and salts as they were sent. One thread owns
  * it.
@@ -51,12 +52,13 @@ final class EngineBlocks {
     private long unproved;
     private long passedOver;
     private long strayRemoved;
-    private long overflowed;
+    private long overflows;
     private long equalHashes;
 
     /**
      * @param settings  what the fleet hashes with
-     * @param maxBlocks different blocks that the engine can hold; what it says beyond is not announced
+     * @param maxBlocks different blocks that the engine can hold; if it tells of more, the books are wrong, and begin
+     *                  anew
      */
     EngineBlocks(HashSettings settings, int maxBlocks) {
         this.blockSize = settings.blockSize();
@@ -86,7 +88,7 @@ final class EngineBlocks {
     /** Adds what it has counted. */
     EventCounts counts(EventCounts others) {
         return new EventCounts(others.batches(), others.replayed(), others.broken(), others.unknown(), others.gaps(),
-                others.lostGaps(), others.restarts(), stored, unproved, passedOver, strayRemoved, overflowed,
+                others.lostGaps(), others.restarts(), stored, unproved, passedOver, strayRemoved, overflows,
                 equalHashes, tree.size());
     }
 
@@ -108,7 +110,8 @@ final class EngineBlocks {
             } else if (tree.size() < maxBlocks) {
                 parent = storeFirst(handles[i], parent, event.tokens(), i * blockSize, event.extraKeys().get(i));
             } else {
-                overflowed += handles.length - i;
+                overflows++;
+                clear();
                 return;
             }
         }

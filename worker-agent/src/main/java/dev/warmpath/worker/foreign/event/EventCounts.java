@@ -15,12 +15,12 @@ package dev.warmpath.worker.foreign.event;
  *                     known (a chain met in its middle), or something of what they were computed from is not
  * @param passedOver   blocks stored or removed that are none of ours to announce: of another medium, group or size
  * @param strayRemoved blocks removed that were never announced
- * @param overflowed   blocks stored beyond those that the engine can have
+ * @param overflows    times that the engine told of more blocks than it can hold, after which all was forgotten
  * @param equalHashes  blocks announced whose hash is the engine's own
  * @param announced    blocks announced now
  */
 public record EventCounts(long batches, long replayed, long broken, long unknown, long gaps, long lostGaps,
-        long restarts, long stored, long unproved, long passedOver, long strayRemoved, long overflowed,
+        long restarts, long stored, long unproved, long passedOver, long strayRemoved, long overflows,
         long equalHashes, int announced) {
 
     public static final EventCounts NONE = new EventCounts(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * listener. Knows messages, not sockets.
  *
  * <p>An engine counts its batches from 0 in each of its lives and says nothing of lives, as captured from vLLM 0.32
- * over a restart. Two signs tell a new one: a live number that is not above the last live one; and a batch that has another
- * time than it had. For the second, a repair asks for the last batch that was taken over once more.
+ * over a restart. Two signs tell a new one: a live number that is not above the last live one; and a batch that has
+ * another time than it had. For the second, a repair asks for the last batch that was taken over once more.
  *
  * <p>While a repair is under way no live message may be handed in: they wait in their socket, which is bounded. One
  * thread owns it.

@@ -26,14 +26,16 @@ import org.zeromq.ZMQException;
  * </pre>
  * It begins with what the replay socket has, so that an agent that comes late knows what there is. While it waits for
  * that, or for a gap to be filled, live messages stay in their socket: {@link #MAX_WAITING_MESSAGES} at most; more wait
- * with the engine, which drops what is too much, and that is a gap again. Each question has a socket of its own, so that
- * no late answer is taken for another's. An engine that is not there yet, or goes and comes again, is connected to by
- * ZeroMQ.
+ * with the engine, which drops what is too much, and that is a gap again. Each question has a socket of its own, so
+ * that no late answer is taken for another's. An engine that is not there yet, or goes and comes again, is connected to
+ * by ZeroMQ.
  */
 public final class EventSubscription implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(EventSubscription.class);
     private static final int MAX_WAITING_MESSAGES = 100;
+    /** Then it is looked whether the end is wanted. */
+    private static final int MAX_MESSAGES_AT_ONCE = 100;
     /** The longest message has four; of one with more the rest is dropped. */
     private static final int MAX_FRAMES = 5;
     private static final int MAX_RECONNECT_MILLIS = 1000;
@@ -94,11 +96,15 @@ public final class EventSubscription implements AutoCloseable {
         return thread.isAlive();
     }
 
-    /** Ends the thread at once, and returns when it has: the listener hears nothing more. */
+    /** Ends the thread at once, and returns when it has: the listener hears nothing more, and may not call this. */
     @Override
     public synchronized void close() {
         if (!closed && thread.isAlive()) {
-            stopSender.send(new byte[0]);
+            try {
+                stopSender.send(new byte[0]);
+            } catch (ZMQException e) {
+                LOG.debug("the thread has just ended by itself", e);
+            }
         }
         closed = true;
         try {
@@ -140,7 +146,7 @@ public final class EventSubscription implements AutoCloseable {
     }
 
     private void readLive() {
-        while (replay == null) {
+        for (int i = 0; i < MAX_MESSAGES_AT_ONCE && replay == null; i++) {
             List<byte[]> frames = receive(live);
             if (frames.isEmpty()) {
                 return;
@@ -154,7 +160,7 @@ public final class EventSubscription implements AutoCloseable {
     }
 
     private void readReplay(ZMQ.Socket answering) {
-        while (replay == answering) {
+        for (int i = 0; i < MAX_MESSAGES_AT_ONCE && replay == answering; i++) {
             List<byte[]> frames = receive(answering);
             if (frames.isEmpty()) {
                 if (millisUntilDeadline() == 0) {

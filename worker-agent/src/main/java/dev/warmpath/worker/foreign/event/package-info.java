@@ -8,7 +8,7 @@
  *   <li>{@code EventFollower} keeps them in sequence, over gaps and restarts;
  *   <li>{@code EngineEventDecoder} makes {@code EngineEvent}s of them;
  *   <li>{@code EngineBlocks} keeps the books, in a {@code BlockTree}: keys of the fleet for the engine's hashes,
- *       copies, parents; what changes in the announced set goes to a {@code BlockChangeListener}, as from the engine of ours;
+ *       copies, parents; what changes in the announced set goes to a {@code BlockChangeListener}, as from our engine;
  *   <li>{@link dev.warmpath.worker.foreign.event.EventCounts} is what meters tell of it.
  * </ul>
  *

@@ -142,12 +142,15 @@ class EngineBlocksTest {
     }
 
     @Test
-    void what_the_engine_cannot_hold_is_not_announced() {
+    void more_blocks_than_the_engine_can_hold_are_wrong_books_that_begin_anew() {
         var three = new EngineBlocks(FOUR, 3);
-
-        assertThat(three.apply(List.of(stored(null, TOKENS, 11, 12, 13, 14))))
+        assertThat(three.apply(List.of(stored(null, TOKENS, 11, 12, 13))))
                 .containsExactly(stored(KEYS[0], KEYS[1], KEYS[2]));
-        assertThat(three.counts(EventCounts.NONE).overflowed()).isEqualTo(1);
+
+        assertThat(three.apply(List.of(stored(13L, Arrays.copyOfRange(TOKENS, 12, 16), 14))))
+                .containsExactly(new BlockChange.Cleared());
+        assertThat(three.apply(List.of(stored(null, TOKENS, 11)))).containsExactly(stored(KEYS[0]));
+        assertThat(three.counts(EventCounts.NONE).overflows()).isEqualTo(1);
     }
 
     private List<BlockChange> apply(EngineEvent event) {

@@ -22,15 +22,16 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class EngineEventDecoderTest {
 
-    private static final String K27_MAPS = "93cb3ff8000000000000938ba474797065ab426c6f636b53746f726564ac626c6f636b5f6861"
-            + "7368657392cf1e0b2e028ef071cbcfefad121d154ab2d6b1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473"
-            + "980102030405060708aa626c6f636b5f73697a6504a76c6f72615f6964c0a66d656469756da3475055a96c6f72615f6e616d65c0"
-            + "aa65787472615f6b65797392c0c0a967726f75705f69647800b26b765f63616368655f737065635f6b696e64ae66756c6c5f6174"
-            + "74656e74696f6e84a474797065ac426c6f636b52656d6f766564ac626c6f636b5f68617368657391cf1e0b2e028ef071cba66d65"
-            + "6469756da3475055a967726f75705f6964780081a474797065b0416c6c426c6f636b73436c656172656400";
-    private static final String K27_ARRAYS = "93cb3ff8000000000000939aab426c6f636b53746f72656492cf1e0b2e028ef071cbcfefad"
-            + "121d154ab2d6c098010203040506070804c0a3475055c0c0c094ac426c6f636b52656d6f76656491cf1e0b2e028ef071cba34750"
-            + "55c091b0416c6c426c6f636b73436c656172656400";
+    private static final String K27_MAPS = "93cb3ff8000000000000938ba474797065ab426c6f636b53746f726564ac626c6f636b5f"
+            + "68617368657392cf1e0b2e028ef071cbcfefad121d154ab2d6b1706172656e745f626c6f636b5f68617368c0a9746f6b656e"
+            + "5f696473980102030405060708aa626c6f636b5f73697a6504a76c6f72615f6964c0a66d656469756da3475055a96c6f7261"
+            + "5f6e616d65c0aa65787472615f6b65797392c0c0a967726f75705f69647800b26b765f63616368655f737065635f6b696e64"
+            + "ae66756c6c5f617474656e74696f6e84a474797065ac426c6f636b52656d6f766564ac626c6f636b5f68617368657391cf1e"
+            + "0b2e028ef071cba66d656469756da3475055a967726f75705f6964780081a474797065b0416c6c426c6f636b73436c656172"
+            + "656400";
+    private static final String K27_ARRAYS = "93cb3ff8000000000000939aab426c6f636b53746f72656492cf1e0b2e028ef071cbcfef"
+            + "ad121d154ab2d6c098010203040506070804c0a3475055c0c0c094ac426c6f636b52656d6f76656491cf1e0b2e028ef071cb"
+            + "a3475055c091b0416c6c426c6f636b73436c656172656400";
     private static final long FIRST = 2164874634404590027L;
     private static final long SECOND = Long.parseUnsignedLong("17270480062156288726");
 
@@ -152,8 +153,8 @@ class EngineEventDecoderTest {
 
     @Test
     void an_array_longer_than_any_that_is_known_is_read_as_far_as_it_is() {
-        byte[] payload = Packed.bytes(List.of(1.0, List.of(Arrays.asList("BlockStored", List.of(9), 8L, List.of(1, 2), 2,
-                null, "CPU", null, null, 3, "sliding_window", 128, "REMOTE", "owner", List.of("more")))));
+        byte[] payload = Packed.bytes(List.of(1.0, List.of(Arrays.asList("BlockStored", List.of(9), 8L, List.of(1, 2),
+                2, null, "CPU", null, null, 3, "sliding_window", 128, "REMOTE", "owner", List.of("more")))));
 
         EngineBatch batch = EngineEventDecoder.decode(payload);
 
@@ -252,7 +253,8 @@ class EngineEventDecoderTest {
     }
 
     private static byte[] mutated(byte[] payload, Random random) {
-        byte[] mutated = random.nextInt(4) == 0 ? Arrays.copyOf(payload, random.nextInt(payload.length)) : payload.clone();
+        byte[] mutated = Arrays.copyOf(
+                payload, random.nextInt(4) == 0 ? random.nextInt(payload.length) : payload.length);
         int edits = mutated.length == 0 ? 0 : 1 + random.nextInt(4);
         for (int i = 0; i < edits; i++) {
             // headers of arrays, maps, texts and bytes are the ones that claim

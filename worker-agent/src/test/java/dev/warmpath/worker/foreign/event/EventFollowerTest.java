@@ -61,6 +61,23 @@ class EventFollowerTest {
     }
 
     @Test
+    @DisplayName("K28: a replay from 10 on brings 10 to 18 and the end mark")
+    void what_is_missing_up_to_the_live_message_is_all_that_is_taken_over() {
+        beginWith(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
+
+        assertThat(follower.live(18, store(18))).isEqualTo(10);
+        for (int i = 10; i <= 18; i++) {
+            follower.replayed(i, store(i));
+        }
+        follower.replayed(END_MARK, END);
+
+        assertThat(follower.isRepairing()).isFalse();
+        assertThat(follower.counts().announced()).isEqualTo(19);
+        assertThat(follower.counts().replayed()).isEqualTo(19);
+        assertThat(follower.counts().restarts() + follower.counts().lostGaps()).isZero();
+    }
+
+    @Test
     void a_replay_that_ends_before_the_waiting_message_is_completed_by_it() {
         beginWith(0);
 

@@ -13,7 +13,7 @@ import org.msgpack.core.MessagePack;
 final class Packed {
 
     static {
-        System.setProperty("msgpack.universal-buffer", "true");             // as the decoder: whoever comes first decides
+        System.setProperty("msgpack.universal-buffer", "true");           // as the decoder: whoever comes first decides
     }
 
     private Packed() {}
