@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  * listener. Knows messages, not sockets.
  *
  * <p>An engine counts its batches from 0 in each of its lives and says nothing of lives, as captured from vLLM 0.32
- * over a restart. Two signs tell a new one: a live number that is not above the last live one; and a batch that has
- * another time than it had. For the second, a repair asks for the last batch that was taken over once more.
+ * over a restart. Three signs tell a new one: a live number that is not above the last live one; a batch that has
+ * another time than it had; and that after a new connection the last batch is not known there. For the last two,
+ * whatever is asked begins with the last batch that was taken over.
  *
  * <p>While a repair is under way no live message may be handed in: they wait in their socket, which is bounded. One
  * thread owns it.
@@ -33,6 +34,8 @@ final class EventFollower {
     private long lastLive = -1;
     private double lastTimeSeconds = Double.NaN;
     private boolean repairing;
+    /** Something of what was asked for has come. */
+    private boolean answered;
     /** The live message that showed a gap. */
     private @Nullable Message waiting;
 
@@ -54,10 +57,13 @@ final class EventFollower {
         this.hasReplay = hasReplay;
     }
 
-    /** To be called first. @return the first batch to ask the replay socket for, or {@link #NOTHING} */
-    long begin() {
-        repairing = hasReplay;
-        return hasReplay ? 0 : NOTHING;
+    /**
+     * To be called when the engine was connected to, for the first time or again.
+     *
+     * @return the first batch to ask the replay socket for, or {@link #NOTHING}
+     */
+    long connected() {
+        return hasReplay ? question(Math.max(expected - 1, 0)) : NOTHING;
     }
 
     /**
@@ -84,8 +90,7 @@ final class EventFollower {
             gaps += expected == UNKNOWN ? 0 : 1;
             if (hasReplay) {
                 waiting = new Message(sequence, batch);
-                repairing = true;
-                return Math.max(wanted - 1, 0);
+                return question(Math.max(wanted - 1, 0));
             }
             skipTo(sequence);
         }
@@ -111,17 +116,13 @@ final class EventFollower {
             return NOTHING;
         }
         if (sequence < 0) {
-            endRepair();
-            return NOTHING;
+            return endOfAnswer();
         }
+        answered = true;
         @Nullable EngineBatch batch = decode(payload);
         if (sequence < expected) {
             boolean otherLife = sequence == expected - 1 && batch != null && differs(batch.timeSeconds());
-            if (otherLife) {
-                beginAnew();
-                return 0;
-            }
-            return NOTHING;
+            return otherLife ? restartFound() : NOTHING;
         }
         if (sequence > Math.max(expected, 0)) {
             skipTo(sequence);
@@ -154,6 +155,26 @@ final class EventFollower {
                 batches, replayed, broken, unknown, gaps, lostGaps, restarts, 0, 0, 0, 0, 0, 0, 0));
     }
 
+    /** An engine that was connected to anew and does not know the last batch is another one. */
+    private long endOfAnswer() {
+        if (!answered && waiting == null && expected > 0) {
+            return restartFound();
+        }
+        endRepair();
+        return NOTHING;
+    }
+
+    private long restartFound() {
+        beginAnew();
+        return question(0);
+    }
+
+    private long question(long firstSequence) {
+        repairing = true;
+        answered = false;
+        return firstSequence;
+    }
+
     /**
      * After a replay that ran ahead of the live messages, those come once more, with the same times. A batch of a
      * number that was taken over already, but of a later time, is another one.
@@ -169,6 +190,7 @@ final class EventFollower {
     private void beginAnew() {
         restarts++;
         expected = 0;
+        lastLive = -1;
         lastTimeSeconds = Double.NaN;
         announce(blocks.forget());
     }

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.worker.engine.BlockChangeListener;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -12,8 +13,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
+import org.zeromq.ZEvent;
 import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
+import org.zeromq.ZMonitor;
 
 /**
  * Follows the events of one engine over ZeroMQ, on a thread of its own, which is also the one that the listener hears.
@@ -24,11 +27,13 @@ import org.zeromq.ZMQException;
  * ROUTER → DEALER   empty | topic | sequence | payload          a message for each batch that it still has; the topic
  *                   empty | topic | ff × 8   | empty            is missing before vLLM 0.26, as captured from 0.20
  * </pre>
- * It begins with what the replay socket has, so that an agent that comes late knows what there is. While it waits for
- * that, or for a gap to be filled, live messages stay in their socket: {@link #MAX_WAITING_MESSAGES} at most; more wait
- * with the engine, which drops what is too much, and that is a gap again. Each question has a socket of its own, so
- * that no late answer is taken for another's. An engine that is not there yet, or goes and comes again, is connected to
- * by ZeroMQ.
+ * Whenever it is connected it begins with what the replay socket has, so that an agent that comes late knows what
+ * there is, and one whose connection was broken what came meanwhile, or that the engine is another one. While it
+ * waits for that, or for a gap to be filled, live messages stay in their socket: {@link #MAX_WAITING_MESSAGES} at
+ * most; more wait with the engine, which drops what is too much, and that is a gap again. Each question has a socket
+ * of its own, so that no late answer is taken for another's. ZeroMQ waits for an engine that is not there yet, or
+ * goes and comes again; but after a message that it could not take it does not connect again, so that a new socket
+ * has to.
  */
 public final class EventSubscription implements AutoCloseable {
 
@@ -39,13 +44,14 @@ public final class EventSubscription implements AutoCloseable {
     /** The longest message has four; of one with more the rest is dropped. */
     private static final int MAX_FRAMES = 5;
     private static final int MAX_RECONNECT_MILLIS = 1000;
+    /** No connection for so long after there was one: a new socket is tried. */
+    private static final Duration RENEWAL = Duration.ofSeconds(2);
     /** A peer that has vanished without a word is noticed after two of these. */
     private static final int HEARTBEAT_MILLIS = 5000;
 
     private final EventSource source;
     private final EventFollower follower;
     private final ZContext context = new ZContext();
-    private final ZMQ.Socket live;
     private final ZMQ.Socket stopSender;
     private final ZMQ.Socket stopReceiver;
     private final Thread thread;
@@ -53,8 +59,13 @@ public final class EventSubscription implements AutoCloseable {
     private boolean closed;
 
     // below: the thread's own
+    private ZMQ.Socket live;
+    /** Tells when {@link #live} is connected and when it is not any more. */
+    private ZMQ.Socket connections;
     private ZMQ.@Nullable Socket replay;
     private long replayDeadlineNanos;
+    private boolean disconnected;
+    private long renewalNanos;
     private boolean stopped;
 
     /**
@@ -70,14 +81,14 @@ public final class EventSubscription implements AutoCloseable {
         this.follower =
                 new EventFollower(new EngineBlocks(settings, maxBlocks), listener, source.replayEndpoint() != null);
         context.setLinger(0);
-        live = socket(SocketType.SUB);
         stopSender = context.createSocket(SocketType.PAIR);
         stopReceiver = context.createSocket(SocketType.PAIR);
         stopSender.bind("inproc://stop");
         stopReceiver.connect("inproc://stop");
-        live.subscribe(source.topic().getBytes(StandardCharsets.UTF_8));
+        live = socket(SocketType.SUB);
+        connections = context.createSocket(SocketType.PAIR);
         try {
-            connect(live, source.endpoint());
+            connectLive();
         } catch (IllegalArgumentException e) {
             context.close();
             throw e;
@@ -116,7 +127,6 @@ public final class EventSubscription implements AutoCloseable {
 
     private void run() {
         try (context) {
-            ask(follower.begin());
             while (!stopped) {
                 awaitMessages();
                 counts = follower.counts();
@@ -127,22 +137,60 @@ public final class EventSubscription implements AutoCloseable {
     }
 
     private void awaitMessages() {
-        ZMQ.@Nullable Socket answering = replay;
-        ZMQ.Socket read = answering == null ? live : answering;
-        try (ZMQ.Poller poller = context.createPoller(2)) {
+        try (ZMQ.Poller poller = context.createPoller(3)) {
             poller.register(stopReceiver, ZMQ.Poller.POLLIN);
-            poller.register(read, ZMQ.Poller.POLLIN);
-            poller.poll(answering == null ? -1 : millisUntilDeadline());
+            poller.register(connections, ZMQ.Poller.POLLIN);
+            poller.register(replay == null ? live : replay, ZMQ.Poller.POLLIN);
+            poller.poll(millisUntilDeadline());
             stopped = poller.pollin(0);
-            if (stopped) {
-                return;
-            }
         }
+        if (stopped) {
+            return;
+        }
+        readConnections();
+        ZMQ.@Nullable Socket answering = replay;
         if (answering == null) {
             readLive();
         } else {
             readReplay(answering);
         }
+    }
+
+    private void readConnections() {
+        @Nullable ZEvent event = ZEvent.recv(connections, ZMQ.DONTWAIT);
+        while (event != null) {
+            disconnected = event.getEvent() == ZMonitor.Event.DISCONNECTED;
+            if (disconnected) {
+                renewalNanos = System.nanoTime() + RENEWAL.toNanos();
+            } else {
+                ask(follower.connected());
+            }
+            event = ZEvent.recv(connections, ZMQ.DONTWAIT);
+        }
+        if (disconnected && renewalNanos - System.nanoTime() <= 0) {
+            renewLive();
+        }
+    }
+
+    private void renewLive() {
+        live.close();
+        connections.close();
+        live = socket(SocketType.SUB);
+        connections = context.createSocket(SocketType.PAIR);
+        renewalNanos = System.nanoTime() + RENEWAL.toNanos();
+        try {
+            connectLive();
+        } catch (IllegalArgumentException e) {
+            LOG.warn("the engine's events cannot be followed for now: {}", e.getMessage());
+        }
+    }
+
+    private void connectLive() {
+        String address = "inproc://connections-" + System.identityHashCode(live);
+        live.monitor(address, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_DISCONNECTED);
+        connections.connect(address);
+        live.subscribe(source.topic().getBytes(StandardCharsets.UTF_8));
+        connect(live, source.endpoint());
     }
 
     private void readLive() {
@@ -163,7 +211,7 @@ public final class EventSubscription implements AutoCloseable {
         for (int i = 0; i < MAX_MESSAGES_AT_ONCE && replay == answering; i++) {
             List<byte[]> frames = receive(answering);
             if (frames.isEmpty()) {
-                if (millisUntilDeadline() == 0) {
+                if (replayDeadlineNanos - System.nanoTime() <= 0) {
                     LOG.warn("the replay socket {} does not answer", source.replayEndpoint());
                     follower.endRepair();
                     endReplay();
@@ -214,9 +262,14 @@ public final class EventSubscription implements AutoCloseable {
         }
     }
 
-    /** @return 0 when it has passed */
+    /** @return until something is to be done though nothing comes: 0 if that is now, -1 if there is nothing */
     private long millisUntilDeadline() {
-        long nanos = replayDeadlineNanos - System.nanoTime();
+        if (replay == null && !disconnected) {
+            return -1;
+        }
+        long now = System.nanoTime();
+        long nanos = Math.min(replay == null ? Long.MAX_VALUE : replayDeadlineNanos - now,
+                disconnected ? renewalNanos - now : Long.MAX_VALUE);
         return nanos <= 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(nanos) + 1;
     }
 

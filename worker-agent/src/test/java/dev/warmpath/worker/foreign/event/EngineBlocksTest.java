@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 class EngineBlocksTest {
@@ -43,6 +44,17 @@ class EngineBlocksTest {
         apply(stored(null, TOKENS, KEYS[0], 12, KEYS[2]));
 
         assertThat(counts().equalHashes()).isEqualTo(2);
+    }
+
+    @Test
+    @DisplayName("K26: of three removals two name the same block, and two blocks can still be found")
+    void a_block_held_twice_is_withdrawn_when_both_copies_are_gone() {
+        apply(stored(null, TOKENS, 11, 12, 13, 14));
+        apply(stored(13L, Arrays.copyOfRange(TOKENS, 12, 16), 14));
+
+        assertThat(blocks.apply(List.of(removed(14), removed(14), removed(13))))
+                .containsExactly(removed(KEYS[3], KEYS[2]));
+        assertThat(counts().announced()).isEqualTo(2);
     }
 
     @Test

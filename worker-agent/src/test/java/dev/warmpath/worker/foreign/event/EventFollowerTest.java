@@ -25,7 +25,7 @@ class EventFollowerTest {
 
     @Test
     void it_begins_with_what_the_replay_socket_has_and_goes_on_with_what_is_live() {
-        assertThat(follower.begin()).isZero();
+        assertThat(follower.connected()).isZero();
         assertThat(follower.replayed(0, store(0))).isEqualTo(NOTHING);
         assertThat(follower.replayed(1, store(1))).isEqualTo(NOTHING);
         follower.replayed(END_MARK, END);
@@ -121,7 +121,7 @@ class EventFollowerTest {
     @Test
     void without_a_replay_socket_a_gap_clears_at_once() {
         EventFollower alone = follower(false, 2);
-        assertThat(alone.begin()).isEqualTo(NOTHING);
+        assertThat(alone.connected()).isEqualTo(NOTHING);
 
         alone.live(7, store(7));
         alone.live(8, store(8));
@@ -135,7 +135,7 @@ class EventFollowerTest {
 
     @Test
     void who_comes_late_to_an_engine_without_an_answer_asks_once_more_at_the_first_message() {
-        follower.begin();
+        follower.connected();
         follower.endRepair();
 
         assertThat(follower.live(7, store(7))).isZero();
@@ -151,7 +151,7 @@ class EventFollowerTest {
     @DisplayName("vLLM 0.32: over a restart the numbers go 19, 20, 0, 1")
     void a_number_that_falls_is_another_life_and_begins_from_nothing() {
         EventFollower captured = follower(true, 32);
-        captured.begin();
+        captured.connected();
         captured.replayed(END_MARK, END);
         List<Messages.Message> messages = Messages.of("vllm-0.32-bytes-over-restart");
         captured.live(messages.get(0).sequence(), messages.get(0).payload());
@@ -200,7 +200,7 @@ class EventFollowerTest {
 
     @Test
     void a_restart_right_after_a_replay_shows_in_a_later_time() {
-        follower.begin();
+        follower.connected();
         for (int i = 0; i < 5; i++) {
             follower.replayed(i, store(i));
         }
@@ -210,6 +210,46 @@ class EventFollowerTest {
 
         assertHolds(100);
         assertThat(follower.counts().restarts()).isEqualTo(1);
+    }
+
+    @Test
+    void after_a_new_connection_what_came_meanwhile_is_asked_for() {
+        beginWith(0, 1);
+
+        assertThat(follower.connected()).isEqualTo(1);
+        follower.replayed(1, store(1));
+        follower.replayed(2, store(2));
+        follower.replayed(END_MARK, END);
+        follower.live(3, store(3));
+
+        assertHolds(0, 1, 2, 3);
+        assertThat(follower.counts().restarts() + follower.counts().gaps()).isZero();
+    }
+
+    @Test
+    void an_engine_that_does_not_know_the_last_batch_after_a_new_connection_is_another_one() {
+        beginWith(0, 1, 2);
+        follower.live(3, store(3));
+
+        assertThat(follower.connected()).isEqualTo(3);
+        assertThat(follower.replayed(END_MARK, END)).isZero();
+        assertHolds();
+        follower.replayed(0, store(100));
+        follower.replayed(END_MARK, END);
+        assertThat(follower.isRepairing()).isFalse();
+        follower.live(1, store(101));
+
+        assertHolds(100, 101);
+        assertThat(follower.counts().restarts()).isEqualTo(1);
+    }
+
+    @Test
+    void an_engine_that_has_never_sent_anything_is_no_other_one() {
+        beginWith();
+
+        assertThat(follower.connected()).isZero();
+        assertThat(follower.replayed(END_MARK, END)).isEqualTo(NOTHING);
+        assertThat(follower.counts().restarts()).isZero();
     }
 
     @Test
@@ -236,7 +276,7 @@ class EventFollowerTest {
     }
 
     private void beginWith(int... batches) {
-        follower.begin();
+        follower.connected();
         for (int batch : batches) {
             follower.replayed(batch, store(batch));
         }

@@ -92,6 +92,7 @@ class EventSubscriptionTest {
 
             engine.restart();
             engine.awaitSubscriber();
+            announced.await();                                              // before it has sent anything
             engine.publish(store(100));
             announced.await(100);
             until(() -> subscription.counts().restarts() == 1);
@@ -152,6 +153,27 @@ class EventSubscriptionTest {
 
             assertThat(subscription.counts().gaps()).isZero();
             assertThat(subscription.counts().batches()).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void a_message_above_the_limit_costs_its_connection_and_what_came_before_it() {
+        try (var engine = new PublishingEngine(100, true)) {
+            var source = new EventSource(
+                    engine.endpoint(), engine.source().replayEndpoint(), "", Duration.ofMillis(100));
+            try (EventSubscription subscription = follow(source)) {
+                engine.awaitSubscriber();
+                engine.publish(store(0));
+                announced.await(0);
+
+                engine.publish(new byte[(16 << 20) + 1]);
+                engine.awaitSubscriber();
+                engine.publish(store(2));
+                announced.await(2);
+                until(() -> subscription.counts().lostGaps() == 1);
+
+                assertThat(subscription.isAlive()).isTrue();
+            }
         }
     }
 

@@ -129,7 +129,7 @@ class SharedCapturesTest {
     private static void replay(Path file, JsonNode row) {
         var replayedKeys = new KeySet();
         EventFollower replayed = follower(file, replayedKeys, true);
-        replayed.begin();
+        replayed.connected();
         var sequences = new ArrayList<Long>();
         for (JsonNode answer : row.path("replies")) {
             Captured message = captured(answer, 0);
