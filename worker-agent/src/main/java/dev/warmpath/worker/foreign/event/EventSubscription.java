@@ -46,6 +46,11 @@ public final class EventSubscription implements AutoCloseable {
     private static final int MAX_RECONNECT_MILLIS = 1000;
     /** No connection for so long after there was one: a new socket is tried. */
     private static final Duration RENEWAL = Duration.ofSeconds(2);
+    /**
+     * JeroMQ 0.6.0 lets about one in fifty first connections of a context stand still in their handshake, to libzmq as
+     * well, until this is over (by default 30 s); the next try goes through.
+     */
+    private static final int HANDSHAKE_MILLIS = 1000;
     /** A peer that has vanished without a word is noticed after two of these. */
     private static final int HEARTBEAT_MILLIS = 5000;
 
@@ -147,13 +152,13 @@ public final class EventSubscription implements AutoCloseable {
         if (stopped) {
             return;
         }
-        readConnections();
         ZMQ.@Nullable Socket answering = replay;
         if (answering == null) {
             readLive();
         } else {
             readReplay(answering);
         }
+        readConnections();                                          // behind what the connection before has brought
     }
 
     private void readConnections() {
@@ -291,6 +296,7 @@ public final class EventSubscription implements AutoCloseable {
         socket.setRcvHWM(MAX_WAITING_MESSAGES);
         socket.setMaxMsgSize(EngineEventDecoder.MAX_PAYLOAD_BYTES);
         socket.setReconnectIVLMax(MAX_RECONNECT_MILLIS);
+        socket.setHandshakeIvl(HANDSHAKE_MILLIS);
         socket.setHeartbeatIvl(HEARTBEAT_MILLIS);
         return socket;
     }

@@ -60,7 +60,7 @@ class EventSubscriptionTest {
             until(() -> subscription.counts().gaps() == 1);
 
             assertThat(announced.clears()).isZero();
-            assertThat(engine.questions()).isEqualTo(2);
+            assertThat(engine.questions()).isGreaterThanOrEqualTo(2);
             assertThat(subscription.counts().lostGaps()).isZero();
         }
     }
