@@ -59,6 +59,12 @@ class ArchitectureTest {
             .should().dependOnClassesThat().resideInAPackage("..compute.cuda..");
 
     @ArchTest
+    static final ArchRule foreign_protocols_are_spoken_in_one_place = noClasses()
+            .that().resideOutsideOfPackage("..foreign.event..")
+            .should().dependOnClassesThat().resideInAnyPackage("org.zeromq..", "org.msgpack..")
+            .because("what an engine's events look like is nobody else's to know");
+
+    @ArchTest
     static final ArchRule no_circles = slices().matching("dev.warmpath.worker.(*)..").should().beFreeOfCycles();
 
     @ArchTest
