@@ -1,12 +1,8 @@
 package dev.warmpath.worker;
 
-import dev.warmpath.worker.engine.Engine;
-import dev.warmpath.worker.engine.WarmUp;
 import dev.warmpath.worker.generate.OpenStreams;
-import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.routerlink.RedisAnnouncer;
 import dev.warmpath.worker.routerlink.RouterLink;
-import java.time.Duration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -16,7 +12,7 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.stereotype.Component;
 
 /**
- * The last step of a start and the first of a stop. At the start it warms the engine up, then lets routers know; the
+ * The last step of a start and the first of a stop. At the start it prepares the engine, then lets routers know; the
  * readiness probe turns positive when it returns, so a worker is never given a request that would wait for the
  * compiler.
  *
@@ -29,9 +25,7 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
 
     private static final Logger log = LoggerFactory.getLogger(WorkerStart.class);
 
-    private final Engine engine;
-    private final ModelRunner runner;
-    private final ComputeProperties compute;
+    private final WorkerEngine engine;
     private final RouterLink routerLink;
     private final ObjectProvider<RedisAnnouncer> redisAnnouncer;
     private final OpenStreams streams;
@@ -39,12 +33,9 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
     private final DrainProperties properties;
     private volatile boolean running;
 
-    WorkerStart(Engine engine, ModelRunner runner, ComputeProperties compute, RouterLink routerLink,
-            ObjectProvider<RedisAnnouncer> redisAnnouncer, OpenStreams streams, WorkerDrain drain,
-            DrainProperties properties) {
+    WorkerStart(WorkerEngine engine, RouterLink routerLink, ObjectProvider<RedisAnnouncer> redisAnnouncer,
+            OpenStreams streams, WorkerDrain drain, DrainProperties properties) {
         this.engine = engine;
-        this.runner = runner;
-        this.compute = compute;
         this.routerLink = routerLink;
         this.redisAnnouncer = redisAnnouncer;
         this.streams = streams;
@@ -54,10 +45,7 @@ final class WorkerStart implements ApplicationRunner, SmartLifecycle {
 
     @Override
     public void run(ApplicationArguments arguments) throws InterruptedException {
-        WarmUp.Report report = new WarmUp(engine, runner).run(compute.warmUp());
-        log.info("warmed up with {} requests in {} ms: {} blocks of {} bytes", report.requests(),
-                Duration.ofNanos(report.nanos()).toMillis(), engine.snapshot().pool().blockCount(),
-                runner.bytesPerBlock());
+        engine.prepare();
         routerLink.start();
         redisAnnouncer.ifAvailable(RedisAnnouncer::start);
     }

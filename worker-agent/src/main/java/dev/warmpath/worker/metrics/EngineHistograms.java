@@ -12,12 +12,14 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.stereotype.Component;
 
 /**
  * Shows every {@link WorkerHistogram} to Prometheus, read from the engine's latest snapshot. Not by way of Micrometer,
  * which has histograms only for those who record into them: the engine has recorded already.
  */
+@ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
 @Component
 final class EngineHistograms implements MultiCollector {
 

@@ -95,6 +95,11 @@ public final class KvEventPublisher {
         return new State(sequence, announced.size(), announced.digest());
     }
 
+    /** Whether a key is announced now. */
+    public synchronized boolean holds(long key) {
+        return announced.contains(key);
+    }
+
     synchronized int subscriberCount() {
         return subscribers.size();
     }

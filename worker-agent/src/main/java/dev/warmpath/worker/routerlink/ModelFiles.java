@@ -38,14 +38,13 @@ public final class ModelFiles {
     private final ModelDescription description;
     private final Map<String, Resource> fileByDigest = new TreeMap<>();
 
-    private ModelFiles(List<Path> weights, String change, Map<String, Resource> files, KeptDigests kept, String name,
+    private ModelFiles(String weights, long createdSeconds, Map<String, Resource> files, String name,
             HashSettings hash, int contextLength, int vocabularySize) throws IOException {
-        var parts = new RevisionParts(changed(digestOfAll(weights, kept), change), listed(files.get(CONFIG)),
+        var parts = new RevisionParts(weights, listed(files.get(CONFIG)),
                 listed(files.get(TOKENIZER)), listed(files.get(TOKENIZER_CONFIG)),
                 listed(files.get(GENERATION_CONFIG)), hash.algorithm(), hash.seed(), hash.blockSize(), contextLength,
                 listed(files.get(CHAT_TEMPLATE)));
-        description =
-                new ModelDescription(name, parts.revision(), parts, lastModifiedSeconds(weights), vocabularySize);
+        description = new ModelDescription(name, parts.revision(), parts, createdSeconds, vocabularySize);
     }
 
     /**
@@ -63,8 +62,21 @@ public final class ModelFiles {
     public static ModelFiles read(List<Path> weights, String change, Map<String, Resource> files,
             @Nullable Path digests, String name, HashSettings hash, int contextLength, int vocabularySize)
             throws IOException {
-        return new ModelFiles(weights, change, files, new KeptDigests(digests), name, hash, contextLength,
-                vocabularySize);
+        return new ModelFiles(changed(digestOfAll(weights, new KeptDigests(digests)), change),
+                lastModifiedSeconds(weights), files, name, hash, contextLength, vocabularySize);
+    }
+
+    /**
+     * A model whose weights are somewhere else.
+     *
+     * @param weights what is known of them; the other parameters are as of {@link #read}
+     * @throws IOException if a file cannot be read, or is too large for routers
+     */
+    public static ModelFiles of(List<String> weights, Map<String, Resource> files, String name, HashSettings hash,
+            int contextLength, int vocabularySize) throws IOException {
+        String digest = HexFormat.of().formatHex(KeptDigests.sha256()
+                .digest(String.join("\n", weights).getBytes(StandardCharsets.UTF_8)));
+        return new ModelFiles(digest, /* createdSeconds */ 0, files, name, hash, contextLength, vocabularySize);
     }
 
     /**

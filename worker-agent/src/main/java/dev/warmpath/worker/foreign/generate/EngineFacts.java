@@ -36,4 +36,8 @@ public record EngineFacts(EngineKind kind, @Nullable String version, String mode
      * @param topic          of each message, may be empty
      */
     public record EventSource(String endpoint, @Nullable String replayEndpoint, String topic) {}
+
+    EngineFacts withStart(double seconds) {
+        return new EngineFacts(kind, version, model, root, contextLength, cache, seconds, eventSources);
+    }
 }

@@ -28,11 +28,11 @@ final class EngineWatch implements AutoCloseable {
     private static final double SAME_LIFE_SECONDS = 0.001;
 
     private final EngineLink link;
-    private final EngineFacts facts;
+    private final FoundEngine found;
     private final SeriesNames names;
     private final IntSupplier alive;
     private final LongSupplier heardNanos;
-    private final Runnable onRestart;
+    private final Runnable onAnother;
     private final EngineHttp http;
     private final Thread thread = Thread.ofVirtual().name("engine-watch").unstarted(this::run);
     private volatile Seen seen = new Seen(EngineLoad.NOT_SEEN, 0);
@@ -43,20 +43,23 @@ final class EngineWatch implements AutoCloseable {
     private int looksToHealth;
     private int health;
     private boolean wasGone;
-    private boolean restarted;
+    /** When the engine's present life began, in seconds since 1970; 0 = it does not say. */
+    private double startedSeconds;
+    private boolean isAnother;
 
     /**
      * @param alive      generations of this worker's that are alive now
      * @param heardNanos when one of them last brought something
-     * @param onRestart  called once
+     * @param onAnother  called once, when it was started anew and is not what it was
      */
-    EngineWatch(EngineLink link, EngineFacts facts, IntSupplier alive, LongSupplier heardNanos, Runnable onRestart) {
+    EngineWatch(EngineLink link, FoundEngine found, IntSupplier alive, LongSupplier heardNanos, Runnable onAnother) {
         this.link = link;
-        this.facts = facts;
-        this.names = SeriesNames.of(facts.kind());
+        this.found = found;
+        this.startedSeconds = found.facts().startedSeconds();
+        this.names = SeriesNames.of(found.facts().kind());
         this.alive = alive;
         this.heardNanos = heardNanos;
-        this.onRestart = onRestart;
+        this.onAnother = onAnother;
         this.http = new EngineHttp(link);
     }
 
@@ -139,24 +142,39 @@ final class EngineWatch implements AutoCloseable {
         }
     }
 
-    private void read(Samples page) {
+    private void read(Samples page) throws IOException, InterruptedException {
         double started = page.first(SeriesNames.STARTED, 0);
-        if (facts.startedSeconds() != 0 && started != 0) {
+        if (startedSeconds != 0 && started != 0) {
             wasGone = false;                                           // it says itself whether it is another one
-            if (Math.abs(started - facts.startedSeconds()) > SAME_LIFE_SECONDS) {
+            if (Math.abs(started - startedSeconds) > SAME_LIFE_SECONDS) {
                 restart("its process is another one");
             }
         }
-        EngineLoad load = names.load(page, facts.cache(), link.rank());
+        EngineLoad load = names.load(page, found.facts().cache(), link.rank());
         seen = new Seen(load, Math.max(0, load.running() + load.waiting() - alive.getAsInt()));
     }
 
-    private void restart(String why) {
-        if (!restarted) {
-            restarted = true;
-            log.warn("the engine was started anew: {}", why);
-            onRestart.run();
+    /** Whether it is what it was. @throws IOException if it cannot say yet: the next look asks again */
+    private void restart(String why) throws IOException, InterruptedException {
+        if (isAnother) {
+            return;
         }
+        String other;
+        try {
+            FoundEngine now = EngineProbe.connect(link, found.facts().kind());
+            if (now.isLike(found)) {
+                log.warn("the engine was started anew ({}), and is the same as before", why);
+                startedSeconds = now.facts().startedSeconds();
+                wasGone = false;
+                return;
+            }
+            other = now.facts().toString();
+        } catch (UnsuitableEngineException e) {
+            other = e.getMessage();
+        }
+        isAnother = true;
+        log.warn("the engine was started anew ({}), and is another one: {} instead of {}", why, other, found.facts());
+        onAnother.run();
     }
 
     private void tell(boolean now, String why) {

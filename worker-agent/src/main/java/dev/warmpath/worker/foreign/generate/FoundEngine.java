@@ -15,6 +15,11 @@ public final class FoundEngine {
         return facts;
     }
 
+    /** Whether another life of an engine can stand for this one: all is the same but when it began. */
+    boolean isLike(FoundEngine other) {
+        return facts.withStart(0).equals(other.facts.withStart(0)) && dialect.equals(other.dialect);
+    }
+
     Dialect dialect() {
         return dialect;
     }

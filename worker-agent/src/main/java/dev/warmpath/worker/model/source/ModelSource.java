@@ -38,6 +38,15 @@ public sealed interface ModelSource permits ModelFolder, GgufModel {
         return GgufModel.open(path);
     }
 
+    /**
+     * The same where weights are somebody else's: a folder may lack them.
+     * @throws IOException as of {@link #of}
+     * @throws dev.warmpath.worker.model.weights.WeightFileException likewise
+     */
+    static ModelSource ofText(Path path) throws IOException {
+        return Files.isDirectory(path) && Files.exists(path.resolve(TOKENIZER)) ? ModelFolder.open(path) : of(path);
+    }
+
     /** Entries of a folder that are links which lead out of it, by name: those are not followed. */
     static List<String> linksOut(Path folder) throws IOException {
         return ModelFolder.linksOut(folder);

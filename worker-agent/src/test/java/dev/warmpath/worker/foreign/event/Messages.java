@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.Objects;
 
 /** What real publishers sent, a few messages of each. */
-final class Messages {
+public final class Messages {
 
-    record Message(String capture, byte[] topic, long sequence, byte[] payload) {
+    public record Message(String capture, byte[] topic, long sequence, byte[] payload) {
 
         EngineBatch decode() {
             return EngineEventDecoder.decode(payload);
@@ -32,7 +32,7 @@ final class Messages {
         }
     }
 
-    static List<Message> of(String capture) {
+    public static List<Message> of(String capture) {
         return all().stream().filter(message -> message.capture().equals(capture)).toList();
     }
 

@@ -15,7 +15,7 @@ import org.zeromq.ZMQException;
  * The sockets of an engine that publishes events, on loopback, by the rules of vLLM's: numbers from 0 in each life, a
  * buffer of the last batches behind a ROUTER socket, which a thread of its own serves. Used by one thread.
  */
-final class PublishingEngine implements AutoCloseable {
+public final class PublishingEngine implements AutoCloseable {
 
     private static final byte[] TOPIC = "kv@pod@model".getBytes(StandardCharsets.UTF_8);
 
@@ -31,14 +31,14 @@ final class PublishingEngine implements AutoCloseable {
     private volatile boolean stopped;
 
     /** @param answersHaveTopic false before vLLM 0.26 */
-    PublishingEngine(int bufferedBatches, boolean answersHaveTopic) {
+    public PublishingEngine(int bufferedBatches, boolean answersHaveTopic) {
         this.bufferedBatches = bufferedBatches;
         this.answersHaveTopic = answersHaveTopic;
         publisher = bind();
         replayThread = serveReplays();
     }
 
-    EventSource source() {
+    public EventSource source() {
         return new EventSource(endpoint, replayEndpoint, "", EventSource.DEFAULT_REPLAY_PATIENCE);
     }
 
@@ -51,20 +51,20 @@ final class PublishingEngine implements AutoCloseable {
     }
 
     /** Returns when somebody has subscribed since the last call or, if nobody had, since the start. */
-    void awaitSubscriber() {
+    public void awaitSubscriber() {
         byte[] subscription = publisher.recv();
         if (subscription[0] != 1) {
             awaitSubscriber();                                              // somebody left
         }
     }
 
-    void publish(byte[] payload) {
+    public void publish(byte[] payload) {
         int sequence = keep(payload);
         send(TOPIC, sequence(sequence), payload);
     }
 
     /** A batch that gets lost on its way. */
-    void lose(byte[] payload) {
+    public void lose(byte[] payload) {
         keep(payload);
     }
 

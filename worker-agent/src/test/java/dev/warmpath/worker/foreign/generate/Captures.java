@@ -8,10 +8,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 
 /** Answers of real servers, as they were on the connection. */
-final class Captures {
+public final class Captures {
 
     /** What {@code completions-ids-stream-return-token-ids-usage} and others of 0.32 were asked. */
-    static final int[] PROMPT = {29747, 36785, 30616, 29711, 33381, 38594, 12545, 12201, 33648, 31279, 12301, 6268,
+    public static final int[] PROMPT = {29747, 36785, 30616, 29711, 33381, 38594, 12545, 12201, 33648, 31279, 12301, 6268,
         29367, 19983, 9392, 6042, 35403, 2844, 39122, 26062, 29787, 10421, 1083, 34727, 4239, 4002, 2436, 12565, 15955,
         39396, 2071, 30504, 21483, 28970, 38829, 12900, 34121, 15412, 19377, 32853};
 
@@ -26,7 +26,7 @@ final class Captures {
         }
     }
 
-    static TestEngine.Answer answer(String name) {
+    public static TestEngine.Answer answer(String name) {
         return TestEngine.captured(raw(name));
     }
 
@@ -36,12 +36,12 @@ final class Captures {
     }
 
     /** The same body with the length that it has. */
-    static TestEngine.Answer page(String name) {
+    public static TestEngine.Answer page(String name) {
         return TestEngine.json(200, body(name));
     }
 
     /** What a vLLM of 0.32 answers who asks how and what it is. */
-    static TestEngine vllm32() {
+    public static TestEngine vllm32() {
         return TestEngine.start()
                 .answer("/v1/models", page("vllm-0.32/models"))
                 .answer("/version", page("vllm-0.32/version"))

@@ -474,6 +474,29 @@ class ForeignEngineTest {
     }
 
     @Test
+    void another_life_of_the_same_engine_is_served_on() throws Exception {
+        server.answer(PATH, Captures.answer("vllm-0.32/completions-ids-return-token-ids"));
+        engine.close();
+        engine = new ForeignEngine(link, EngineProbe.connect(link, EngineKind.VLLM), 0, 49_152, () -> 77, _ -> 16,
+                tellings::incrementAndGet, restarted::countDown);
+        int asked = server.requests(PATH).size();
+        server.answer("/metrics", TestEngine.json(200, Captures.body("vllm-0.32/metrics-before")
+                .replaceAll("process_start_time_seconds \\S+", "process_start_time_seconds 1.79536549999e+09")));
+        // it is loading its model
+        server.answer(PATH, TestEngine.json(503, ""),
+                Captures.answer("vllm-0.32/completions-ids-return-token-ids"));
+        engine.start();
+        await(() -> server.requests(PATH).size() >= asked + 2);
+        server.answer("/health", TestEngine.json(503, ""));
+        await(() -> !engine.load().answers());
+        server.answer("/health", TestEngine.json(200, ""));
+        await(() -> engine.load().answers());
+
+        assertThat(restarted.getCount()).as("it is no other one").isEqualTo(1);
+        assertThat(server.requests(PATH)).hasSize(asked + 2);
+    }
+
+    @Test
     void a_worker_that_ends_fails_what_is_alive_and_takes_nothing_more() {
         server.answer(PATH, exchange -> {
             exchange.begin();

@@ -37,7 +37,7 @@ import org.springframework.util.unit.DataSize;
 
 /** The model that ships, on a device that has too little memory, or more than the heap has. */
 @ExtendWith(OutputCaptureExtension.class)
-class WorkerConfigurationTest {
+class OwnEngineConfigurationTest {
 
     private static final String SHORTAGE = "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2), 8,388,608 bytes for it; "
             + "1,048,576 of 1,073,741,824 bytes are free";
@@ -46,7 +46,7 @@ class WorkerConfigurationTest {
     private static final SchedulerProperties SCHEDULER = bind("scheduler", SchedulerProperties.class);
     private static final ComputeProperties SCALAR = bind("compute", ComputeProperties.class);
 
-    private final WorkerConfiguration configuration = new WorkerConfiguration();
+    private final OwnEngineConfiguration configuration = new OwnEngineConfiguration();
 
     @Test
     void weights_that_do_not_fit_end_the_start_with_the_sizes_and_what_to_do() {
@@ -88,10 +88,10 @@ class WorkerConfigurationTest {
             var environment = new MockEnvironment().withProperty("server.address", "127.0.0.1")
                     .withProperty("management.server.address", "127.0.0.1").withProperty(open, "0.0.0.0");
 
-            assertThatThrownBy(() -> configuration.fleetToken(withToken(null), environment))
+            assertThatThrownBy(() -> new WorkerConfiguration().fleetToken(withToken(null), environment))
                     .isInstanceOf(SettingsException.class).hasMessageContainingAll(
                             open + " is 0.0.0.0, open to the network", "Set warmpath.fleet.token", "bind to 127.0.0.1");
-            assertThat(configuration.fleetToken(withToken("hush"), environment).isNone()).isFalse();
+            assertThat(new WorkerConfiguration().fleetToken(withToken("hush"), environment).isNone()).isFalse();
         }
     }
 
@@ -143,8 +143,8 @@ class WorkerConfigurationTest {
             Preflight.Ready start = ready(backend);
             CachePlan plan = configuration.cachePlan(start, KV);
 
-            WorkerConfiguration.requireMemory(start, plan, 1 << 30);
-            assertThatThrownBy(() -> WorkerConfiguration.requireMemory(start, plan, 128 << 20))
+            OwnEngineConfiguration.requireMemory(start, plan, 1 << 30);
+            assertThatThrownBy(() -> OwnEngineConfiguration.requireMemory(start, plan, 128 << 20))
                     .isInstanceOf(SettingsException.class)
                     .hasMessageContaining("this machine, or the container, has 128 MB, which is ")
                     .hasMessageEndingWith("Give it more, lower warmpath.kv.memory, or take a smaller model");
@@ -191,7 +191,7 @@ class WorkerConfigurationTest {
 
     private static ComputeBackend processorsExcept(Map<String, Supplier<Object>> answers) {
         var backend = new ScalarBackend();
-        return (ComputeBackend) Proxy.newProxyInstance(WorkerConfigurationTest.class.getClassLoader(),
+        return (ComputeBackend) Proxy.newProxyInstance(OwnEngineConfigurationTest.class.getClassLoader(),
                 new Class<?>[] {ComputeBackend.class}, (_, method, arguments) -> {
                     Supplier<Object> answer = answers.get(method.getName());
                     return answer != null ? answer.get() : method.invoke(backend, arguments);

@@ -1,0 +1,95 @@
+package dev.warmpath.worker;
+
+import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.worker.foreign.event.EventCounts;
+import dev.warmpath.worker.foreign.event.EventSource;
+import dev.warmpath.worker.foreign.event.EventSubscription;
+import dev.warmpath.worker.foreign.generate.EngineFacts;
+import dev.warmpath.worker.routerlink.KvEventPublisher;
+import java.net.URI;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** What an engine that this worker stands beside tells of its cache, on the way to routers; nothing, if it tells nothing. */
+final class EngineEvents implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(EngineEvents.class);
+
+    private final @Nullable EventSubscription subscription;
+
+    private EngineEvents(@Nullable EventSubscription subscription) {
+        this.subscription = subscription;
+    }
+
+    /**
+     * Follows the engine, if it publishes events.
+     * @throws SettingsException if what is set for that cannot be
+     */
+    static EngineEvents follow(EngineProperties properties, EngineFacts engine, HashSettings hash,
+            KvEventPublisher publisher) {
+        EventSource source;
+        try {
+            source = source(properties, engine);
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("the engine's events cannot be followed: " + e.getMessage(),
+                    "Set warmpath.engine.events.endpoint, and replay-endpoint");
+        }
+        EngineFacts.Cache cache = engine.cache();
+        if (cache != null && !cache.reusesPrefixes()) {
+            log.warn("the engine reuses no prefixes: routers send requests here by load alone");
+            return new EngineEvents(null);
+        }
+        if (source == null || cache == null) {
+            log.warn("the engine tells nothing of its cache: routers send requests here by load alone. docs/engines.md "
+                    + "has what it must be started with");
+            return new EngineEvents(null);
+        }
+        if (source.replayEndpoint() == null) {
+            log.warn("the engine keeps no events to be told again: what it holds is known from now on only, and after "
+                    + "a gap anew");
+        }
+        log.info("following the engine's events at {}", source);
+        return new EngineEvents(new EventSubscription(source, hash, cache.blockCount(), publisher::publish));
+    }
+
+    private static @Nullable EventSource source(EngineProperties properties, EngineFacts engine) {
+        EngineProperties.Events set = properties.events();
+        EngineFacts.EventSource told = engine.eventSources().get(properties.rank() == null ? 0 : properties.rank());
+        if (set.endpoint() == null && told == null) {
+            return null;
+        }
+        String host = host(properties);
+        String endpoint = set.endpoint() != null ? set.endpoint() : reachable(told.endpoint(), host);
+        String replay = set.replayEndpoint() != null ? set.replayEndpoint()
+                : set.endpoint() != null || told.replayEndpoint() == null ? null : reachable(told.replayEndpoint(), host);
+        String topic = set.topic() != null ? set.topic() : set.endpoint() != null ? "" : told.topic();
+        return new EventSource(endpoint, replay, topic, EventSource.DEFAULT_REPLAY_PATIENCE);
+    }
+
+    private static String host(EngineProperties properties) {
+        URI url = properties.url();
+        return url == null ? "127.0.0.1" : url.getHost();
+    }
+
+    /** What is bound at every address is reached where the engine's HTTP server is. */
+    private static String reachable(String bound, String host) {
+        return bound.replaceFirst("^tcp://(\\*|0\\.0\\.0\\.0|\\[::])(?=:)", "tcp://" + host);
+    }
+
+    /** Whether what routers are told is exact. */
+    boolean isFollowing() {
+        return subscription != null;
+    }
+
+    EventCounts counts() {
+        return subscription == null ? EventCounts.NONE : subscription.counts();
+    }
+
+    @Override
+    public void close() {
+        if (subscription != null) {
+            subscription.close();
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package dev.warmpath.worker;
+
+import dev.warmpath.protocol.fleet.Ability;
+import dev.warmpath.protocol.fleet.Protocol;
+import dev.warmpath.protocol.fleet.Registration;
+import dev.warmpath.protocol.process.ProcessEnd;
+import dev.warmpath.redislink.RedisProperties;
+import dev.warmpath.worker.foreign.generate.EngineFacts;
+import dev.warmpath.worker.foreign.generate.EngineLink;
+import dev.warmpath.worker.foreign.generate.EngineProbe;
+import dev.warmpath.worker.foreign.generate.ForeignEngine;
+import dev.warmpath.worker.foreign.generate.FoundEngine;
+import dev.warmpath.worker.foreign.generate.UnsuitableEngineException;
+import dev.warmpath.worker.generate.Outbox;
+import dev.warmpath.worker.routerlink.KvEventPublisher;
+import dev.warmpath.worker.routerlink.ModelFiles;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.actuate.info.InfoContributor;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.DependsOn;
+
+/** A worker that stands beside an engine of somebody else's. */
+@Configuration(proxyBeanMethods = false)
+@Conditional(OnForeignEngine.class)
+class ForeignConfiguration {
+
+    private static final Logger log = LoggerFactory.getLogger(ForeignConfiguration.class);
+    private static final Duration LOOK_AGAIN = Duration.ofSeconds(1);
+    private static final Duration TELL_AGAIN = Duration.ofSeconds(10);
+
+    @Bean
+    EngineLink engineLink(EngineProperties engine) {
+        return new EngineLink(Objects.requireNonNull(engine.url()), engine.apiKey(), engine.rank(),
+                engine.maxNumSeqs(), engine.connectTimeout(), engine.firstTokenTimeout(), engine.tokenTimeout(),
+                engine.pollInterval());
+    }
+
+    /** Waits for it: both may be started at the same time, and an engine's model takes long to load. */
+    @Bean
+    @DependsOn("fleetToken")
+    FoundEngine foundEngine(EngineLink link, EngineProperties engine) throws InterruptedException {
+        long start = System.nanoTime();
+        long told = start - TELL_AGAIN.toNanos();
+        while (true) {
+            try {
+                FoundEngine found = EngineProbe.connect(link, Objects.requireNonNull(engine.kind().foreign));
+                log.info("beside an engine at {}: {}", link.address(), found.facts());
+                return found;
+            } catch (UnsuitableEngineException e) {
+                throw new SettingsException(e.getMessage(), "docs/engines.md has what it must be started with");
+            } catch (IOException e) {
+                long now = System.nanoTime();
+                if (now - start > engine.startTimeout().toNanos()) {
+                    throw new SettingsException("the engine at " + link.address() + " does not answer: "
+                            + e.getMessage(), "Start it, or set warmpath.engine.url to where it is");
+                }
+                if (now - told >= TELL_AGAIN.toNanos()) {
+                    told = now;
+                    log.info("waiting for the engine at {}: {}", link.address(), e.toString());
+                }
+                Thread.sleep(LOOK_AGAIN);
+            }
+        }
+    }
+
+    @Bean
+    ModelFiles modelFiles(ModelProperties model, KvProperties kv, FoundEngine found) throws IOException {
+        return ForeignModel.read(model, kv, found.facts());
+    }
+
+    @Bean
+    ForeignEngine foreignEngine(EngineLink link, FoundEngine found, ModelFiles files, KvEventPublisher publisher,
+            Outbox outbox) {
+        return new ForeignEngine(link, found, files.description().contextLength(),
+                files.description().vocabularySize(), publisher::epoch, new HeldPrefix(publisher,
+                        files.description().parts())::tokens, outbox::send,
+                ForeignConfiguration::engineIsAnother).start();
+    }
+
+    @Bean
+    EngineEvents engineEvents(EngineProperties engine, KvProperties kv, FoundEngine found,
+            KvEventPublisher publisher) {
+        return EngineEvents.follow(engine, found.facts(), ForeignModel.hashSettings(kv, found.facts()), publisher);
+    }
+
+    @Bean
+    ForeignMeters foreignMeters(ForeignEngine engine, EngineEvents events) {
+        return new ForeignMeters(engine, events);
+    }
+
+    /** {@code model} and {@code engine} in {@code /actuator/info}. */
+    @Bean
+    InfoContributor engineInfo(FoundEngine found, ModelFiles files) {
+        EngineFacts facts = found.facts();
+        return info -> info.withDetail("model", Map.of("name", files.description().name(),
+                        "revision", files.description().revision(),
+                        "contextLength", files.description().contextLength()))
+                .withDetail("engine", Map.of("kind", facts.kind().name().toLowerCase(Locale.ROOT),
+                        "version", Objects.requireNonNullElse(facts.version(), "unknown"), "model", facts.model()));
+    }
+
+    /** What routers were told of it is not so any more: who starts this worker anew finds out again. */
+    private static void engineIsAnother() {
+        ProcessEnd.afterError("the engine is another one, this worker ends to begin anew with it",
+                new IllegalStateException("another engine"), ProcessEnd.GRACE_AFTER_ERROR);
+    }
+
+    @Bean
+    WorkerEngine workerEngine(ForeignEngine engine, Registration registration) {
+        return new EngineBeside(engine, registration.blockCount());
+    }
+
+    /** Readiness: while it does not answer, this worker should get nothing. */
+    @Bean("engineMoves")
+    HealthIndicator engineMoves(ForeignEngine engine) {
+        return () -> (engine.load().answers() ? Health.up() : Health.outOfService()).build();
+    }
+
+    @Bean
+    Registration registration(WorkerProperties worker, ModelFiles model, EngineLink link, FoundEngine found,
+            KvEventPublisher publisher, RedisProperties redis) {
+        EngineFacts.Cache cache = found.facts().cache();
+        var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
+                model.description(), cache == null ? 0 : cache.blockCount() - 1, link.mostGenerations(),
+                /* prefixClosed */ true).withPackedPrompts().withAbilities(EnumSet.allOf(Ability.class));
+        return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
+    }
+}

@@ -1,0 +1,16 @@
+package dev.warmpath.worker;
+
+import org.springframework.boot.autoconfigure.condition.NoneNestedConditions;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+
+/** For {@code @Conditional}: holds if {@code warmpath.engine.kind} names a server that this worker stands beside. */
+final class OnForeignEngine extends NoneNestedConditions {
+
+    OnForeignEngine() {
+        super(ConfigurationPhase.PARSE_CONFIGURATION);
+    }
+
+    /** Not this. */
+    @ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+    static final class Own {}
+}
