@@ -5,7 +5,7 @@ import dev.warmpath.worker.foreign.generate.ForeignEngine;
 import dev.warmpath.worker.foreign.generate.ForeignLoad;
 import dev.warmpath.worker.routerlink.WorkerLoad;
 
-/** @param blockCount of the engine's cache; 0 = not known */
+/** @param blockCount of the engine's cache, or as many as it is taken to have */
 record EngineBeside(ForeignEngine engine, int blockCount) implements WorkerEngine {
 
     /** It was found answering. */

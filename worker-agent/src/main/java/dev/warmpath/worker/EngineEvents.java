@@ -1,25 +1,36 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.worker.foreign.event.AssumedBlocks;
 import dev.warmpath.worker.foreign.event.EventCounts;
 import dev.warmpath.worker.foreign.event.EventSource;
 import dev.warmpath.worker.foreign.event.EventSubscription;
 import dev.warmpath.worker.foreign.generate.EngineFacts;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import java.net.URI;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What an engine that this worker stands beside tells of its cache, on the way to routers; nothing, if it tells nothing. */
+/**
+ * What is known of the cache of an engine that this worker stands beside, on the way to routers: what it tells, or else
+ * what it was sent.
+ */
 final class EngineEvents implements AutoCloseable {
 
     private static final Logger log = LoggerFactory.getLogger(EngineEvents.class);
 
     private final @Nullable EventSubscription subscription;
+    private final int blockCount;
+    private final ToIntFunction<GenerateRequest> expectedCachedTokens;
 
-    private EngineEvents(@Nullable EventSubscription subscription) {
+    private EngineEvents(@Nullable EventSubscription subscription, int blockCount,
+            ToIntFunction<GenerateRequest> expectedCachedTokens) {
         this.subscription = subscription;
+        this.blockCount = blockCount;
+        this.expectedCachedTokens = expectedCachedTokens;
     }
 
     /**
@@ -28,32 +39,37 @@ final class EngineEvents implements AutoCloseable {
      */
     static EngineEvents follow(EngineProperties properties, EngineFacts engine, HashSettings hash,
             KvEventPublisher publisher) {
-        EventSource source;
-        try {
-            source = source(properties, engine);
-        } catch (IllegalArgumentException e) {
-            throw new SettingsException("the engine's events cannot be followed: " + e.getMessage(),
-                    "Set warmpath.engine.events.endpoint, and replay-endpoint");
-        }
         EngineFacts.Cache cache = engine.cache();
+        int blocks = cache == null ? properties.assumedBlocks() : cache.blockCount() - 1;
         if (cache != null && !cache.reusesPrefixes()) {
             log.warn("the engine reuses no prefixes: routers send requests here by load alone");
-            return new EngineEvents(null);
+            return new EngineEvents(null, blocks, _ -> 0);
         }
-        if (source == null || cache == null) {
-            log.warn("the engine tells nothing of its cache: routers send requests here by load alone. docs/engines.md "
-                    + "has what it must be started with");
-            return new EngineEvents(null);
+        EventSource source = source(properties, engine);
+        if (source == null) {
+            log.warn("the engine tells nothing of its cache: it is taken to hold the last {} blocks that it was sent. "
+                    + "docs/engines.md has what it must be started with", blocks);
+            return new EngineEvents(null, blocks, new AssumedBlocks(hash, blocks, publisher::publish)::sent);
         }
         if (source.replayEndpoint() == null) {
             log.warn("the engine keeps no events to be told again: what it holds is known from now on only, and after "
                     + "a gap anew");
         }
         log.info("following the engine's events at {}", source);
-        return new EngineEvents(new EventSubscription(source, hash, cache.blockCount(), publisher::publish));
+        return new EngineEvents(new EventSubscription(source, hash, blocks + 1, publisher::publish), blocks,
+                new HeldPrefix(publisher, hash)::tokens);
     }
 
     private static @Nullable EventSource source(EngineProperties properties, EngineFacts engine) {
+        try {
+            return sourceOf(properties, engine);
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("the engine's events cannot be followed: " + e.getMessage(),
+                    "Set warmpath.engine.events.endpoint, and replay-endpoint");
+        }
+    }
+
+    private static @Nullable EventSource sourceOf(EngineProperties properties, EngineFacts engine) {
         EngineProperties.Events set = properties.events();
         EngineFacts.EventSource told = engine.eventSources().get(properties.rank() == null ? 0 : properties.rank());
         if (set.endpoint() == null && told == null) {
@@ -75,6 +91,16 @@ final class EngineEvents implements AutoCloseable {
     /** What is bound at every address is reached where the engine's HTTP server is. */
     private static String reachable(String bound, String host) {
         return bound.replaceFirst("^tcp://(\\*|0\\.0\\.0\\.0|\\[::])(?=:)", "tcp://" + host);
+    }
+
+    /** Blocks of its cache that can hold tokens, or as many as it is taken to have. */
+    int blockCount() {
+        return blockCount;
+    }
+
+    /** Tokens of a prompt that is about to be sent there which it will find cached. */
+    int expectedCachedTokens(GenerateRequest request) {
+        return expectedCachedTokens.applyAsInt(request);
     }
 
     /** Whether what routers are told is exact. */

@@ -31,6 +31,8 @@ import org.springframework.validation.annotation.Validated;
  * @param firstTokenTimeout longest silence before the first token, the engine's own queue included
  * @param tokenTimeout and after it
  * @param pollInterval from one look at the engine's load and health to the next
+ * @param assumedBlocks of an engine that tells nothing of its cache, not even its size: so many blocks of
+ *                      {@code warmpath.kv.block-size} tokens, the last that it was sent, it is taken to hold
  * @param events where the engine publishes what its cache holds
  */
 @Validated
@@ -46,6 +48,7 @@ public record EngineProperties(
         @DefaultValue("10m") @DurationMin(millis = 10) @DurationMax(hours = 1) Duration firstTokenTimeout,
         @DefaultValue("2m") @DurationMin(millis = 10) @DurationMax(hours = 1) Duration tokenTimeout,
         @DefaultValue("1s") @DurationMin(millis = 50) @DurationMax(minutes = 1) Duration pollInterval,
+        @DefaultValue("4096") @Min(1) @Max(1 << 20) int assumedBlocks,
         @DefaultValue @Valid Events events) {
 
     /** Whose engine it is. */

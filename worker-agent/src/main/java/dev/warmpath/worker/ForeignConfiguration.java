@@ -81,10 +81,9 @@ class ForeignConfiguration {
 
     @Bean
     ForeignEngine foreignEngine(EngineLink link, FoundEngine found, ModelFiles files, KvEventPublisher publisher,
-            Outbox outbox) {
+            EngineEvents events, Outbox outbox) {
         return new ForeignEngine(link, found, files.description().contextLength(),
-                files.description().vocabularySize(), publisher::epoch, new HeldPrefix(publisher,
-                        files.description().parts())::tokens, outbox::send,
+                files.description().vocabularySize(), publisher::epoch, events::expectedCachedTokens, outbox::send,
                 ForeignConfiguration::engineIsAnother).start();
     }
 
@@ -128,11 +127,10 @@ class ForeignConfiguration {
     }
 
     @Bean
-    Registration registration(WorkerProperties worker, ModelFiles model, EngineLink link, FoundEngine found,
+    Registration registration(WorkerProperties worker, ModelFiles model, EngineLink link, EngineEvents events,
             KvEventPublisher publisher, RedisProperties redis) {
-        EngineFacts.Cache cache = found.facts().cache();
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
-                model.description(), cache == null ? 0 : cache.blockCount() - 1, link.mostGenerations(),
+                model.description(), events.blockCount(), link.mostGenerations(),
                 /* prefixClosed */ true).withPackedPrompts().withAbilities(EnumSet.allOf(Ability.class));
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }

@@ -3,16 +3,11 @@ package dev.warmpath.worker;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
-import dev.warmpath.protocol.fleet.RevisionParts;
 import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 
 /** How much of a prompt this worker has announced as held, which is what an engine that it stands beside will find. */
 record HeldPrefix(KvEventPublisher announced, HashSettings hash) {
-
-    HeldPrefix(KvEventPublisher announced, RevisionParts parts) {
-        this(announced, new HashSettings(parts.hashAlgorithm(), parts.hashSeed(), parts.blockSize()));
-    }
 
     /** @return tokens, whole blocks, fewer than the prompt has */
     int tokens(GenerateRequest request) {
