@@ -105,6 +105,11 @@ class LauncherTest {
         assertThat(warmpath("up", "--heap=2g").text()).contains("--heap takes a size such as 512MB or 4GB, not '2g'");
         assertThat(warmpath("up", "--routers", "10").text()).contains("--routers takes a number from 1 to 9");
         assertThat(warmpath("up", "--redis", "here").text()).contains("--redis takes 'embedded' or a URI");
+        assertThat(warmpath("up", "--engine", "http://127.0.0.1:8000").text())
+                .contains("--engine takes KIND=URL, such as vllm=http://127.0.0.1:8000");
+        assertThat(warmpath("up", "--engine", "vllm=http://127.0.0.1:8000").text()).contains("--engine needs --model");
+        assertThat(warmpath("up", "--engine", "vllm=http://127.0.0.1:8000", "--model", "models/warmpath-tiny", "--heap",
+                "1GB").text()).contains("--heap and --quantization are of workers that compute");
         assertThat(warmpath("index").text()).contains("no fleet with a Redis is running");
         assertThat(warmpath("up", "--backend", "gpu").text())
                 .contains("--backend takes auto, cuda, vector or scalar, not 'gpu'");

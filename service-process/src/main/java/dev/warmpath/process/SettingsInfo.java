@@ -28,9 +28,11 @@ import org.springframework.context.ApplicationContext;
  */
 final class SettingsInfo implements InfoContributor {
 
-    private static final Set<String> SECRETS = Set.of("token", "previous-token", "password");
+    private static final Set<String> SECRETS = Set.of("token", "previous-token", "password", "api-key");
     private static final Set<String> OF_ONE_PROCESS =
-            Set.of("warmpath.worker.id", "warmpath.worker.base-url", "warmpath.compute.cuda.device");
+            Set.of("warmpath.worker.id", "warmpath.worker.base-url", "warmpath.compute.cuda.device",
+                    "warmpath.engine.url", "warmpath.engine.rank", "warmpath.engine.events.endpoint",
+                    "warmpath.engine.events.replay-endpoint");
     /** {@code user:password@} of an address. */
     private static final String CREDENTIALS = "(?<=//)[^/]*@";
     private static final int HASH_DIGITS = 16;

@@ -16,7 +16,8 @@ record EngineBeside(ForeignEngine engine, int blockCount) implements WorkerEngin
     public WorkerLoad load() {
         ForeignLoad now = engine.load();
         EngineSnapshot.Load load = now.load();
-        int freeBlocks = now.freeBlocks() == ForeignLoad.NOT_KNOWN ? blockCount : Math.min(now.freeBlocks(), blockCount);
+        int freeBlocks = now.freeBlocks() == ForeignLoad.NOT_KNOWN ? blockCount
+                : Math.min(now.freeBlocks(), blockCount);
         return new WorkerLoad(load.running(), load.waiting(), freeBlocks, load.pendingPromptTokens(),
                 /* stepAgeMillis */ 0, /* hanging */ !now.answers(), load.pendingRequests(), load.routers(),
                 load.contextTokens(), /* stepCost */ null, load.news());

@@ -47,17 +47,28 @@ final class EngineEvents implements AutoCloseable {
         }
         EventSource source = source(properties, engine);
         if (source == null) {
+            int assumed = Math.min(blocks, properties.assumedBlocks());
             log.warn("the engine tells nothing of its cache: it is taken to hold the last {} blocks that it was sent. "
-                    + "docs/engines.md has what it must be started with", blocks);
-            return new EngineEvents(null, blocks, new AssumedBlocks(hash, blocks, publisher::publish)::sent);
+                    + "docs/engines.md has what it must be started with", assumed);
+            return new EngineEvents(null, blocks, new AssumedBlocks(hash, assumed, publisher::publish)::sent);
         }
         if (source.replayEndpoint() == null) {
             log.warn("the engine keeps no events to be told again: what it holds is known from now on only, and after "
                     + "a gap anew");
         }
+        if (cache == null) {
+            throw new SettingsException("the engine's events cannot be followed: it does not tell how many blocks of "
+                    + "how many tokens it has", "Have it tell its metrics (no --disable-log-stats), or leave "
+                    + "warmpath.engine.events.endpoint unset");
+        }
         log.info("following the engine's events at {}", source);
-        return new EngineEvents(new EventSubscription(source, hash, blocks + 1, publisher::publish), blocks,
-                new HeldPrefix(publisher, hash)::tokens);
+        try {
+            return new EngineEvents(new EventSubscription(source, hash, blocks + 1, publisher::publish), blocks,
+                    new HeldPrefix(publisher, hash)::tokens);
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("the engine's events cannot be followed: " + e.getMessage(),
+                    "Set warmpath.engine.events.endpoint, and replay-endpoint");
+        }
     }
 
     private static @Nullable EventSource source(EngineProperties properties, EngineFacts engine) {
@@ -71,6 +82,10 @@ final class EngineEvents implements AutoCloseable {
 
     private static @Nullable EventSource sourceOf(EngineProperties properties, EngineFacts engine) {
         EngineProperties.Events set = properties.events();
+        if (properties.rank() == null && engine.eventSources().size() > 1) {
+            throw new SettingsException("the engine has " + engine.eventSources().size() + " ranks, each with a cache "
+                    + "of its own", "Start a worker for each, and set warmpath.engine.rank from 0 on");
+        }
         EngineFacts.EventSource told = engine.eventSources().get(properties.rank() == null ? 0 : properties.rank());
         if (set.endpoint() == null && told == null) {
             return null;
@@ -78,7 +93,8 @@ final class EngineEvents implements AutoCloseable {
         String host = host(properties);
         String endpoint = set.endpoint() != null ? set.endpoint() : reachable(told.endpoint(), host);
         String replay = set.replayEndpoint() != null ? set.replayEndpoint()
-                : set.endpoint() != null || told.replayEndpoint() == null ? null : reachable(told.replayEndpoint(), host);
+                : set.endpoint() != null || told.replayEndpoint() == null ? null
+                : reachable(told.replayEndpoint(), host);
         String topic = set.topic() != null ? set.topic() : set.endpoint() != null ? "" : told.topic();
         return new EventSource(endpoint, replay, topic, EventSource.DEFAULT_REPLAY_PATIENCE);
     }
@@ -105,7 +121,7 @@ final class EngineEvents implements AutoCloseable {
 
     /** Whether what routers are told is exact. */
     boolean isFollowing() {
-        return subscription != null;
+        return subscription != null && subscription.isAlive();
     }
 
     EventCounts counts() {

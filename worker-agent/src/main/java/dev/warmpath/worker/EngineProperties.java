@@ -19,10 +19,12 @@ import org.springframework.validation.annotation.Validated;
  * beside that engine, tells routers what it holds, and passes requests on. What {@code warmpath.compute},
  * {@code .scheduler} and most of {@code .kv} say then means nothing.
  *
- * @param kind {@code own}: this worker computes the model; {@code vllm}, {@code sglang}: it stands beside such a server;
- *             {@code openai}: beside any server with OpenAI's {@code /v1/completions} that takes and gives token ids, of
- *             whose cache nothing is known but what was sent there
+ * @param kind {@code own}: this worker computes the model; {@code vllm}, {@code sglang}: it stands beside such a
+ *             server; {@code openai}: beside any server with OpenAI's {@code /v1/completions} that takes and gives
+ *             token ids, of whose cache nothing is known but what was sent there
  * @param url of the engine's HTTP server, such as {@code http://127.0.0.1:8000}
+ * @param model of those that it serves the one that this worker stands for, as the engine calls it; unset: its only
+ *              one
  * @param apiKey sent to it as bearer token
  * @param rank of an engine with data parallelism, the one rank that this worker stands for: one worker for each
  * @param maxNumSeqs most requests at a time; as many connections
@@ -40,6 +42,7 @@ import org.springframework.validation.annotation.Validated;
 public record EngineProperties(
         @DefaultValue("own") Kind kind,
         @Nullable URI url,
+        @Nullable String model,
         @Nullable String apiKey,
         @Nullable @Min(0) @Max(4_095) Integer rank,
         @DefaultValue("256") @Min(1) @Max(65_536) int maxNumSeqs,

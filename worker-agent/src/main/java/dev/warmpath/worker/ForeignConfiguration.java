@@ -1,6 +1,5 @@
 package dev.warmpath.worker;
 
-import dev.warmpath.protocol.fleet.Ability;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.process.ProcessEnd;
@@ -16,7 +15,6 @@ import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.ModelFiles;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -41,15 +39,40 @@ class ForeignConfiguration {
 
     @Bean
     EngineLink engineLink(EngineProperties engine) {
-        return new EngineLink(Objects.requireNonNull(engine.url()), engine.apiKey(), engine.rank(),
-                engine.maxNumSeqs(), engine.connectTimeout(), engine.firstTokenTimeout(), engine.tokenTimeout(),
-                engine.pollInterval());
+        try {
+            return new EngineLink(Objects.requireNonNull(engine.url()), engine.apiKey(), engine.model(), engine.rank(),
+                    engine.maxNumSeqs(), engine.connectTimeout(), engine.firstTokenTimeout(), engine.tokenTimeout(),
+                    engine.pollInterval());
+        } catch (IllegalArgumentException e) {
+            throw new SettingsException("warmpath.engine.url cannot be used: " + e.getMessage(),
+                    "Give one such as http://127.0.0.1:8000");
+        }
     }
 
     /** Waits for it: both may be started at the same time, and an engine's model takes long to load. */
     @Bean
     @DependsOn("fleetToken")
     FoundEngine foundEngine(EngineLink link, EngineProperties engine) throws InterruptedException {
+        Thread waiting = Thread.currentThread();
+        // the end of the process waits for this thread, which would wait for the engine
+        Thread onEnd = Thread.ofPlatform().unstarted(waiting::interrupt);
+        Runtime.getRuntime().addShutdownHook(onEnd);
+        try {
+            return await(link, engine);
+        } finally {
+            removeHook(onEnd);
+        }
+    }
+
+    private static void removeHook(Thread hook) {
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            log.debug("the process ends already", e);
+        }
+    }
+
+    private static FoundEngine await(EngineLink link, EngineProperties engine) throws InterruptedException {
         long start = System.nanoTime();
         long told = start - TELL_AGAIN.toNanos();
         while (true) {
@@ -127,11 +150,11 @@ class ForeignConfiguration {
     }
 
     @Bean
-    Registration registration(WorkerProperties worker, ModelFiles model, EngineLink link, EngineEvents events,
-            KvEventPublisher publisher, RedisProperties redis) {
+    Registration registration(WorkerProperties worker, ModelFiles model, EngineLink link, FoundEngine found,
+            EngineEvents events, KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
                 model.description(), events.blockCount(), link.mostGenerations(),
-                /* prefixClosed */ true).withPackedPrompts().withAbilities(EnumSet.allOf(Ability.class));
+                /* prefixClosed */ true).withPackedPrompts().withAbilities(found.abilities());
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 }

@@ -14,8 +14,8 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What passes through a worker beside an engine of somebody else's; what that does with it the engine's own meters tell.
- * Meters that workers of both kinds have are called the same.
+ * What passes through a worker beside an engine of somebody else's; what that does with it the engine's own meters
+ * tell.
  *
  * @param engine asked for what became of requests
  * @param events asked for what it told of its cache

@@ -16,8 +16,8 @@ import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The model of an engine that is not this worker's own. Its files of text come from a folder, or a GGUF file, for
- * routers tokenize by them; its weights are the engine's, which are known by what it calls them and by names and sizes of
- * files that lie there, and never read.
+ * routers tokenize by them; its weights are the engine's, which are known by what it calls them and by names and sizes
+ * of files that lie there, and never read.
  */
 final class ForeignModel {
 

@@ -216,7 +216,8 @@ class OwnEngineConfiguration {
             ComputeBackend backend) {
         KvCacheSettings cache = plan.cache();
         return new ServedModel(model.servedName(), loaded.config().contextLength(), loaded.loadTime(),
-                cache.blockSize(), cache.blockCount(), kv.blockCount(), cache.hostBlockCount(), plan.size().bytesPerBlock(), backend.cacheType().label(),
+                cache.blockSize(), cache.blockCount(), kv.blockCount(), cache.hostBlockCount(),
+                plan.size().bytesPerBlock(), backend.cacheType().label(),
                 kv.memoryUtilizationOrDefault(), kv.swapSpace().toBytes(), cache.prefixCaching(),
                 kv.hashSettings().algorithm());
     }

@@ -24,7 +24,9 @@ import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import tools.jackson.databind.json.JsonMapper;
 
-/** What every worker has, whatever generates its answers. Everything is made here, once, and handed to whoever needs it. */
+/**
+ * What every worker has, whatever generates its answers. Everything is made here, once, and handed to whoever needs it.
+ */
 @Configuration(proxyBeanMethods = false)
 // shared with the router, outside of what is scanned
 @EnableConfigurationProperties({ManagementProperties.class, RedisProperties.class})

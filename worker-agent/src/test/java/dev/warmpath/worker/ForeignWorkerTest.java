@@ -68,7 +68,8 @@ class ForeignWorkerTest {
         for (String name : List.of("tokenizer.json", "tokenizer_config.json")) {
             Files.copy(Path.of("../models/warmpath-tiny").resolve(name), model.resolve(name));
         }
-        Files.writeString(model.resolve("config.json"), "{\"model_type\": \"of another engine\", \"vocab_size\": 49152}");
+        Files.writeString(model.resolve("config.json"), """
+                {"model_type": "of another engine", "vocab_size": 49152}""");
         EventSource source = EVENTS.source();
         ENGINE.answer("/v1/completions", Captures.answer("vllm-0.32/completions-ids-return-token-ids"))
                 .answer("/kv_event_sources", TestEngine.json(200, """

@@ -13,10 +13,10 @@ import java.util.LinkedHashSet;
 import java.util.List;
 
 /**
- * What an engine probably holds that tells nothing of its cache: the blocks of the prompts that it was sent last. Of each
- * prompt the first block counts as used last, so that a chain is given up from its end and what is announced stays closed
- * under parents (D9). What others send there, and when the engine gives something up, nobody knows: that costs time (D5),
- * no answer. Safe on any thread.
+ * What an engine probably holds that tells nothing of its cache: the blocks of the prompts that it was sent last. Of
+ * each prompt the first block counts as used last, so that a chain is given up from its end and what is announced stays
+ * closed under parents (D9). What others send there, and when the engine gives something up, nobody knows: that costs
+ * time (D5), no answer. Safe on any thread.
  */
 public final class AssumedBlocks {
 

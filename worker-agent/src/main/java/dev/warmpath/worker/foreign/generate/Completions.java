@@ -41,7 +41,7 @@ record Completions(String model, boolean isVllm) implements Dialect {
     /** That many drawn tokens come together, at most, however slowly they are read. */
     private static final int MOST_TOKENS_AN_EVENT = 4_096;
     /** A whole answer becomes a tree in memory, some times as large. */
-    private static final long MOST_BYTES_OF_AN_ANSWER = 64 << 20;
+    private static final long MOST_BYTES_OF_AN_ANSWER = 16 << 20;
 
     @Override
     public String path() {

@@ -6,6 +6,7 @@ import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.time.Duration;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
@@ -104,7 +105,12 @@ final class EngineConnections implements AutoCloseable {
 
     @Override
     public void close() {
-        pool.disposeLater().block(STOP);
-        loops.disposeLater(Duration.ZERO, STOP).block(STOP);
+        for (Mono<Void> end : List.of(pool.disposeLater(), loops.disposeLater(Duration.ZERO, STOP))) {
+            try {
+                end.block(STOP);
+            } catch (IllegalStateException e) {
+                log.warn("connections to the engine have not ended in {}", STOP, e);
+            }
+        }
     }
 }

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param address         of its HTTP server, with nothing behind the port
  * @param apiKey          sent as bearer token; null = none
+ * @param model           as the engine calls it; null = the only one that it serves
  * @param rank            of an engine with data parallelism, the rank that is asked and whose load counts, 0 and above;
  *                        null = the engine spreads, and all ranks count
  * @param mostGenerations alive at a time; as many connections
@@ -17,12 +18,19 @@ import org.jspecify.annotations.Nullable;
  * @param betweenTokens   and after it
  * @param pollInterval    from one look at its load to the next
  */
-public record EngineLink(URI address, @Nullable String apiKey, @Nullable Integer rank, int mostGenerations,
-        Duration connectTimeout, Duration firstToken, Duration betweenTokens, Duration pollInterval) {
+public record EngineLink(URI address, @Nullable String apiKey, @Nullable String model, @Nullable Integer rank,
+        int mostGenerations, Duration connectTimeout, Duration firstToken, Duration betweenTokens, Duration pollInterval) {
 
     public EngineLink {
         if (!"http".equals(address.getScheme()) && !"https".equals(address.getScheme()) || address.getHost() == null) {
-            throw new IllegalArgumentException("the engine's address '" + address + "' is no http:// or https:// one");
+            throw new IllegalArgumentException("the engine's address '" + address + "' is no http:// or https:// one "
+                    + "with the name of a host, of letters, digits and hyphens");
+        }
+        String path = address.getRawPath();
+        if (path != null && !path.isEmpty() && !path.equals("/") || address.getRawQuery() != null
+                || address.getRawUserInfo() != null) {
+            throw new IllegalArgumentException("the engine's address '" + address.getScheme() + "://"
+                    + address.getHost() + "…' has something beside host and port, which is not asked for");
         }
         if (rank != null && rank < 0) {
             throw new IllegalArgumentException("rank " + rank + " is negative");
@@ -44,21 +52,27 @@ public record EngineLink(URI address, @Nullable String apiKey, @Nullable Integer
 
     /** With the times that suit an engine in the same pod. */
     public static EngineLink to(URI address) {
-        return new EngineLink(address, null, null, 512, Duration.ofSeconds(2), Duration.ofMinutes(10),
+        return new EngineLink(address, null, null, null, 512, Duration.ofSeconds(2), Duration.ofMinutes(10),
                 Duration.ofMinutes(2), Duration.ofSeconds(1));
     }
 
+    public EngineLink withModel(String model) {
+        return new EngineLink(address, apiKey, model, rank, mostGenerations, connectTimeout, firstToken, betweenTokens,
+                pollInterval);
+    }
+
     public EngineLink withRank(int rank) {
-        return new EngineLink(address, apiKey, rank, mostGenerations, connectTimeout, firstToken, betweenTokens,
+        return new EngineLink(address, apiKey, model, rank, mostGenerations, connectTimeout, firstToken, betweenTokens,
                 pollInterval);
     }
 
     public EngineLink withMostGenerations(int most) {
-        return new EngineLink(address, apiKey, rank, most, connectTimeout, firstToken, betweenTokens, pollInterval);
+        return new EngineLink(address, apiKey, model, rank, most, connectTimeout, firstToken, betweenTokens,
+                pollInterval);
     }
 
     public EngineLink withSilence(Duration beforeFirstToken, Duration afterIt) {
-        return new EngineLink(address, apiKey, rank, mostGenerations, connectTimeout, beforeFirstToken, afterIt,
+        return new EngineLink(address, apiKey, model, rank, mostGenerations, connectTimeout, beforeFirstToken, afterIt,
                 pollInterval);
     }
 }

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
@@ -26,6 +27,7 @@ public final class EngineProbe {
     private static final Duration FIRST_TOKEN = Duration.ofMinutes(5);
     private static final Pattern RELEASE = Pattern.compile("(\\d+)\\.(\\d+).*");
     private static final int NOT_FOUND = 404;
+    private static final int MOST_NAMED = 20;
     private static final int LOGPROBS_SINCE = 32;
 
     private final EngineLink link;
@@ -51,15 +53,35 @@ public final class EngineProbe {
 
     private FoundEngine connect() throws IOException, UnsuitableEngineException, InterruptedException {
         JsonNode models = json("/v1/models", http.get("/v1/models", TIMEOUT));
-        JsonNode model = models.path("data").path(0);
-        if (!model.path("id").isString()) {
-            throw new UnsuitableEngineException("the engine at " + link.address() + " names no model at /v1/models");
-        }
+        // adapters have a parent
+        JsonNode model = chosen(models.path("data").valueStream()
+                .filter(one -> one.path("id").isString() && !one.path("parent").isString()).toList());
         return switch (kind) {
             case VLLM -> vllm(model);
             case SGLANG -> sglang(model);
             case OPENAI -> model.path("owned_by").asString("").equals("vllm") ? vllm(model) : openai(model);
         };
+    }
+
+    /** vLLM lists a model once for each of its names, with one root. */
+    private JsonNode chosen(List<JsonNode> served) throws UnsuitableEngineException {
+        String names = served.stream().map(one -> one.path("id").stringValue()).limit(MOST_NAMED)
+                .collect(Collectors.joining(", "));
+        if (link.model() != null) {
+            return served.stream().filter(one -> one.path("id").stringValue().equals(link.model())).findFirst()
+                    .orElseThrow(() -> new UnsuitableEngineException("the engine at " + link.address()
+                            + " serves no model '" + link.model() + "', but: " + names));
+        }
+        if (served.isEmpty()) {
+            throw new UnsuitableEngineException("the engine at " + link.address() + " names no model at /v1/models");
+        }
+        boolean isOne = served.stream().map(one -> text(one.path("root"))).distinct().count() == 1
+                && served.getFirst().path("root").isString();
+        if (served.size() > 1 && !isOne) {
+            throw new UnsuitableEngineException("the engine at " + link.address() + " serves several models, and "
+                    + "warmpath.engine.model does not say which one is meant: " + names);
+        }
+        return served.getFirst();
     }
 
     private FoundEngine vllm(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {

@@ -167,6 +167,10 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
 
     // of generations
 
+    boolean isOutsideVocabulary(int token) {
+        return intake.vocabularySize() > 0 && token >= intake.vocabularySize();
+    }
+
     Dialect dialect() {
         return found.dialect();
     }

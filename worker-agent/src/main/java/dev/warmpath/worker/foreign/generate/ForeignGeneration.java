@@ -287,6 +287,13 @@ public final class ForeignGeneration {
                     + ask.maxTokens() + " were asked for"));
             return;
         }
+        for (int id : ids) {
+            if (engine.isOutsideVocabulary(id)) {
+                fail(EngineFailure.of("the engine told token " + id + ", which is none of the vocabulary that routers "
+                        + "were given: its model is another one"));
+                return;
+            }
+        }
         if (ids.length > 0 && told == 0) {
             firstTokenNanos = newsNanos;
             engine.firstToken();

@@ -1,5 +1,9 @@
 package dev.warmpath.worker.foreign.generate;
 
+import dev.warmpath.protocol.fleet.Ability;
+import java.util.EnumSet;
+import java.util.Set;
+
 /** An engine that answers, and how it is asked. */
 public final class FoundEngine {
 
@@ -13,6 +17,17 @@ public final class FoundEngine {
 
     public EngineFacts facts() {
         return facts;
+    }
+
+    /** What routers may send here without being refused, whatever the values are. */
+    public Set<Ability> abilities() {
+        return switch (dialect) {
+            case Completions(var _, boolean isVllm) -> isVllm ? EnumSet.allOf(Ability.class)
+                    : EnumSet.of(Ability.CHOICES);
+            case VllmTokens(var _, boolean tellsLogprobs) -> tellsLogprobs ? EnumSet.allOf(Ability.class)
+                    : EnumSet.complementOf(EnumSet.of(Ability.LOGPROBS));
+            case SglangTokens _ -> EnumSet.allOf(Ability.class);
+        };
     }
 
     /** Whether another life of an engine can stand for this one: all is the same but when it began. */

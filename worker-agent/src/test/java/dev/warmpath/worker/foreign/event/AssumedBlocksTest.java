@@ -70,7 +70,8 @@ class AssumedBlocksTest {
             blocks.sent(request(tokens.length == 0 ? new int[1] : tokens));
 
             BlockHashChain chain = BlockHashChain.of(SETTINGS, ExtraKeys.ofSalt(null), tokens);
-            int held = (int) IntStream.range(0, chain.blockCount()).filter(b -> announced.contains(chain.key(b))).count();
+            int held = (int) IntStream.range(0, chain.blockCount())
+                    .filter(block -> announced.contains(chain.key(block))).count();
             assertThat(IntStream.range(0, held).allMatch(b -> announced.contains(chain.key(b)))).isTrue();
             assertThat(announced.size()).isLessThanOrEqualTo(10);
         }

@@ -29,6 +29,46 @@ class EngineProbeTest {
     }
 
     @Test
+    void of_several_models_the_one_is_taken_that_is_named_and_none_if_none_is() throws Exception {
+        try (TestEngine engine = Captures.vllm32().answer("/v1/models", TestEngine.json(200, """
+                {"data": [{"id": "embedder", "root": "e", "max_model_len": 512},
+                          {"id": "llama", "root": "l", "max_model_len": 4096}]}"""))
+                .answer("/v1/completions", Captures.answer("vllm-0.32/completions-ids-return-token-ids"))) {
+            EngineLink link = EngineLink.to(engine.address());
+            assertThatThrownBy(() -> EngineProbe.connect(link, EngineKind.VLLM))
+                    .isInstanceOf(UnsuitableEngineException.class)
+                    .hasMessageContaining("serves several models").hasMessageContaining("embedder, llama");
+            assertThatThrownBy(() -> EngineProbe.connect(link.withModel("lama"), EngineKind.VLLM))
+                    .isInstanceOf(UnsuitableEngineException.class).hasMessageContaining("no model 'lama', but: ");
+
+            EngineFacts facts = EngineProbe.connect(link.withModel("llama"), EngineKind.VLLM).facts();
+            assertThat(facts.model()).isEqualTo("llama");
+            assertThat(facts.contextLength()).isEqualTo(4_096);
+            assertThat(engine.requests("/v1/completions").getLast().body()).contains("\"model\":\"llama\"");
+        }
+    }
+
+    @Test
+    void names_of_one_model_are_one_model_whatever_adapters_it_has() throws Exception {
+        try (TestEngine engine = Captures.vllm32().answer("/v1/models", TestEngine.json(200, """
+                {"data": [{"id": "tuned", "root": "/t", "parent": "a"}, {"id": "a", "root": "/m", "parent": null},
+                          {"id": "b", "root": "/m"}]}"""))
+                .answer("/v1/completions", Captures.answer("vllm-0.32/completions-ids-return-token-ids"))) {
+            assertThat(EngineProbe.connect(EngineLink.to(engine.address()), EngineKind.VLLM).facts().model())
+                    .isEqualTo("a");
+        }
+    }
+
+    @Test
+    void an_address_with_something_beside_host_and_port_is_refused() {
+        for (String address : new String[] {"http://127.0.0.1:1/prefix", "http://user:pass@127.0.0.1:1",
+            "http://127.0.0.1:1?a=b", "http://vllm_1:8000", "tcp://127.0.0.1:1"}) {
+            assertThatThrownBy(() -> EngineLink.to(URI.create(address))).as(address)
+                    .isInstanceOf(IllegalArgumentException.class).message().doesNotContain("pass");
+        }
+    }
+
+    @Test
     void one_that_is_called_any_server_is_known_as_vllm() throws Exception {
         try (TestEngine engine = Captures.vllm32().answer("/v1/completions",
                 Captures.answer("vllm-0.32/completions-ids-return-token-ids"))) {
