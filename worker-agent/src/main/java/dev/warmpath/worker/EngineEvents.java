@@ -25,12 +25,14 @@ final class EngineEvents implements AutoCloseable {
     private final @Nullable EventSubscription subscription;
     private final int blockCount;
     private final ToIntFunction<GenerateRequest> expectedCachedTokens;
+    private final Runnable whenRestarted;
 
     private EngineEvents(@Nullable EventSubscription subscription, int blockCount,
-            ToIntFunction<GenerateRequest> expectedCachedTokens) {
+            ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenRestarted) {
         this.subscription = subscription;
         this.blockCount = blockCount;
         this.expectedCachedTokens = expectedCachedTokens;
+        this.whenRestarted = whenRestarted;
     }
 
     /**
@@ -43,14 +45,15 @@ final class EngineEvents implements AutoCloseable {
         int blocks = cache == null ? properties.assumedBlocks() : cache.blockCount() - 1;
         if (cache != null && !cache.reusesPrefixes()) {
             log.warn("the engine reuses no prefixes: routers send requests here by load alone");
-            return new EngineEvents(null, blocks, _ -> 0);
+            return new EngineEvents(null, blocks, _ -> 0, () -> { });
         }
         EventSource source = source(properties, engine);
         if (source == null) {
             int assumed = Math.min(blocks, properties.assumedBlocks());
             log.warn("the engine tells nothing of its cache: it is taken to hold the last {} blocks that it was sent. "
                     + "docs/engines.md has what it must be started with", assumed);
-            return new EngineEvents(null, blocks, new AssumedBlocks(hash, assumed, publisher::publish)::sent);
+            var sent = new AssumedBlocks(hash, assumed, publisher::publish);
+            return new EngineEvents(null, blocks, sent::sent, sent::clear);
         }
         if (source.replayEndpoint() == null) {
             log.warn("the engine keeps no events to be told again: what it holds is known from now on only, and after "
@@ -64,7 +67,7 @@ final class EngineEvents implements AutoCloseable {
         log.info("following the engine's events at {}", source);
         try {
             return new EngineEvents(new EventSubscription(source, hash, blocks + 1, publisher::publish), blocks,
-                    new HeldPrefix(publisher, hash)::tokens);
+                    new HeldPrefix(publisher, hash)::tokens, /* its events tell */ () -> { });
         } catch (IllegalArgumentException e) {
             throw new SettingsException("the engine's events cannot be followed: " + e.getMessage(),
                     "Set warmpath.engine.events.endpoint, and replay-endpoint");
@@ -117,6 +120,11 @@ final class EngineEvents implements AutoCloseable {
     /** Tokens of a prompt that is about to be sent there which it will find cached. */
     int expectedCachedTokens(GenerateRequest request) {
         return expectedCachedTokens.applyAsInt(request);
+    }
+
+    /** The engine was started anew, with an empty cache. */
+    void engineRestarted() {
+        whenRestarted.run();
     }
 
     /** Whether what routers are told is exact. */

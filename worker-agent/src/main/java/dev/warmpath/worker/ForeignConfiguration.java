@@ -107,7 +107,7 @@ class ForeignConfiguration {
             EngineEvents events, Outbox outbox) {
         return new ForeignEngine(link, found, files.description().contextLength(),
                 files.description().vocabularySize(), publisher::epoch, events::expectedCachedTokens, outbox::send,
-                ForeignConfiguration::engineIsAnother).start();
+                events::engineRestarted, ForeignConfiguration::engineIsAnother).start();
     }
 
     @Bean

@@ -55,8 +55,11 @@ record ForeignMeters(ForeignEngine engine, EngineEvents events) implements Meter
         event(registry, "gap", EventCounts::gaps);
         event(registry, "lost", EventCounts::lostGaps);
         event(registry, "restart", EventCounts::restarts);
-        event(registry, "unproved", EventCounts::unproved);
         event(registry, "overflow", EventCounts::overflows);
+        blocks(registry, "announced", EventCounts::stored);
+        blocks(registry, "equal_hash", EventCounts::equalHashes);
+        blocks(registry, "unproved", EventCounts::unproved);
+        blocks(registry, "passed_over", EventCounts::passedOver);
     }
 
     private void outcome(MeterRegistry registry, String outcome, Enum<?> reason, ToDoubleFunction<Counts> value) {
@@ -68,6 +71,12 @@ record ForeignMeters(ForeignEngine engine, EngineEvents events) implements Meter
     private void tokens(MeterRegistry registry, String kind, ToDoubleFunction<Counts> value) {
         FunctionCounter.builder("warmpath.foreign.tokens", engine, now -> value.applyAsDouble(now.counts()))
                 .description("Tokens of requests that finished").tags("kind", kind).register(registry);
+    }
+
+    private void blocks(MeterRegistry registry, String kind, ToDoubleFunction<EventCounts> value) {
+        FunctionCounter.builder("warmpath.foreign.stored", events, now -> value.applyAsDouble(now.counts()))
+                .description("Blocks that the engine said it stored, by what became of that").baseUnit("blocks")
+                .tags("kind", kind).register(registry);
     }
 
     private void event(MeterRegistry registry, String kind, ToDoubleFunction<EventCounts> value) {

@@ -40,7 +40,7 @@ class ForeignTokenStreamTest {
             EngineLink link = EngineLink.to(server.address());
             var outbox = new Outbox();
             try (var engine = new ForeignEngine(link, EngineProbe.connect(link, EngineKind.VLLM), 0, 0, () -> 1, _ -> 0,
-                    outbox::send, () -> { })) {
+                    outbox::send, () -> { }, () -> { })) {
                 List<CompletableFuture<List<GenerateEvent>>> answers = IntStream.range(0, 30)
                         .mapToObj(_ -> answer(engine, new TokenStream(outbox.lane(), 2, false, null))).toList();
                 for (CompletableFuture<List<GenerateEvent>> answer : answers) {

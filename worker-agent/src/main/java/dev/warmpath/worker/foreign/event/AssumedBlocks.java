@@ -47,6 +47,14 @@ public final class AssumedBlocks {
                 * settings.blockSize();
     }
 
+    /** The engine has begun anew, and holds nothing. */
+    public synchronized void clear() {
+        if (!keys.isEmpty()) {
+            keys.clear();
+            listener.onBlockChanges(List.of(new BlockChange.Cleared()));
+        }
+    }
+
     private synchronized int take(BlockHashChain chain, int count, int reusable) {
         int held = 0;
         while (held < count && keys.contains(chain.key(held))) {

@@ -32,6 +32,7 @@ final class EngineWatch implements AutoCloseable {
     private final SeriesNames names;
     private final IntSupplier alive;
     private final LongSupplier heardNanos;
+    private final Runnable onRestart;
     private final Runnable onAnother;
     private final EngineHttp http;
     private final Thread thread = Thread.ofVirtual().name("engine-watch").unstarted(this::run);
@@ -50,15 +51,18 @@ final class EngineWatch implements AutoCloseable {
     /**
      * @param alive      generations of this worker's that are alive now
      * @param heardNanos when one of them last brought something
+     * @param onRestart  called each time that it was started anew and is what it was
      * @param onAnother  called once, when it was started anew and is not what it was
      */
-    EngineWatch(EngineLink link, FoundEngine found, IntSupplier alive, LongSupplier heardNanos, Runnable onAnother) {
+    EngineWatch(EngineLink link, FoundEngine found, IntSupplier alive, LongSupplier heardNanos, Runnable onRestart,
+            Runnable onAnother) {
         this.link = link;
         this.found = found;
         this.startedSeconds = found.facts().startedSeconds();
         this.names = SeriesNames.of(found.facts().kind());
         this.alive = alive;
         this.heardNanos = heardNanos;
+        this.onRestart = onRestart;
         this.onAnother = onAnother;
         this.http = new EngineHttp(link);
     }
@@ -166,6 +170,7 @@ final class EngineWatch implements AutoCloseable {
                 log.warn("the engine was started anew ({}), and is the same as before", why);
                 startedSeconds = now.facts().startedSeconds();
                 wasGone = false;
+                onRestart.run();
                 return;
             }
             other = now.facts().toString();

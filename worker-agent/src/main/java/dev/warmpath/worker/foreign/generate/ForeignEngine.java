@@ -58,11 +58,14 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
      * @param expectedCachedTokens tokens of a request's prompt that the engine probably has cached, 0 and above; called
      *                             on the submitter's thread
      * @param whenTold             called on the event loop after listeners were told something, once a turn
+     * @param onRestart            called each time that the engine was started anew and is what it was, with an empty
+     *                             cache
      * @param onAnother            called once, when the engine was started anew and is not what it was: another model,
      *                             cache or dialect
      */
     public ForeignEngine(EngineLink link, FoundEngine found, int contextLength, int vocabularySize, LongSupplier epoch,
-            ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenTold, Runnable onAnother) {
+            ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenTold, Runnable onRestart,
+            Runnable onAnother) {
         this.link = link;
         this.found = found;
         this.intake = new ForeignIntake(epoch, contextLength == 0 ? found.facts().contextLength() : contextLength,
@@ -72,7 +75,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         this.alive = new AliveGenerations(link.mostGenerations());
         this.connections = new EngineConnections(link);
         this.heardNanos = nanoTime() - TimeUnit.DAYS.toNanos(1);
-        this.watch = new EngineWatch(link, found, alive::count, () -> heardNanos, onAnother);
+        this.watch = new EngineWatch(link, found, alive::count, () -> heardNanos, onRestart, onAnother);
     }
 
     /** Begins to look how the engine is. */

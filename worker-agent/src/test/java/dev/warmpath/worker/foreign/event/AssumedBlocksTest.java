@@ -26,8 +26,11 @@ class AssumedBlocksTest {
     private void apply(BlockChange change) {
         int before = announced.size();
         announced.apply(change);
-        int keys = change instanceof BlockChange.Stored(var _, long[] stored) ? stored.length
-                : -((BlockChange.Removed) change).keys().length;
+        int keys = switch (change) {
+            case BlockChange.Stored(var _, long[] stored) -> stored.length;
+            case BlockChange.Removed(var _, long[] removed) -> -removed.length;
+            case BlockChange.Cleared() -> -before;
+        };
         assertThat(announced.size()).as("each key is announced once, and withdrawn once").isEqualTo(before + keys);
     }
 
@@ -56,6 +59,15 @@ class AssumedBlocksTest {
         blocks.sent(prompt(0, 20 * 16));
         assertThat(announced.size()).isEqualTo(10);
         assertThat(blocks.sent(prompt(0, 20 * 16))).isEqualTo(160);
+    }
+
+    @Test
+    void an_engine_that_has_begun_anew_holds_nothing() {
+        blocks.sent(prompt(0, 70));
+        blocks.clear();
+        assertThat(announced.size()).isZero();
+        assertThat(blocks.sent(prompt(0, 70))).isZero();
+        assertThat(announced.size()).isEqualTo(4);
     }
 
     /** Chains of up to 12 blocks with beginnings in common, 2,000 of them. */

@@ -37,7 +37,8 @@ class ForeignEngineModelTest {
                 .answer(Completions.PATH, exchange -> answer(exchange, split(fates)));
                 ForeignEngine engine = new ForeignEngine(EngineLink.to(server.address()).withMostGenerations(40),
                         new FoundEngine(new EngineFacts(EngineKind.VLLM, null, "m", null, 4_096, null, 0, Map.of()),
-                                new Completions("m", true)), 0, 0, () -> 1, _ -> 0, () -> { }, () -> { })) {
+                                new Completions("m", true)), 0, 0, () -> 1, _ -> 0, () -> { },
+                        () -> { }, () -> { })) {
             run(engine, new SplittableRandom(seed + 100));
         }
     }

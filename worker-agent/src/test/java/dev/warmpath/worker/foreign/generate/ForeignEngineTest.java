@@ -37,6 +37,7 @@ class ForeignEngineTest {
 
     private final TestEngine server = Captures.vllm32();
     private final AtomicInteger tellings = new AtomicInteger();
+    private final AtomicInteger lives = new AtomicInteger();
     private final CountDownLatch restarted = new CountDownLatch(1);
     private EngineLink link = EngineLink.to(server.address());
     private ForeignEngine engine = engine(new Completions("smollm2-135m", true));
@@ -46,7 +47,7 @@ class ForeignEngineTest {
                 "smollm2-135m", null, 2_048, new EngineFacts.Cache(32, 81, "sha256_cbor", true), 1.79536544707e9,
                 Map.of());
         return new ForeignEngine(link, new FoundEngine(facts, dialect), 0, 49_152, () -> 77, _ -> 16,
-                tellings::incrementAndGet, restarted::countDown);
+                tellings::incrementAndGet, lives::incrementAndGet, restarted::countDown);
     }
 
     private void use(EngineLink other) {
@@ -478,7 +479,7 @@ class ForeignEngineTest {
         server.answer(PATH, Captures.answer("vllm-0.32/completions-ids-return-token-ids"));
         engine.close();
         engine = new ForeignEngine(link, EngineProbe.connect(link, EngineKind.VLLM), 0, 49_152, () -> 77, _ -> 16,
-                tellings::incrementAndGet, restarted::countDown);
+                tellings::incrementAndGet, lives::incrementAndGet, restarted::countDown);
         int asked = server.requests(PATH).size();
         server.answer("/metrics", TestEngine.json(200, Captures.body("vllm-0.32/metrics-before")
                 .replaceAll("process_start_time_seconds \\S+", "process_start_time_seconds 1.79536549999e+09")));
@@ -493,6 +494,7 @@ class ForeignEngineTest {
         await(() -> engine.load().answers());
 
         assertThat(restarted.getCount()).as("it is no other one").isEqualTo(1);
+        assertThat(lives).as("but it has forgotten everything").hasValue(1);
         assertThat(server.requests(PATH)).hasSize(asked + 2);
     }
 

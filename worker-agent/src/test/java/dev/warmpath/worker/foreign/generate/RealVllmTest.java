@@ -44,7 +44,7 @@ class RealVllmTest {
         }
         EngineLink link = EngineLink.to(URI.create(address));
         FoundEngine found = EngineProbe.connect(link, EngineKind.VLLM);
-        engine = new ForeignEngine(link, found, 0, 49_152, () -> 1, _ -> 0, () -> { }, () -> { }).start();
+        engine = new ForeignEngine(link, found, 0, 49_152, () -> 1, _ -> 0, () -> { }, () -> { }, () -> { }).start();
     }
 
     @AfterEach

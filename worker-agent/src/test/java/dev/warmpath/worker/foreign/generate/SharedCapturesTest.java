@@ -61,7 +61,8 @@ class SharedCapturesTest {
         try (TestEngine server = TestEngine.start()
                 .answer(dialect.path(), TestEngine.captured(Files.readAllBytes(file)));
                 ForeignEngine engine = new ForeignEngine(EngineLink.to(server.address()),
-                        new FoundEngine(FACTS, dialect), 0, 0, () -> 1, _ -> 0, () -> { }, () -> { })) {
+                        new FoundEngine(FACTS, dialect), 0, 0, () -> 1, _ -> 0, () -> { }, () -> { },
+                        () -> { })) {
             var heard = new Heard();
             engine.submit(asked, List.of(heard));
             heard.awaitEnd();
