@@ -70,6 +70,7 @@ final class SharedWeights {
             start.backend().publishWeights();
         } else {
             log.warn("the model's files have changed while they were read: this worker's weights are not shared");
+            start.backend().keepWeights();
         }
     }
 

@@ -14,6 +14,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -80,7 +82,7 @@ class SharedWeightsTest {
     }
 
     @Test
-    void weights_that_were_replaced_while_they_were_read_are_not_shared() throws IOException {
+    void weights_that_were_replaced_while_they_were_read_are_not_shared() throws Exception {
         Path shared = folder.resolve("shared");
         try (var backend = new VectorBackend(1)) {
             Preflight.Ready start = start(Quantization.NONE, backend);
@@ -88,7 +90,13 @@ class SharedWeightsTest {
             Files.setLastModifiedTime(weights, FileTime.fromMillis(1));
             sharing.publish();
 
-            assertThat(shared).isDirectoryNotContaining("glob:**.panels");
+            assertThat(shared).as("nothing is shared, and nobody is kept waiting")
+                    .isDirectoryNotContaining("glob:**.panels").isDirectoryNotContaining("glob:**.part");
+            try (var next = new VectorBackend(1)) {
+                Preflight.Ready other = start(Quantization.NONE, next);
+                assertThat(CompletableFuture.supplyAsync(() -> SharedWeights.use(shared, other))
+                        .get(1, TimeUnit.MINUTES)).isNotNull();
+            }
         }
     }
 

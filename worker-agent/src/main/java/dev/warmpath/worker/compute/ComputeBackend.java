@@ -133,6 +133,9 @@ public interface ComputeBackend extends AutoCloseable {
     /** All rows of all weights are uploaded: other processes may have them. */
     default void publishWeights() {}
 
+    /** Instead of {@link #publishWeights}: nobody else gets them, and who has waited for them uploads his own. */
+    default void keepWeights() {}
+
     /**
      * A zeroed paged cache. Blocks of its host tier are undefined until they are copied to.
      * @param blockCount     blocks, the null block 0 included

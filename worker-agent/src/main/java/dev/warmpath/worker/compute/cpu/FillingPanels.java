@@ -124,6 +124,13 @@ final class FillingPanels implements PanelPlace {
         }
     }
 
+    @Override
+    public void keep() {
+        if (filling) {
+            abandon();
+        }
+    }
+
     /** Others need not wait any longer, and the disk gets its room back when nobody maps it. */
     private void giveUp(IOException cause) {
         log.warn("weights are not shared with other processes, each keeps its own: {}", cause.toString());
@@ -143,9 +150,7 @@ final class FillingPanels implements PanelPlace {
     public void close() {
         memory.close();
         mapped.close();
-        if (filling) {
-            abandon();
-        }
+        keep();
         try {
             channel.close();
         } catch (IOException e) {

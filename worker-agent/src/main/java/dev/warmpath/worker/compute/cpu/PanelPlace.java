@@ -30,6 +30,9 @@ sealed interface PanelPlace extends AutoCloseable permits PanelMemory, FillingPa
     /** There are no more weights, and all are whole: others may have them. */
     default void publish() {}
 
+    /** Instead: nobody gets them, and nobody waits for them any longer. */
+    default void keep() {}
+
     /** All that was handed out goes. */
     @Override
     void close();

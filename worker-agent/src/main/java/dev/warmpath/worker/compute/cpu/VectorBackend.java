@@ -89,6 +89,11 @@ public final class VectorBackend extends CpuBackend {
     }
 
     @Override
+    public void keepWeights() {
+        weights.keep();
+    }
+
+    @Override
     public MemoryPlace weightPlace() {
         return MemoryPlace.NATIVE;
     }
