@@ -8,7 +8,7 @@ import dev.warmpath.worker.foreign.event.EventSource;
 import dev.warmpath.worker.foreign.event.EventSubscription;
 import dev.warmpath.worker.foreign.generate.EngineFacts;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
-import java.net.URI;
+import java.util.Objects;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -93,18 +93,13 @@ final class EngineEvents implements AutoCloseable {
         if (set.endpoint() == null && told == null) {
             return null;
         }
-        String host = host(properties);
+        String host = Objects.requireNonNull(properties.url()).getHost();
         String endpoint = set.endpoint() != null ? set.endpoint() : reachable(told.endpoint(), host);
         String replay = set.replayEndpoint() != null ? set.replayEndpoint()
                 : set.endpoint() != null || told.replayEndpoint() == null ? null
                 : reachable(told.replayEndpoint(), host);
         String topic = set.topic() != null ? set.topic() : set.endpoint() != null ? "" : told.topic();
         return new EventSource(endpoint, replay, topic, EventSource.DEFAULT_REPLAY_PATIENCE);
-    }
-
-    private static String host(EngineProperties properties) {
-        URI url = properties.url();
-        return url == null ? "127.0.0.1" : url.getHost();
     }
 
     /** What is bound at every address is reached where the engine's HTTP server is. */

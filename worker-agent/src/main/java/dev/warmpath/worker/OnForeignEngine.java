@@ -1,7 +1,7 @@
 package dev.warmpath.worker;
 
-import org.springframework.boot.autoconfigure.condition.NoneNestedConditions;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.NoneNestedConditions;
 
 /** For {@code @Conditional}: holds if {@code warmpath.engine.kind} names a server that this worker stands beside. */
 final class OnForeignEngine extends NoneNestedConditions {

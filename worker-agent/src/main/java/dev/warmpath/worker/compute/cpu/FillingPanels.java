@@ -91,7 +91,7 @@ final class FillingPanels implements PanelPlace {
     }
 
     private static long align(long position) {
-        return Math.ceilDiv(position, PanelFile.ALIGNMENT) * (long) PanelFile.ALIGNMENT;
+        return Math.ceilDiv(position, ALIGNMENT) * ALIGNMENT;
     }
 
     private void write(ByteBuffer bytes, long position) throws IOException {

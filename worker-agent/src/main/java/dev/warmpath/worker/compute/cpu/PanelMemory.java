@@ -22,8 +22,6 @@ final class PanelMemory implements PanelPlace {
 
     private static final long CHUNK_BYTES = 64L << 20;
     private static final long PAGE_BYTES = 2L << 20;
-    /** Of a piece: a cache line, and the widest vector. */
-    private static final long ALIGNMENT = 64;
 
     private final Arena arena = Arena.ofShared();
     private MemorySegment chunk = MemorySegment.NULL;

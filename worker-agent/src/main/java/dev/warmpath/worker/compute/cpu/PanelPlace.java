@@ -9,6 +9,9 @@ import java.lang.foreign.MemorySegment;
  */
 sealed interface PanelPlace extends AutoCloseable permits PanelMemory, FillingPanels, FilledPanels {
 
+    /** Of a piece, in bytes: a cache line, and the widest vector. */
+    long ALIGNMENT = 64;
+
     /**
      * Zeros, aligned to a cache line, for a weight that is being uploaded.
      * @throws ComputeException if there are none
