@@ -1,6 +1,5 @@
 package dev.warmpath.worker;
 
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.NoneNestedConditions;
 
 /** For {@code @Conditional}: holds if {@code warmpath.engine.kind} names a server that this worker stands beside. */
@@ -11,6 +10,6 @@ final class OnForeignEngine extends NoneNestedConditions {
     }
 
     /** Not this. */
-    @ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+    @OnOwnEngine
     static final class Own {}
 }

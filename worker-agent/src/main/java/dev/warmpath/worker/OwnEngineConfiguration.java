@@ -32,7 +32,6 @@ import java.util.EnumSet;
 import java.util.Locale;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
@@ -41,7 +40,7 @@ import org.springframework.context.annotation.DependsOn;
 
 /** A worker that computes the model itself. */
 @Configuration(proxyBeanMethods = false)
-@ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+@OnOwnEngine
 class OwnEngineConfiguration {
 
     private static final Logger log = LoggerFactory.getLogger(OwnEngineConfiguration.class);

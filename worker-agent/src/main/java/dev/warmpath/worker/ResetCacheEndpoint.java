@@ -11,7 +11,6 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ProblemDetail;
 import org.springframework.stereotype.Component;
@@ -20,7 +19,7 @@ import org.springframework.stereotype.Component;
  * {@code /actuator/reset-cache}, as vLLM's {@code /reset_prefix_cache}: forgets the prefixes that no request holds, and
  * announces it, so that routers do not send anybody after them. Under load too, where vLLM's changes nothing.
  */
-@ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+@OnOwnEngine
 @Component
 @Endpoint(id = "resetcache")
 public class ResetCacheEndpoint {

@@ -8,11 +8,10 @@ import java.util.Locale;
 import java.util.Map;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.stereotype.Component;
 
 /** {@code model} and {@code kernels} in {@code /actuator/info}: what is computed here, and by what. */
-@ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+@OnOwnEngine
 @Component
 final class WorkerInfo implements InfoContributor {
 

@@ -1,5 +1,6 @@
 package dev.warmpath.worker.metrics;
 
+import dev.warmpath.worker.OnOwnEngine;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineSnapshot;
 import io.prometheus.metrics.model.registry.MultiCollector;
@@ -12,14 +13,13 @@ import java.util.List;
 import java.util.function.Supplier;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Autowired;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.stereotype.Component;
 
 /**
  * Shows every {@link WorkerHistogram} to Prometheus, read from the engine's latest snapshot. Not by way of Micrometer,
  * which has histograms only for those who record into them: the engine has recorded already.
  */
-@ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+@OnOwnEngine
 @Component
 final class EngineHistograms implements MultiCollector {
 

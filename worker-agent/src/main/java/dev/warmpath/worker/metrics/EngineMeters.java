@@ -1,5 +1,6 @@
 package dev.warmpath.worker.metrics;
 
+import dev.warmpath.worker.OnOwnEngine;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineSnapshot;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -9,11 +10,10 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.springframework.beans.factory.annotation.Autowired;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.stereotype.Component;
 
 /** Registers every {@link WorkerMeter} over the engine's latest snapshot. */
-@ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+@OnOwnEngine
 @Component
 final class EngineMeters implements MeterBinder {
 

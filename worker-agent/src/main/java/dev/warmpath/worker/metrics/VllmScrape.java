@@ -1,5 +1,6 @@
 package dev.warmpath.worker.metrics;
 
+import dev.warmpath.worker.OnOwnEngine;
 import dev.warmpath.worker.engine.Engine;
 import dev.warmpath.worker.engine.EngineSnapshot;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
@@ -25,7 +26,6 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.annotation.Autowired;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -39,7 +39,7 @@ import org.springframework.web.bind.annotation.RestController;
  * <p>Written with the Prometheus client itself: Micrometer would drop the colon of the names and the suffix of
  * {@code cache_config_info}. All values of one scrape are of one moment, but for what {@link EngineSnapshot} says.
  */
-@ConditionalOnProperty(name = "warmpath.engine.kind", havingValue = "own", matchIfMissing = true)
+@OnOwnEngine
 @RestController
 final class VllmScrape {
 
