@@ -23,7 +23,7 @@ import org.springframework.boot.context.properties.source.MapConfigurationProper
 /** Of an engine of 80 blocks of 32 tokens, or of one that tells nothing. */
 class EngineEventsTest {
 
-    private static final EngineFacts.Cache CACHE = new EngineFacts.Cache(32, 81, "sha256_cbor", true);
+    private static final EngineFacts.Cache CACHE = new EngineFacts.Cache(32, 81, true);
     private static final HashSettings HASH = HashSettings.ofBlockSize(32);
 
     private final KvEventPublisher publisher = new KvEventPublisher("w", 1);
@@ -69,7 +69,7 @@ class EngineEventsTest {
 
     @Test
     void an_engine_that_reuses_nothing_is_expected_to_have_nothing() {
-        try (EngineEvents events = follow(Map.of(), new EngineFacts.Cache(32, 81, null, false), Map.of())) {
+        try (EngineEvents events = follow(Map.of(), new EngineFacts.Cache(32, 81, false), Map.of())) {
             events.expectedCachedTokens(request(100));
             assertThat(events.expectedCachedTokens(request(100))).isZero();
             assertThat(publisher.state().setSize()).isZero();

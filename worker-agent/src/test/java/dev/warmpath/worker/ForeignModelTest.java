@@ -87,6 +87,6 @@ class ForeignModelTest {
 
     private static EngineFacts engine(String root, int contextLength, int blockSize) {
         return new EngineFacts(EngineKind.VLLM, "0.32.0", "served", root, contextLength,
-                new EngineFacts.Cache(blockSize, 81, null, true), 0, Map.of());
+                new EngineFacts.Cache(blockSize, 81, true), 0, Map.of());
     }
 }

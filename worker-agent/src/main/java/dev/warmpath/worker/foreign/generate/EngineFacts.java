@@ -21,12 +21,11 @@ public record EngineFacts(EngineKind kind, @Nullable String version, String mode
         int contextLength, @Nullable Cache cache, double startedSeconds, Map<Integer, EventSource> eventSources) {
 
     /**
-     * @param blockSize     tokens of a block
-     * @param blockCount    of one rank, the one that is never given out among them
-     * @param hashAlgorithm of block hashes, in vLLM's words, or null
+     * @param blockSize      tokens of a block
+     * @param blockCount     of one rank, the one that is never given out among them
      * @param reusesPrefixes prefixes are found again
      */
-    public record Cache(int blockSize, int blockCount, @Nullable String hashAlgorithm, boolean reusesPrefixes) {}
+    public record Cache(int blockSize, int blockCount, boolean reusesPrefixes) {}
 
     /**
      * One rank's sockets, as they are bound: {@code *} stands for every address of the engine's host.

@@ -130,7 +130,7 @@ public final class EngineProbe {
         int blockSize = info.path("page_size").asInt(0);
         int tokens = info.path("max_total_num_tokens").asInt(0);
         EngineFacts.@Nullable Cache cache = blockSize == 0 ? null : new EngineFacts.Cache(blockSize,
-                tokens / blockSize + 1, null, !info.path("disable_radix_cache").asBoolean(false));
+                tokens / blockSize + 1, !info.path("disable_radix_cache").asBoolean(false));
         EngineFacts facts = facts(EngineKind.SGLANG, model, text(info.path("version")), cache, metrics(),
                 sglangSources(info.path("kv_events")));
         String lack = tryFor(SglangTokens.PATH, Dialect.object(json -> {
@@ -203,7 +203,7 @@ public final class EngineProbe {
         Sample config = configs.getFirst();
         try {
             return new EngineFacts.Cache(Integer.parseInt(config.label("block_size")),
-                    Integer.parseInt(config.label("num_gpu_blocks")), config.labels().get("prefix_caching_hash_algo"),
+                    Integer.parseInt(config.label("num_gpu_blocks")),
                     config.label("enable_prefix_caching").equals("True"));
         } catch (NumberFormatException e) {
             return null;                                               // "None", as of a model without attention

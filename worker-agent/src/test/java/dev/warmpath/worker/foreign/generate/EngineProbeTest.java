@@ -20,7 +20,7 @@ class EngineProbeTest {
 
             assertThat(found.dialect()).isEqualTo(new Completions("smollm2-135m", /* isVllm */ true));
             assertThat(found.facts()).isEqualTo(new EngineFacts(EngineKind.VLLM, "0.32.0", "smollm2-135m",
-                    "smollm2-135m-instruct", 2_048, new EngineFacts.Cache(32, 81, "sha256_cbor", true),
+                    "smollm2-135m-instruct", 2_048, new EngineFacts.Cache(32, 81, true),
                     1.79536544707e9, Map.of(0, new EventSource("tcp://*:21100", "tcp://*:21200",
                             "kv@127.0.0.1:21000@smollm2-135m"))));
             assertThat(engine.requests("/v1/completions").getFirst().body()).isEqualTo("{\"model\":\"smollm2-135m\","
@@ -121,7 +121,7 @@ class EngineProbeTest {
 
             assertThat(facts.eventSources()).containsOnlyKeys(0, 1);
             assertThat(facts.eventSources().get(1).replayEndpoint()).isEqualTo("tcp://*:21211");
-            assertThat(facts.cache()).isEqualTo(new EngineFacts.Cache(128, 728, "sha256_cbor", true));
+            assertThat(facts.cache()).isEqualTo(new EngineFacts.Cache(128, 728, true));
             assertThat(engine.requests("/v1/completions").getFirst().headers())
                     .containsEntry("x-data-parallel-rank", "1");
         }
@@ -149,7 +149,7 @@ class EngineProbeTest {
 
             assertThat(found.dialect()).isEqualTo(new SglangTokens(/* takesSalt */ false));
             assertThat(found.facts().contextLength()).isEqualTo(32_767);
-            assertThat(found.facts().cache()).isEqualTo(new EngineFacts.Cache(16, 1_001, null, true));
+            assertThat(found.facts().cache()).isEqualTo(new EngineFacts.Cache(16, 1_001, true));
             assertThat(found.facts().eventSources()).isEqualTo(Map.of(
                     0, new EventSource("tcp://*:5557", "tcp://*:6557", "sg"),
                     1, new EventSource("tcp://*:5558", "tcp://*:6558", "sg")));

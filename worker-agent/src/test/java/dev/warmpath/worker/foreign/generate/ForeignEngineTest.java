@@ -44,7 +44,7 @@ class ForeignEngineTest {
 
     private ForeignEngine engine(Dialect dialect) {
         var facts = new EngineFacts(dialect instanceof SglangTokens ? EngineKind.SGLANG : EngineKind.VLLM, "0.32.0",
-                "smollm2-135m", null, 2_048, new EngineFacts.Cache(32, 81, "sha256_cbor", true), 1.79536544707e9,
+                "smollm2-135m", null, 2_048, new EngineFacts.Cache(32, 81, true), 1.79536544707e9,
                 Map.of());
         return new ForeignEngine(link, new FoundEngine(facts, dialect), 0, 49_152, () -> 77, _ -> 16,
                 tellings::incrementAndGet, lives::incrementAndGet, restarted::countDown);

@@ -33,7 +33,7 @@ class SamplesTest {
                 vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.03749999999999998
                 vllm:kv_cache_usage_perc{engine="1",model_name="m"} 0.5
                 """);
-        var cache = new EngineFacts.Cache(32, 81, null, true);
+        var cache = new EngineFacts.Cache(32, 81, true);
         assertThat(SeriesNames.VLLM.load(page, cache, null)).isEqualTo(new EngineLoad(7, 9, 77 + 40));
         assertThat(SeriesNames.VLLM.load(page, cache, 1)).isEqualTo(new EngineLoad(4, 9, 40));
         assertThat(SeriesNames.VLLM.load(page, null, 0)).isEqualTo(new EngineLoad(3, 0, ForeignLoad.NOT_KNOWN));
@@ -48,7 +48,7 @@ class SamplesTest {
                 sglang:num_queue_reqs{tp_rank="0"} 2.0
                 sglang:token_usage{tp_rank="0"} 0.25
                 """);
-        assertThat(SeriesNames.SGLANG.load(page, new EngineFacts.Cache(16, 101, null, true), null))
+        assertThat(SeriesNames.SGLANG.load(page, new EngineFacts.Cache(16, 101, true), null))
                 .isEqualTo(new EngineLoad(14, 2, 75));
     }
 }
