@@ -222,6 +222,9 @@ public final class TestEngine implements AutoCloseable {
             return null;
         }
         String[] words = first.split(" ");
+        if (words.length < 3) {
+            return null;                                               // somebody who does not speak HTTP
+        }
         Map<String, String> headers = new HashMap<>();
         for (String line = line(in); !line.isEmpty(); line = line(in)) {
             int colon = line.indexOf(':');

@@ -7,6 +7,7 @@ import dev.warmpath.worker.foreign.event.EventCounts;
 import dev.warmpath.worker.foreign.event.EventSource;
 import dev.warmpath.worker.foreign.event.EventSubscription;
 import dev.warmpath.worker.foreign.generate.EngineFacts;
+import dev.warmpath.worker.foreign.generate.EngineKind;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import java.util.Objects;
 import java.util.function.ToIntFunction;
@@ -24,13 +25,15 @@ final class EngineEvents implements AutoCloseable {
 
     private final @Nullable EventSubscription subscription;
     private final int blockCount;
+    private final boolean assumed;
     private final ToIntFunction<GenerateRequest> expectedCachedTokens;
     private final Runnable whenRestarted;
 
-    private EngineEvents(@Nullable EventSubscription subscription, int blockCount,
+    private EngineEvents(@Nullable EventSubscription subscription, int blockCount, boolean assumed,
             ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenRestarted) {
         this.subscription = subscription;
         this.blockCount = blockCount;
+        this.assumed = assumed;
         this.expectedCachedTokens = expectedCachedTokens;
         this.whenRestarted = whenRestarted;
     }
@@ -45,15 +48,15 @@ final class EngineEvents implements AutoCloseable {
         int blocks = cache == null ? properties.assumedBlocks() : cache.blockCount() - 1;
         if (cache != null && !cache.reusesPrefixes()) {
             log.warn("the engine reuses no prefixes: routers send requests here by load alone");
-            return new EngineEvents(null, blocks, _ -> 0, () -> { });
+            return new EngineEvents(null, blocks, /* assumed */ false, _ -> 0, () -> { });
         }
         EventSource source = source(properties, engine);
         if (source == null) {
             int assumed = Math.min(blocks, properties.assumedBlocks());
-            log.warn("the engine tells nothing of its cache: it is taken to hold the last {} blocks that it was sent. "
-                    + "docs/engines.md has what it must be started with", assumed);
+            log.warn("the engine tells nothing of its cache: that it holds the last {} blocks that it was sent is assumed, "
+                    + "and routers are told so. {}", assumed, advice(engine.kind()));
             var sent = new AssumedBlocks(hash, assumed, publisher::publish);
-            return new EngineEvents(null, blocks, sent::sent, sent::clear);
+            return new EngineEvents(null, blocks, /* assumed */ true, sent::sent, sent::clear);
         }
         if (source.replayEndpoint() == null) {
             log.warn("the engine keeps no events to be told again: what it holds is known from now on only, and after "
@@ -67,11 +70,20 @@ final class EngineEvents implements AutoCloseable {
         log.info("following the engine's events at {}", source);
         try {
             return new EngineEvents(new EventSubscription(source, hash, blocks + 1, publisher::publish), blocks,
-                    new HeldPrefix(publisher, hash)::tokens, /* its events tell */ () -> { });
+                    /* assumed */ false, new HeldPrefix(publisher, hash)::tokens, /* its events tell */ () -> { });
         } catch (IllegalArgumentException e) {
             throw new SettingsException("the engine's events cannot be followed: " + e.getMessage(),
                     "Set warmpath.engine.events.endpoint, and replay-endpoint");
         }
+    }
+
+    private static String advice(EngineKind kind) {
+        return switch (kind) {
+            case VLLM, SGLANG -> "To have it told, start the engine with --kv-events-config '{\"enable_kv_cache_events\":"
+                    + "true,\"publisher\":\"zmq\", …}'; if it was, set warmpath.engine.events.endpoint: not every "
+                    + "release says where its events are. docs/engines.md has the whole flag";
+            case OPENAI -> "No flag changes that; docs/engines.md has the engines that tell";
+        };
     }
 
     private static @Nullable EventSource source(EngineProperties properties, EngineFacts engine) {
@@ -122,9 +134,14 @@ final class EngineEvents implements AutoCloseable {
         whenRestarted.run();
     }
 
-    /** Whether what routers are told is exact. */
+    /** Whether what routers are told is what the engine was sent, and not what it told. */
+    boolean isAssumed() {
+        return assumed;
+    }
+
+    /** Whether what it tells can come now. While it cannot, routers go on by what it told last. */
     boolean isFollowing() {
-        return subscription != null && subscription.isAlive();
+        return subscription != null && subscription.isAlive() && subscription.isConnected();
     }
 
     EventCounts counts() {

@@ -44,7 +44,7 @@ record ForeignMeters(ForeignEngine engine, EngineEvents events) implements Meter
         tokens(registry, "generated", Counts::generatedTokens);
 
         Gauge.builder("warmpath.foreign.events.following", events, now -> now.isFollowing() ? 1 : 0)
-                .description("1: the engine's cache events are followed; 0: routers do not know what it holds")
+                .description("1: the engine's cache events can come; 0: routers go by what it told last, or was sent")
                 .register(registry);
         Gauge.builder("warmpath.foreign.events.announced", events, now -> now.counts().announced())
                 .description("Blocks of the engine that are announced").baseUnit("blocks").register(registry);

@@ -35,8 +35,9 @@ class EngineEventsTest {
                     .replace("127.0.0.1", "*"), engine.source().replayEndpoint().replace("127.0.0.1", "*"), ""));
             try (EngineEvents events = follow(Map.of(), CACHE, told)) {
                 engine.awaitSubscriber();
-                assertThat(events.isFollowing()).isTrue();
+                awaitFollowing(events);
                 assertThat(events.blockCount()).isEqualTo(80);
+                assertThat(events.isAssumed()).isFalse();
             }
         }
     }
@@ -51,7 +52,7 @@ class EngineEventsTest {
                     .hasMessageContaining("set warmpath.engine.rank");
             try (EngineEvents events = follow(Map.of("rank", "1"), CACHE, Map.of(0, other, 1, one))) {
                 engine.awaitSubscriber();
-                assertThat(events.isFollowing()).isTrue();
+                awaitFollowing(events);
             }
         }
     }
@@ -60,6 +61,7 @@ class EngineEventsTest {
     void an_engine_that_tells_nothing_is_taken_to_hold_what_it_was_sent() {
         try (EngineEvents events = follow(Map.of("assumed-blocks", "7"), null, Map.of())) {
             assertThat(events.isFollowing()).isFalse();
+            assertThat(events.isAssumed()).isTrue();
             assertThat(events.blockCount()).isEqualTo(7);
             assertThat(events.expectedCachedTokens(request(100))).isZero();
             assertThat(events.expectedCachedTokens(request(100))).isEqualTo(96);
@@ -73,6 +75,7 @@ class EngineEventsTest {
             events.expectedCachedTokens(request(100));
             assertThat(events.expectedCachedTokens(request(100))).isZero();
             assertThat(publisher.state().setSize()).isZero();
+            assertThat(events.isAssumed()).as("that it holds nothing for others is known").isFalse();
         }
     }
 
@@ -96,6 +99,12 @@ class EngineEventsTest {
                 .bindOrCreate("warmpath.engine", EngineProperties.class);
         var facts = new EngineFacts(EngineKind.VLLM, "0.32.0", "m", "m", 2_048, cache, 0, sources);
         return EngineEvents.follow(properties, facts, HASH, publisher);
+    }
+
+    private static void awaitFollowing(EngineEvents events) {
+        while (!events.isFollowing()) {
+            Thread.onSpinWait();
+        }
     }
 
     private static GenerateRequest request(int length) {

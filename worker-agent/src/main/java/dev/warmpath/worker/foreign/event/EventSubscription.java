@@ -56,11 +56,13 @@ public final class EventSubscription implements AutoCloseable {
 
     private final EventSource source;
     private final EventFollower follower;
+    private final EventConnection connection;
     private final ZContext context = new ZContext();
     private final ZMQ.Socket stopSender;
     private final ZMQ.Socket stopReceiver;
     private final Thread thread;
     private volatile EventCounts counts = EventCounts.NONE;
+    private volatile boolean connected;
     private boolean closed;
 
     // below: the thread's own
@@ -85,6 +87,7 @@ public final class EventSubscription implements AutoCloseable {
         this.source = source;
         this.follower =
                 new EventFollower(new EngineBlocks(settings, maxBlocks), listener, source.replayEndpoint() != null);
+        this.connection = new EventConnection(source.endpoint(), EventConnection.PATIENCE, System.nanoTime());
         context.setLinger(0);
         stopSender = context.createSocket(SocketType.PAIR);
         stopReceiver = context.createSocket(SocketType.PAIR);
@@ -112,6 +115,11 @@ public final class EventSubscription implements AutoCloseable {
         return thread.isAlive();
     }
 
+    /** Whether somebody is there whose events can come. False at first, and while a lost connection is not made anew. */
+    public boolean isConnected() {
+        return connected;
+    }
+
     /** Ends the thread at once, and returns when it has: the listener hears nothing more, and may not call this. */
     @Override
     public synchronized void close() {
@@ -135,6 +143,8 @@ public final class EventSubscription implements AutoCloseable {
             while (!stopped) {
                 awaitMessages();
                 counts = follower.counts();
+                connection.look(System.nanoTime());
+                connected = connection.isThere();
             }
         } catch (RuntimeException e) {
             LOG.error("the events of {} are not followed any more", source.endpoint(), e);
@@ -164,16 +174,26 @@ public final class EventSubscription implements AutoCloseable {
     private void readConnections() {
         @Nullable ZEvent event = ZEvent.recv(connections, ZMQ.DONTWAIT);
         while (event != null) {
-            disconnected = event.getEvent() == ZMonitor.Event.DISCONNECTED;
-            if (disconnected) {
-                renewalNanos = System.nanoTime() + RENEWAL.toNanos();
-            } else {
-                ask(follower.connected());
-            }
+            read(event.getEvent());
             event = ZEvent.recv(connections, ZMQ.DONTWAIT);
         }
         if (disconnected && renewalNanos - System.nanoTime() <= 0) {
             renewLive();
+        }
+    }
+
+    private void read(ZMonitor.Event event) {
+        switch (event) {
+            case CONNECTED -> {
+                disconnected = false;
+                ask(follower.connected());
+            }
+            case HANDSHAKE_PROTOCOL -> connection.made();
+            default -> {
+                disconnected = true;
+                renewalNanos = System.nanoTime() + RENEWAL.toNanos();
+                connection.lost(System.nanoTime());
+            }
         }
     }
 
@@ -192,7 +212,7 @@ public final class EventSubscription implements AutoCloseable {
 
     private void connectLive() {
         String address = "inproc://connections-" + System.identityHashCode(live);
-        live.monitor(address, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_DISCONNECTED);
+        live.monitor(address, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
         connections.connect(address);
         live.subscribe(source.topic().getBytes(StandardCharsets.UTF_8));
         connect(live, source.endpoint());
@@ -269,12 +289,13 @@ public final class EventSubscription implements AutoCloseable {
 
     /** @return until something is to be done though nothing comes: 0 if that is now, -1 if there is nothing */
     private long millisUntilDeadline() {
-        if (replay == null && !disconnected) {
+        long now = System.nanoTime();
+        long nanos = Math.min(connection.nanosUntilMissed(now), Math.min(
+                replay == null ? Long.MAX_VALUE : replayDeadlineNanos - now,
+                disconnected ? renewalNanos - now : Long.MAX_VALUE));
+        if (nanos == Long.MAX_VALUE) {
             return -1;
         }
-        long now = System.nanoTime();
-        long nanos = Math.min(replay == null ? Long.MAX_VALUE : replayDeadlineNanos - now,
-                disconnected ? renewalNanos - now : Long.MAX_VALUE);
         return nanos <= 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(nanos) + 1;
     }
 

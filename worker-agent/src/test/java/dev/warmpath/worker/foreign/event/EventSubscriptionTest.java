@@ -3,6 +3,7 @@ package dev.warmpath.worker.foreign.event;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.warmpath.process.TestEngine;
 import dev.warmpath.protocol.block.BlockHashChain;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
@@ -50,6 +51,7 @@ class EventSubscriptionTest {
     void what_gets_lost_is_asked_for(boolean answersHaveTopic) {
         try (var engine = new PublishingEngine(100, answersHaveTopic);
                 EventSubscription subscription = follow(engine.source())) {
+            until(subscription::isConnected);                               // and has asked what there is
             engine.awaitSubscriber();
             engine.publish(store(0));
             announced.await(0);
@@ -68,6 +70,7 @@ class EventSubscriptionTest {
     @Test
     void what_the_buffer_has_forgotten_clears_everything_before_it() {
         try (var engine = new PublishingEngine(2, true); EventSubscription subscription = follow(engine.source())) {
+            until(subscription::isConnected);                               // and has asked what there is
             engine.awaitSubscriber();
             engine.publish(store(0));
             announced.await(0);
@@ -232,6 +235,21 @@ class EventSubscriptionTest {
             engine.publish(store(0));
             announced.await(0);
             assertThat(subscription.isAlive()).isTrue();
+        }
+    }
+
+    @Test
+    void connected_is_who_speaks_as_zeromq_does_and_only_while_it_is_there() {
+        try (var engine = new PublishingEngine(100, true); var web = TestEngine.start();
+                EventSubscription subscription = follow(engine.source());
+                EventSubscription atWeb = follow(new EventSource("tcp://127.0.0.1:" + web.port(), null, "",
+                        EventSource.DEFAULT_REPLAY_PATIENCE))) {
+            until(subscription::isConnected);
+            engine.stop();
+            until(() -> !subscription.isConnected());
+            engine.restart();
+            until(subscription::isConnected);
+            assertThat(atWeb.isConnected()).isFalse();
         }
     }
 
