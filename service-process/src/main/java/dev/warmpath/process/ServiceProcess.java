@@ -25,7 +25,10 @@ public final class ServiceProcess {
         return UnknownSettingsException.problems(environment, SettingNames.of(service));
     }
 
-    /** Returns when the service has started. A setting that it does not have stops the start. */
+    /**
+     * Returns when the service has started. A setting that it does not have stops the start. From then on it
+     * {@linkplain BeginAnew begins anew} whenever it wants to.
+     */
     public static void run(Service service, Class<?> application, String[] args) {
         var deadline = new AtomicReference<>(DEADLINE_UNTIL_SETTINGS_ARE_READ);
         ProcessEnd.guard(deadline::get);
@@ -36,6 +39,6 @@ public final class ServiceProcess {
             deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline());
             ProcessEnd.warnUnlessMemoryEndsIt();
         });
-        spring.run(args);
+        new Lives(spring, args).begin();
     }
 }

@@ -1,8 +1,8 @@
 package dev.warmpath.worker;
 
+import dev.warmpath.process.BeginAnew;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
-import dev.warmpath.protocol.process.ProcessEnd;
 import dev.warmpath.redislink.RedisProperties;
 import dev.warmpath.worker.foreign.generate.EngineFacts;
 import dev.warmpath.worker.foreign.generate.EngineLink;
@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.boot.actuate.info.InfoContributor;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
@@ -102,12 +103,13 @@ class ForeignConfiguration {
         return ForeignModel.read(model, kv, found.facts());
     }
 
+    /** Of an engine that is another one, nothing is so any more that routers were told: this worker begins anew. */
     @Bean
     ForeignEngine foreignEngine(EngineLink link, FoundEngine found, ModelFiles files, KvEventPublisher publisher,
-            EngineEvents events, Outbox outbox) {
+            EngineEvents events, Outbox outbox, ApplicationEventPublisher process) {
         return new ForeignEngine(link, found, files.description().contextLength(),
                 files.description().vocabularySize(), publisher::epoch, events::expectedCachedTokens, outbox::send,
-                events::engineRestarted, ForeignConfiguration::engineIsAnother).start();
+                events::engineRestarted, () -> process.publishEvent(new BeginAnew(this))).start();
     }
 
     @Bean
@@ -130,12 +132,6 @@ class ForeignConfiguration {
                         "contextLength", files.description().contextLength()))
                 .withDetail("engine", Map.of("kind", facts.kind().name().toLowerCase(Locale.ROOT),
                         "version", Objects.requireNonNullElse(facts.version(), "unknown"), "model", facts.model()));
-    }
-
-    /** What routers were told of it is not so any more: who starts this worker anew finds out again. */
-    private static void engineIsAnother() {
-        ProcessEnd.afterError("the engine is another one, this worker ends to begin anew with it",
-                new IllegalStateException("another engine"), ProcessEnd.GRACE_AFTER_ERROR);
     }
 
     @Bean

@@ -1,0 +1,50 @@
+package dev.warmpath.process;
+
+import dev.warmpath.protocol.process.ProcessEnd;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/** The lives of a service in one process, one after another: each ends in order before the next begins. */
+final class Lives implements ApplicationListener<BeginAnew> {
+
+    private static final Logger log = LoggerFactory.getLogger(Lives.class);
+
+    private final SpringApplication spring;
+    private final String[] arguments;
+    /** Null until the first has started. */
+    private @Nullable ConfigurableApplicationContext life;
+
+    Lives(SpringApplication spring, String[] arguments) {
+        this.spring = spring;
+        this.arguments = arguments;
+        spring.addListeners(this);
+    }
+
+    /** Returns when the service has started. */
+    synchronized void begin() {
+        life = spring.run(arguments);
+    }
+
+    /** On a thread of its own, which keeps the process alive where no server does. */
+    @Override
+    public void onApplicationEvent(BeginAnew event) {
+        Thread.ofPlatform().name("begin-anew").start(this::beginAnew);
+    }
+
+    private synchronized void beginAnew() {
+        if (life == null) {
+            return;                                                // its start has failed, and ends the process
+        }
+        log.warn("this process ends its work and begins anew");
+        life.close();
+        try {
+            life = spring.run(arguments);
+        } catch (RuntimeException e) {
+            ProcessEnd.afterError("this process could not begin anew, it ends", e, ProcessEnd.GRACE_AFTER_ERROR);
+        }
+    }
+}
