@@ -150,7 +150,8 @@ class ForeignConfiguration {
             EngineEvents events, KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
                 model.description(), events.blockCount(), link.mostGenerations(),
-                /* prefixClosed */ true).withPackedPrompts().withAbilities(found.abilities());
+                /* prefixClosed */ true).withPackedPrompts().withAbilities(found.abilities())
+                .withAssumed(events.isAssumed());
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;
     }
 }

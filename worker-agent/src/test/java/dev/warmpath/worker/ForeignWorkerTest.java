@@ -90,6 +90,7 @@ class ForeignWorkerTest {
     void routers_are_told_of_the_engines_blocks_context_and_model() {
         assertThat(registration.blockCount()).isEqualTo(80);
         assertThat(registration.prefixClosed()).isTrue();
+        assertThat(registration.assumed()).isFalse();
         assertThat(registration.model().name()).isEqualTo("smollm2-135m");
         assertThat(registration.model().contextLength()).isEqualTo(2_048);
         assertThat(registration.model().vocabularySize()).isEqualTo(49_152);

@@ -27,6 +27,8 @@ import java.util.Set;
  *                        sender does not know this field: it takes JSON only
  * @param abilities       {@link Ability#text}s, at most {@link #MAX_ABILITIES}; unknown ones are passed over, and none
  *                        also where a sender does not know this field
+ * @param assumed         true: it announces what it was sent, for what computes there tells nothing of its cache; false,
+ *                        also where a sender does not know this field: it announces what is held
  */
 public record Registration(
         int protocolVersion,
@@ -40,7 +42,8 @@ public record Registration(
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int hostBlockCount,
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) int eventStreams,
         @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean packedPrompts,
-        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> abilities) {
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_EMPTY) List<String> abilities,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) @JsonInclude(JsonInclude.Include.NON_DEFAULT) boolean assumed) {
 
     public static final int MAX_ABILITIES = 64;
 
@@ -63,26 +66,32 @@ public record Registration(
     public Registration(int protocolVersion, String workerId, long epoch, URI baseUrl, ModelDescription model,
             int blockCount, int maxSequences, boolean prefixClosed, int hostBlockCount, int eventStreams) {
         this(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences, prefixClosed, hostBlockCount,
-                eventStreams, /* packedPrompts */ false, List.of());
+                eventStreams, /* packedPrompts */ false, List.of(), /* assumed */ false);
     }
 
     /** The same, of a worker that takes packed prompts. */
     public Registration withPackedPrompts() {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, eventStreams, /* packedPrompts */ true, abilities);
+                prefixClosed, hostBlockCount, eventStreams, /* packedPrompts */ true, abilities, assumed);
     }
 
     /** The same, of a worker that can so much. */
     public Registration withAbilities(Set<Ability> all) {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
                 prefixClosed, hostBlockCount, eventStreams, packedPrompts,
-                all.stream().map(Ability::text).sorted().toList());
+                all.stream().map(Ability::text).sorted().toList(), assumed);
     }
 
     /** The same, of a worker that writes to one of so many streams in Redis. */
     public Registration withEventStreams(int count) {
         return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
-                prefixClosed, hostBlockCount, count, packedPrompts, abilities);
+                prefixClosed, hostBlockCount, count, packedPrompts, abilities, assumed);
+    }
+
+    /** The same, of a worker that announces what it was sent, if so. */
+    public Registration withAssumed(boolean isAssumed) {
+        return new Registration(protocolVersion, workerId, epoch, baseUrl, model, blockCount, maxSequences,
+                prefixClosed, hostBlockCount, eventStreams, packedPrompts, abilities, isAssumed);
     }
 
     /** Most keys that it may announce at a time: each block of each tier has another one. */

@@ -20,10 +20,11 @@ class RegistrationJsonTest {
         var plain = new Registration(Protocol.VERSION, "w", 7, URI.create("http://127.0.0.1:9"),
                 new ModelDescription("tiny", PARTS.revision(), PARTS, 1_000, 512), 100, 8, true);
 
-        assertThat(json.writeValueAsString(plain)).doesNotContain("packedPrompts", "abilities");
+        assertThat(json.writeValueAsString(plain)).doesNotContain("packedPrompts", "abilities", "assumed");
         assertThat(json.readValue(json.writeValueAsString(plain), Registration.class).abilities()).isEmpty();
-        Registration able = plain.withPackedPrompts().withAbilities(EnumSet.allOf(Ability.class)).withEventStreams(4);
-        assertThat(json.writeValueAsString(able)).contains("\"packedPrompts\":true",
+        Registration able = plain.withPackedPrompts().withAbilities(EnumSet.allOf(Ability.class)).withEventStreams(4)
+                .withAssumed(true);
+        assertThat(json.writeValueAsString(able)).contains("\"packedPrompts\":true", "\"assumed\":true",
                 "\"abilities\":[\"choices\",\"logit_rules\",\"logprobs\"]");
         assertThat(json.readValue(json.writeValueAsString(able), Registration.class)).isEqualTo(able);
         assertThat(Ability.known(List.of("logprobs", "to_fly"))).containsExactly(Ability.LOGPROBS);

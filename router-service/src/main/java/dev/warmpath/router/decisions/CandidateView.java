@@ -39,7 +39,7 @@ public record CandidateView(
     public static CandidateView of(CandidateCost one) {
         var seen = one.candidate();
         IndexAge age = seen.indexAge();
-        return new CandidateView(seen.workerId(), seen.matchedBlocks(), seen.promisedBlocks(), age.grade().text(),
+        return new CandidateView(seen.workerId(), seen.matchedBlocks(), seen.promisedBlocks(), seen.grade().text(),
                 age.batches(), TimeUnit.NANOSECONDS.toMillis(age.nanos()), seen.health().text(), one.cost(),
                 one.terms().asMap(), seen.requests(), seen.usedBlocks(), seen.blockCount());
     }

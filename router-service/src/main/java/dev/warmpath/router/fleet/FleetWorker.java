@@ -155,7 +155,12 @@ public final class FleetWorker {
 
     /** How far to rely on the copy. */
     public IndexGrade indexGrade(long nowNanos) {
-        return indexAge(nowNanos).grade();
+        return gradeOf(indexAge(nowNanos));
+    }
+
+    /** How far to rely on a copy of so much behind. */
+    public IndexGrade gradeOf(IndexAge age) {
+        return IndexGrade.of(age.nanos(), registration.assumed());
     }
 
     /** Batches that the copy lacks, as far as heartbeats tell, 1 if it is at odds with them; 0 while it is in step. */

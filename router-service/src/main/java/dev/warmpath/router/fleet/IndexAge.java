@@ -13,9 +13,4 @@ public record IndexAge(long batches, long nanos) {
     public boolean isInStep() {
         return batches == 0;
     }
-
-    /** How far to rely on the copy. */
-    public IndexGrade grade() {
-        return IndexGrade.of(nanos);
-    }
 }

@@ -153,7 +153,8 @@ public final class RegistrationCheck {
                 unequal("hostBlockCount", known.hostBlockCount(), now.hostBlockCount()),
                 unequal("eventStreams", known.eventStreams(), now.eventStreams()),
                 unequal("maxSequences", known.maxSequences(), now.maxSequences()),
-                unequal("prefixClosed", known.prefixClosed(), now.prefixClosed()));
+                unequal("prefixClosed", known.prefixClosed(), now.prefixClosed()),
+                unequal("assumed", known.assumed(), now.assumed()));
     }
 
     /**

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * @param predictedCachedTokens the same in tokens: what {@code usage} should tell afterwards
  * @param predictedFirstTokenMs how long the first token should take there, once the request is sent; null while the
  *                              chosen worker's pace is not known
- * @param indexGrade            exact, history or load: how far the index can be relied on for the worst of the
- *                              candidates; null without any
+ * @param indexGrade            exact, assumed, history or load: how far the index can be relied on for the worst of
+ *                              the candidates; null without any
  * @param candidates            all that could be chosen
  * @param leftOut               all others of the revision, and why they could not be
  * @param shadow                what another policy would do; null if none is asked

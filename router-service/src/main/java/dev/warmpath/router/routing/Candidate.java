@@ -20,6 +20,7 @@ import dev.warmpath.router.health.HealthState;
  * @param blockCount    blocks of its pool
  * @param lastChosen    number of this router's decision that chose it last; 0 = never
  * @param indexAge      how far the index is behind it: the matched blocks are as old
+ * @param grade         how far the matched blocks can be relied on
  * @param health        whether requests go there
  * @param failureShare  share of this router's last requests there that failed, 0 to 1
  * @param promisedBlocks likewise that it announces, believed or not; 0 while the index is behind it
@@ -40,6 +41,7 @@ public record Candidate(
         int blockCount,
         long lastChosen,
         IndexAge indexAge,
+        IndexGrade grade,
         HealthState health,
         double failureShare,
         int promisedBlocks,
@@ -54,11 +56,6 @@ public record Candidate(
     private static final double MOST_STEP_TOKENS = 4_096;
     /** A short answer's worth of steps: how long a full worker takes to free a slot. */
     private static final long TOKENS_PER_MISSING_SLOT = 512;
-
-    /** How far the matched blocks can be relied on. */
-    public IndexGrade grade() {
-        return indexAge.grade();
-    }
 
     /** How surely a block that is computed here pushes another one out, 0 to 1: as its last tier fills. */
     public double fullness() {

@@ -350,7 +350,7 @@ public final class RequestRouter {
     }
 
     private WorkerLedger.IndexWord indexWord(FleetWorker worker, IndexAge age, long now) {
-        return new WorkerLedger.IndexWord(age.isInStep(), age.grade(), now,
+        return new WorkerLedger.IndexWord(age.isInStep(), worker.gradeOf(age), now,
                 key -> index.holds(worker.keys(), key));
     }
 
@@ -377,9 +377,10 @@ public final class RequestRouter {
                 worker.blockCount(),
                 ledger.lastChosen(),
                 age,
+                grade,
                 health.state(now),
                 health.failureShare(now),
-                grade == IndexGrade.EXACT ? indexedBlocks : 0,
+                grade.isInTime() ? indexedBlocks : 0,
                 worker.events().position().setSize(),
                 worker.keys().blockCount(),
                 own.contextTokens() + others.contextTokens(),
@@ -388,7 +389,7 @@ public final class RequestRouter {
 
     private static int matchedBlocks(IndexGrade grade, int indexedBlocks, int ownBlocks) {
         return switch (grade) {
-            case EXACT, HISTORY -> Math.max(indexedBlocks, ownBlocks);
+            case EXACT, ASSUMED, HISTORY -> Math.max(indexedBlocks, ownBlocks);
             case LOAD -> 0;
         };
     }
@@ -407,7 +408,7 @@ public final class RequestRouter {
             ledger.hear(worker.heartbeat());
             long now = nanoTime.getAsLong();
             IndexAge age = worker.indexAge(now);
-            ledger.close(entry, age.isInStep(), age.grade(), now);
+            ledger.close(entry, age.isInStep(), worker.gradeOf(age), now);
         }
     }
 

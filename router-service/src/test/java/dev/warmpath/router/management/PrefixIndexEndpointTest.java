@@ -45,6 +45,7 @@ class PrefixIndexEndpointTest extends RunningRouter {
         assertThat(second.path("behindBatches").asLong()).isEqualTo(7);
         assertThat(second.path("behindMillis").asLong()).isGreaterThanOrEqualTo(3_000L);
         assertThat(management("/actuator/prometheus").body()).contains("warmpath_index_workers{grade=\"exact\"} 1.0",
+                "warmpath_index_workers{grade=\"assumed\"} 0.0",
                 "warmpath_index_workers{grade=\"history\"} 1.0", "warmpath_index_workers{grade=\"load\"} 0.0");
     }
 

@@ -2,8 +2,8 @@ package dev.warmpath.router.routing;
 
 import dev.warmpath.protocol.fleet.StepCost;
 import dev.warmpath.router.fleet.IndexAge;
+import dev.warmpath.router.fleet.IndexGrade;
 import dev.warmpath.router.health.HealthState;
-import java.time.Duration;
 
 /**
  * A worker as a policy sees it: 1,000 blocks, 8 sequences, the usual cost of steps; idle, empty, healthy and in step
@@ -21,7 +21,7 @@ public final class CandidateBuilder {
     private int sharedBlocks;
     private int blockCount = 1_000;
     private long lastChosen;
-    private IndexAge indexAge = IndexAge.IN_STEP;
+    private IndexGrade grade = IndexGrade.EXACT;
     private HealthState health = HealthState.HEALTHY;
     private double failureShare;
     private int cachedBlocks;
@@ -93,8 +93,8 @@ public final class CandidateBuilder {
         return this;
     }
 
-    public CandidateBuilder behind(long batches, Duration age) {
-        indexAge = new IndexAge(batches, age.toNanos());
+    public CandidateBuilder graded(IndexGrade how) {
+        grade = how;
         return this;
     }
 
@@ -136,7 +136,7 @@ public final class CandidateBuilder {
 
     public Candidate build() {
         return new Candidate(id, matchedBlocks, pendingTokens, pendingRequests, requests, maxSequences,
-                usedBlocks, sharedBlocks, blockCount, lastChosen, indexAge, health, failureShare,
+                usedBlocks, sharedBlocks, blockCount, lastChosen, IndexAge.IN_STEP, grade, health, failureShare,
                 /* promisedBlocks */ matchedBlocks, cachedBlocks, blockCount + hostBlocks,
                 contextTokens, stepCost);
     }

@@ -241,6 +241,25 @@ class RequestRouterTest extends TwoWorkers {
         assertThat(explain(after).matchedBlocks()).isZero();       // the worker does not announce it: it was evicted
     }
 
+    /** 6 of its blocks announced in step; then a batch is missing. */
+    @Test
+    void what_a_worker_assumes_counts_as_what_another_one_knows_and_ages_as_that_does() {
+        FleetWorker c = ready(registration("c", 1).withAssumed(true));
+        int[] tokens = randomTokens(100);
+        compute(c, tokens);
+
+        Routed fresh = explain(tokens);
+        assertThat(fresh.snapshot().indexGrade()).isEqualTo(IndexGrade.ASSUMED);
+        assertThat(fresh.workerId()).isEqualTo("c");
+        assertThat(terms("a").candidate().grade()).isEqualTo(IndexGrade.EXACT);
+        assertThat(fresh.snapshot().candidates().getLast().candidate().promisedBlocks()).isEqualTo(6);
+        hear(c, 1);
+        now += 2_000_000_001L;
+        assertThat(explain(tokens).snapshot().indexGrade()).isEqualTo(IndexGrade.HISTORY);
+        now += 28_000_000_000L;
+        assertThat(explain(tokens).snapshot().indexGrade()).isEqualTo(IndexGrade.LOAD);
+    }
+
     /** After a gap the copy is empty until the snapshot comes. What runs there was in the index, and counts again. */
     @Test
     void own_requests_count_while_an_emptied_copy_waits_for_its_snapshot() {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.warmpath.router.fleet.IndexGrade;
-import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -16,7 +15,7 @@ class RouteSnapshotTest {
     /** Costs 999 down to 0; the chosen one, of cost 900, is on trial. */
     @Test
     void of_a_thousand_candidates_the_fifteen_cheapest_and_the_chosen_one_are_kept() {
-        List<CandidateCost> all = IntStream.range(0, 1_000).mapToObj(i -> of(i, 999 - i, Duration.ZERO)).toList();
+        List<CandidateCost> all = IntStream.range(0, 1_000).mapToObj(i -> of(i, 999 - i, IndexGrade.EXACT)).toList();
 
         RouteSnapshot snapshot = RouteSnapshot.bounded(QUERY, new Choice(99, RouteReason.TRIAL, all), LeftOut.NOBODY);
         assertThat(snapshot.candidateCount()).isEqualTo(1_000);
@@ -26,8 +25,8 @@ class RouteSnapshotTest {
 
     @Test
     void sixteen_candidates_are_all_kept_and_an_explanation_keeps_a_thousand() {
-        List<CandidateCost> some = IntStream.range(0, 16).mapToObj(i -> of(i, i, Duration.ZERO)).toList();
-        List<CandidateCost> many = IntStream.range(0, 1_000).mapToObj(i -> of(i, i, Duration.ZERO)).toList();
+        List<CandidateCost> some = IntStream.range(0, 16).mapToObj(i -> of(i, i, IndexGrade.EXACT)).toList();
+        List<CandidateCost> many = IntStream.range(0, 1_000).mapToObj(i -> of(i, i, IndexGrade.EXACT)).toList();
 
         assertThat(RouteSnapshot.bounded(QUERY, new Choice(3, RouteReason.LOAD, some), LeftOut.NOBODY).candidates())
                 .isEqualTo(some);
@@ -38,7 +37,7 @@ class RouteSnapshotTest {
     @Test
     void the_worst_grade_is_told_even_of_a_candidate_that_is_not_kept() {
         List<CandidateCost> all = IntStream.range(0, 100)
-                .mapToObj(i -> of(i, i, Duration.ofSeconds(i == 99 ? 31 : 0))).toList();
+                .mapToObj(i -> of(i, i, i == 99 ? IndexGrade.LOAD : i == 98 ? IndexGrade.ASSUMED : IndexGrade.EXACT)).toList();
 
         assertThat(RouteSnapshot.bounded(QUERY, new Choice(0, RouteReason.LOAD, all), LeftOut.NOBODY).indexGrade())
                 .isEqualTo(IndexGrade.LOAD);
@@ -67,8 +66,8 @@ class RouteSnapshotTest {
                 .withMessage("no term 'slots' among [uncached, pending]");
     }
 
-    private static CandidateCost of(int number, long cost, Duration behind) {
-        Candidate candidate = CandidateBuilder.named("w" + number).behind(1, behind).build();
+    private static CandidateCost of(int number, long cost, IndexGrade grade) {
+        Candidate candidate = CandidateBuilder.named("w" + number).graded(grade).build();
         return new CandidateCost(candidate, cost, new Terms(List.of("cost"), cost));
     }
 }
