@@ -3,9 +3,9 @@ package dev.warmpath.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.process.SharedModels;
-import dev.warmpath.router.tokenization.ModelFiles;
-import dev.warmpath.router.tokenization.ModelTokenizer;
-import dev.warmpath.router.tokenization.template.ChatMessage;
+import dev.warmpath.tokenization.ModelFiles;
+import dev.warmpath.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.template.ChatMessage;
 import dev.warmpath.worker.model.source.ModelFile;
 import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;

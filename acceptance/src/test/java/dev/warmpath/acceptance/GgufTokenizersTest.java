@@ -3,7 +3,7 @@ package dev.warmpath.acceptance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.process.GgufWriter;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 import dev.warmpath.worker.model.source.ModelSource;
 import java.io.IOException;
 import java.io.InputStream;

@@ -3,8 +3,8 @@ package dev.warmpath.acceptance;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
-import dev.warmpath.router.tokenization.ModelFiles;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelFiles;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -31,7 +31,7 @@ final class ScriptedWorker implements AutoCloseable, StandInWorker.Engine {
 
     static final String MODEL = "scripted";
     private static final Path TEMPLATE =
-            LocalFleet.ROOT.resolve("router-service/src/test/resources/chat-templates/qwen3.jinja");
+            LocalFleet.ROOT.resolve("tokenization/src/test/resources/chat-templates/qwen3.jinja");
     private static final Pattern CITY = Pattern.compile("\\bin ([A-Z]\\w+)");
     private static final Pattern TOOL_RESPONSE = Pattern.compile("<tool_response>\n(.*?)\n</tool_response>");
     private static final String THOUGHT = "<think>\n" + ClientsFleet.THOUGHT + "\n</think>\n\n";

@@ -4,7 +4,7 @@ import dev.warmpath.process.Service;
 import dev.warmpath.process.ServiceProcess;
 import dev.warmpath.router.audit.IndexCommand;
 import dev.warmpath.router.keys.KeyCommand;
-import dev.warmpath.router.tokenization.CheckCommand;
+import dev.warmpath.tokenization.CheckCommand;
 import java.util.Arrays;
 import java.util.List;
 import org.springframework.boot.autoconfigure.SpringBootApplication;

@@ -31,29 +31,27 @@ class ArchitectureTest {
     private static final Map<String, List<String>> ARROWS = Map.ofEntries(
             // the edge: JSON to requests, events to JSON; shows models and decisions, some of it to operators only
             Map.entry("openai", List.of(
-                    "http", "keys", "fields", "completion", "answer", "admission", "fleet", "models", "tokenization",
-                    "routing", "decisions")),
+                    "http", "keys", "fields", "completion", "answer", "admission", "fleet", "models", "routing",
+                    "decisions")),
             // a bad field is a bad request
             Map.entry("fields", List.of("completion")),
             // under every dialect: each request asked for its key, bodies admitted and read, answers written, each
             // error its status
             Map.entry("http", List.of(
-                    "keys", "fields", "completion", "admission", "fleet", "models", "tokenization", "routing",
-                    "dispatch", "metrics")),
+                    "keys", "fields", "completion", "admission", "fleet", "models", "routing", "dispatch", "metrics")),
             // beneath both: deadlines of connections; what comes too late gets an error of the public API, and whoever
             // is not in use ends when the router drains
             Map.entry("connections", List.of("http", "completion", "metrics")),
             // the spine
             Map.entry("completion", List.of(
-                    "keys", "admission", "fleet", "models", "tokenization", "routing", "dispatch", "answer", "decisions",
-                    "metrics", "tracing")),
+                    "keys", "admission", "fleet", "models", "routing", "dispatch", "answer", "decisions", "metrics",
+                    "tracing")),
             // what callers may use in a minute; who was refused is counted
             Map.entry("keys", List.of("metrics")),
             // one choice's tokens, to text
-            Map.entry("answer", List.of("tokenization")),
+            Map.entry("answer", List.of()),
             // readiness asks whether a model is served, a line whether workers have room; refusals are counted
             Map.entry("admission", List.of("fleet", "models", "routing", "metrics")),
-            Map.entry("tokenization", List.of()),
             // choices of routing in, broken connections to the fleet and what came of each choice out
             Map.entry("dispatch", List.of(
                     "routing", "fleet", "health", "decisions", "metrics", "tracing", "handshake")),
@@ -64,13 +62,12 @@ class ArchitectureTest {
             Map.entry("routing", List.of("fleet", "models", "health", "prefix")),
             Map.entry("prefix", List.of()),
             // a worker that goes takes its index entries along
-            Map.entry("fleet", List.of("prefix", "models", "health", "tokenization")),
-            // a served model has its tokenizer
-            Map.entry("models", List.of("tokenization")),
+            Map.entry("fleet", List.of("prefix", "models", "health")),
+            Map.entry("models", List.of()),
             Map.entry("health", List.of()),
             // beside the way of requests: what comes in from workers, counted
             Map.entry("management", List.of("fleetlink", "fleet", "prefix")),
-            Map.entry("fleetlink", List.of("fleet", "health", "prefix", "tokenization", "metrics", "handshake")),
+            Map.entry("fleetlink", List.of("fleet", "health", "prefix", "metrics", "handshake")),
             // a command of its own, no router around it: what a router reads in Redis, looked at
             Map.entry("audit", List.of("fleetlink", "prefix")),
             // under every connection to a worker, whoever opens it
@@ -114,8 +111,7 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule decisions_index_and_text_are_plain_java = noClasses()
-            .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("tokenization"), inside("answer"),
-                    inside("models"))
+            .that(resideInAnyPackage(inside("routing"), inside("prefix"), inside("answer"), inside("models"))
                     .and(not(simpleNameEndingWith("Configuration"))).and(not(simpleNameEndingWith("Properties"))))
             .should().dependOnClassesThat().resideInAnyPackage("org.springframework..", "reactor..", "io.netty..")
             .because("they must be runnable, testable and measurable from a plain main; only their wiring and settings are "

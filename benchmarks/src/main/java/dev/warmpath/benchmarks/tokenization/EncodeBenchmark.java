@@ -1,10 +1,10 @@
 package dev.warmpath.benchmarks.tokenization;
 
 import ai.djl.huggingface.tokenizers.jni.TokenizersLibrary;
-import dev.warmpath.router.tokenization.IncrementalDetokenizer;
-import dev.warmpath.router.tokenization.ModelFiles;
-import dev.warmpath.router.tokenization.ModelTokenizer;
-import dev.warmpath.router.tokenization.SegmentCache;
+import dev.warmpath.tokenization.IncrementalDetokenizer;
+import dev.warmpath.tokenization.ModelFiles;
+import dev.warmpath.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.SegmentCache;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package dev.warmpath.benchmarks.tokenization;
 
-import dev.warmpath.router.tokenization.ModelFiles;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelFiles;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -1,7 +1,7 @@
 package dev.warmpath.router.answer;
 
-import dev.warmpath.router.tokenization.IncrementalDetokenizer;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.IncrementalDetokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;

@@ -1,7 +1,7 @@
 package dev.warmpath.router.answer;
 
 import dev.warmpath.protocol.generate.GenerateEvent.Scores;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.util.List;
 
 /**

@@ -15,7 +15,7 @@ import dev.warmpath.router.completion.CompletionEvent.Parts;
 import dev.warmpath.router.completion.CompletionEvent.Text;
 import dev.warmpath.router.dispatch.DispatchEvent;
 import dev.warmpath.router.routing.TokenizedPrompt;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -5,7 +5,7 @@ import com.github.benmanes.caffeine.cache.LoadingCache;
 import dev.warmpath.router.answer.dialect.Dialect;
 import dev.warmpath.router.completion.BadRequestException.Fault;
 import dev.warmpath.router.models.ServedModel;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.stereotype.Component;

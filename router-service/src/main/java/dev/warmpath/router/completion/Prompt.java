@@ -1,6 +1,6 @@
 package dev.warmpath.router.completion;
 
-import dev.warmpath.router.tokenization.template.ChatMessage;
+import dev.warmpath.tokenization.template.ChatMessage;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;

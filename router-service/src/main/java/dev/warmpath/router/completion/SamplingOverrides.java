@@ -1,7 +1,7 @@
 package dev.warmpath.router.completion;
 
 import dev.warmpath.protocol.generate.SamplingParameters;
-import dev.warmpath.router.tokenization.SamplingDefaults;
+import dev.warmpath.tokenization.SamplingDefaults;
 import org.jspecify.annotations.Nullable;
 
 /**

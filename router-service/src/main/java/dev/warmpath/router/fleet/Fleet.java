@@ -18,7 +18,7 @@ import dev.warmpath.router.models.ServedModel;
 import dev.warmpath.router.prefix.KvEventApplier;
 import dev.warmpath.router.prefix.PrefixIndex;
 import dev.warmpath.router.prefix.WorkerKeys;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

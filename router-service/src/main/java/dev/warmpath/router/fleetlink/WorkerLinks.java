@@ -16,7 +16,7 @@ import dev.warmpath.router.health.HealthProperties;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.metrics.RouterMetrics.WorkerState;
 import dev.warmpath.router.prefix.PrefixIndex;
-import dev.warmpath.router.tokenization.SegmentCache;
+import dev.warmpath.tokenization.SegmentCache;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;

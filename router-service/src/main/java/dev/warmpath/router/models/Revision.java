@@ -3,7 +3,7 @@ package dev.warmpath.router.models;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.fleet.ModelDescription;
 import dev.warmpath.protocol.fleet.RevisionParts;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 import org.jspecify.annotations.Nullable;
 
 /** What is known about one revision of a model. Its owner sees to it that one thread at a time is in it. */

@@ -2,7 +2,7 @@ package dev.warmpath.router.models;
 
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.fleet.ModelDescription;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelTokenizer;
 
 /**
  * One revision of a model, ready for requests.

@@ -8,7 +8,7 @@ import dev.warmpath.router.fields.FieldReader;
 import dev.warmpath.router.fields.FieldValues;
 import dev.warmpath.router.fields.Place;
 import dev.warmpath.router.openai.GenerationRequest.Own;
-import dev.warmpath.router.tokenization.template.ChatMessage;
+import dev.warmpath.tokenization.template.ChatMessage;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.warmpath.router.completion.Prompt;
 import dev.warmpath.router.fields.FieldReader;
-import dev.warmpath.router.tokenization.ModelFiles;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelFiles;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

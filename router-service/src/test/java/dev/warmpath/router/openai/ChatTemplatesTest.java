@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
-import dev.warmpath.router.tokenization.ModelFiles;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelFiles;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
@@ -28,7 +28,7 @@ class ChatTemplatesTest extends RunningRouter {
     protected ModelTokenizer tokenizer() {
         try {
             return new ModelTokenizer(new ModelFiles(
-                    Files.readAllBytes(Path.of("src/test/resources/tokenizers/byte-level.json")),
+                    Files.readAllBytes(Path.of("../tokenization/src/test/resources/tokenizers/byte-level.json")),
                     "{}".getBytes(StandardCharsets.UTF_8), template.getBytes(StandardCharsets.UTF_8), null, null));
         } catch (IOException e) {
             throw new UncheckedIOException(e);

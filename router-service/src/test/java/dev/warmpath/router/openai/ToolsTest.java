@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.router.FakeWorker;
 import dev.warmpath.router.RunningRouter;
-import dev.warmpath.router.tokenization.ModelFiles;
-import dev.warmpath.router.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.ModelFiles;
+import dev.warmpath.tokenization.ModelTokenizer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.http.HttpResponse;
@@ -24,7 +24,8 @@ import tools.jackson.databind.JsonNode;
 /** Chats of a model that thinks and calls tools, with Qwen 3's template. */
 class ToolsTest extends RunningRouter {
 
-    private static final ModelTokenizer TOKENIZER = tokenizerWith("src/test/resources/chat-templates/qwen3.jinja");
+    private static final ModelTokenizer TOKENIZER =
+            tokenizerWith("../tokenization/src/test/resources/chat-templates/qwen3.jinja");
     private static final String WEATHER = """
             {'type':'function','function':{'name':'get_weather','description':'Now & here','parameters':
             {'type':'object','properties':{'city':{'type':'string'}},'required':['city']}}}""".replace("\n", "");
@@ -46,7 +47,7 @@ class ToolsTest extends RunningRouter {
     }
 
     private static ModelTokenizer tokenizerWith(String template) {
-        Path tokenizers = Path.of("src/test/resources/tokenizers");
+        Path tokenizers = Path.of("../tokenization/src/test/resources/tokenizers");
         try {
             String config = JSON.writeValueAsString(Map.of("eos_token", "<|end|>",
                     "chat_template", Files.readString(Path.of(template))));

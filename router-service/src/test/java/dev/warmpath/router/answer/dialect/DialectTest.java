@@ -194,7 +194,8 @@ class DialectTest {
         "warmpath.jinja, NONE, NONE"})
     void a_template_tells_how_its_model_writes(String template, ToolFormat tools, ReasoningFormat reasoning)
             throws IOException {
-        String source = Files.readString(Path.of("src/test/resources/chat-templates", template), StandardCharsets.UTF_8);
+        String source = Files.readString(Path.of("../tokenization/src/test/resources/chat-templates", template),
+                StandardCharsets.UTF_8);
 
         assertThat(Dialect.of(source)).isEqualTo(new Dialect(tools, reasoning));
     }
