@@ -20,14 +20,16 @@ import org.springframework.validation.annotation.Validated;
  * {@code .scheduler} and most of {@code .kv} say then means nothing.
  *
  * @param kind {@code own}: this worker computes the model; {@code vllm}, {@code sglang}: it stands beside such a
- *             server; {@code openai}: beside any server with OpenAI's {@code /v1/completions} that takes and gives
- *             token ids, of whose cache nothing is known but what was sent there
+ *             server; {@code openai}: beside any server with OpenAI's {@code /v1/completions}, which is asked for token
+ *             ids, or for text if it has none, and of whose cache nothing is known but what was sent there
  * @param url of the engine's HTTP server, such as {@code http://127.0.0.1:8000}
  * @param model of those that it serves the one that this worker stands for, as the engine calls it; unset: its only
  *              one
  * @param apiKey sent to it as bearer token
  * @param rank of an engine with data parallelism, the one rank that this worker stands for: one worker for each
  * @param maxNumSeqs most requests at a time; as many connections
+ * @param maxInFlight of these, at the engine at a time, the others wait in the worker; unset: all. 1 for a server that
+ *                    computes one request and drops it when another comes
  * @param startTimeout how long a start waits for the engine, which may be loading its model
  * @param connectTimeout until it has taken a connection
  * @param firstTokenTimeout longest silence before the first token, the engine's own queue included
@@ -46,6 +48,7 @@ public record EngineProperties(
         @Nullable String apiKey,
         @Nullable @Min(0) @Max(4_095) Integer rank,
         @DefaultValue("256") @Min(1) @Max(65_536) int maxNumSeqs,
+        @Nullable @Min(1) @Max(65_536) Integer maxInFlight,
         @DefaultValue("30m") @DurationMin(seconds = 1) @DurationMax(hours = 24) Duration startTimeout,
         @DefaultValue("2s") @DurationMin(millis = 10) @DurationMax(minutes = 1) Duration connectTimeout,
         @DefaultValue("10m") @DurationMin(millis = 10) @DurationMax(hours = 1) Duration firstTokenTimeout,
@@ -82,5 +85,10 @@ public record EngineProperties(
             throw new SettingsException("warmpath.engine.kind is " + kind.name().toLowerCase(Locale.ROOT)
                     + ", but warmpath.engine.url is not set", "Say where it is, such as http://127.0.0.1:8000");
         }
+    }
+
+    /** Of the requests that are taken, so many are at the engine. */
+    int mostInFlight() {
+        return maxInFlight == null ? maxNumSeqs : Math.min(maxInFlight, maxNumSeqs);
     }
 }

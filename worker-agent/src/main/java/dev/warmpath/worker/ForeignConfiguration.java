@@ -4,6 +4,7 @@ import dev.warmpath.process.BeginAnew;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.redislink.RedisProperties;
+import dev.warmpath.tokenization.Spelling;
 import dev.warmpath.worker.foreign.generate.EngineFacts;
 import dev.warmpath.worker.foreign.generate.EngineLink;
 import dev.warmpath.worker.foreign.generate.EngineProbe;
@@ -18,6 +19,7 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.actuate.info.InfoContributor;
@@ -28,6 +30,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
+import org.springframework.util.function.SingletonSupplier;
 
 /** A worker that stands beside an engine of somebody else's. */
 @Configuration(proxyBeanMethods = false)
@@ -42,8 +45,8 @@ class ForeignConfiguration {
     EngineLink engineLink(EngineProperties engine) {
         try {
             return new EngineLink(Objects.requireNonNull(engine.url()), engine.apiKey(), engine.model(), engine.rank(),
-                    engine.maxNumSeqs(), engine.connectTimeout(), engine.firstTokenTimeout(), engine.tokenTimeout(),
-                    engine.pollInterval());
+                    engine.maxNumSeqs(), engine.mostInFlight(), engine.connectTimeout(), engine.firstTokenTimeout(),
+                    engine.tokenTimeout(), engine.pollInterval());
         } catch (IllegalArgumentException e) {
             throw new SettingsException("warmpath.engine.url cannot be used: " + e.getMessage(),
                     "Give one such as http://127.0.0.1:8000");
@@ -53,13 +56,14 @@ class ForeignConfiguration {
     /** Waits for it: both may be started at the same time, and an engine's model takes long to load. */
     @Bean
     @DependsOn("fleetToken")
-    FoundEngine foundEngine(EngineLink link, EngineProperties engine) throws InterruptedException {
+    FoundEngine foundEngine(EngineLink link, EngineProperties engine, ModelProperties model)
+            throws InterruptedException {
         Thread waiting = Thread.currentThread();
         // the end of the process waits for this thread, which would wait for the engine
         Thread onEnd = Thread.ofPlatform().unstarted(waiting::interrupt);
         Runtime.getRuntime().addShutdownHook(onEnd);
         try {
-            return await(link, engine);
+            return await(link, engine, SingletonSupplier.of(() -> ForeignModel.spelling(model)));
         } finally {
             removeHook(onEnd);
         }
@@ -73,12 +77,13 @@ class ForeignConfiguration {
         }
     }
 
-    private static FoundEngine await(EngineLink link, EngineProperties engine) throws InterruptedException {
+    private static FoundEngine await(EngineLink link, EngineProperties engine, Supplier<Spelling> spelling)
+            throws InterruptedException {
         long start = System.nanoTime();
         long told = start - TELL_AGAIN.toNanos();
         while (true) {
             try {
-                FoundEngine found = EngineProbe.connect(link, Objects.requireNonNull(engine.kind().foreign));
+                FoundEngine found = EngineProbe.connect(link, Objects.requireNonNull(engine.kind().foreign), spelling);
                 log.info("beside an engine at {}: {}", link.address(), found.facts());
                 return found;
             } catch (UnsuitableEngineException e) {
@@ -149,7 +154,7 @@ class ForeignConfiguration {
     Registration registration(WorkerProperties worker, ModelFiles model, EngineLink link, FoundEngine found,
             EngineEvents events, KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
-                model.description(), events.blockCount(), link.mostGenerations(),
+                model.description(), events.blockCount(), link.mostInFlight(),
                 /* prefixClosed */ true).withPackedPrompts().withAbilities(found.abilities())
                 .withAssumed(events.isAssumed());
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;

@@ -43,6 +43,10 @@ record ForeignMeters(ForeignEngine engine, EngineEvents events) implements Meter
         tokens(registry, "cached", Counts::cachedPromptTokens);
         tokens(registry, "generated", Counts::generatedTokens);
 
+        FunctionCounter.builder("warmpath.foreign.prompts.read.otherwise", engine, now -> now.counts().readOtherwise())
+                .description("Prompts in which a server that takes text has found another number of tokens")
+                .register(registry);
+
         Gauge.builder("warmpath.foreign.events.following", events, now -> now.isFollowing() ? 1 : 0)
                 .description("1: the engine's cache events can come; 0: routers go by what it told last, or was sent")
                 .register(registry);

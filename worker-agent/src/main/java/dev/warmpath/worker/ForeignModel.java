@@ -1,15 +1,20 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.protocol.block.HashSettings;
+import dev.warmpath.tokenization.ModelTokenizer;
+import dev.warmpath.tokenization.Spelling;
+import dev.warmpath.tokenization.TokenizationException;
 import dev.warmpath.worker.foreign.generate.EngineFacts;
 import dev.warmpath.worker.model.source.ModelFile;
 import dev.warmpath.worker.model.source.ModelSource;
 import dev.warmpath.worker.routerlink.ModelFiles;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -20,6 +25,8 @@ import tools.jackson.databind.json.JsonMapper;
  * of files that lie there, and never read.
  */
 final class ForeignModel {
+
+    private static final byte[] NO_SETTINGS = "{}".getBytes(StandardCharsets.UTF_8);
 
     private ForeignModel() {}
 
@@ -33,6 +40,33 @@ final class ForeignModel {
         String name = model.name() != null && !model.name().isBlank() ? model.name() : engine.model();
         return ModelFiles.of(weights(source, engine), ModelFileResources.of(source), name, hashSettings(kv, engine),
                 contextLength(model, engine), vocabulary);
+    }
+
+    /**
+     * Text and ids by the model's own tokenizer.
+     * @throws SettingsException if its files give none
+     */
+    static Spelling spelling(ModelProperties model) {
+        try {
+            ModelSource source = ModelSource.ofText(model.directory());
+            byte[] tokenizer = bytes(source, ModelSource.TOKENIZER);
+            if (tokenizer == null) {
+                throw new SettingsException(source.path() + " has no " + ModelSource.TOKENIZER + ", and the engine "
+                        + "takes and gives text only", "Give the folder from which the engine was started");
+            }
+            byte[] config = bytes(source, ModelSource.TOKENIZER_CONFIG);
+            return new Spelling(new ModelTokenizer(new dev.warmpath.tokenization.ModelFiles(tokenizer,
+                    config == null ? NO_SETTINGS : config, bytes(source, ModelSource.GENERATION_CONFIG),
+                    bytes(source, ModelSource.CONFIG))));
+        } catch (IOException | TokenizationException e) {
+            throw new SettingsException("the engine takes and gives text only, and the tokenizer in "
+                    + model.directory() + " cannot be read: " + e.getMessage(), "Download it once more");
+        }
+    }
+
+    private static byte @Nullable [] bytes(ModelSource source, String name) throws IOException {
+        ModelFile file = source.file(name);
+        return file == null ? null : file.content();
     }
 
     /** Blocks are the engine's, if it tells of them. */

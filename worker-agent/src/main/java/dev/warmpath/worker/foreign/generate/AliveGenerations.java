@@ -30,11 +30,13 @@ final class AliveGenerations {
     private static final class Tally {
         private int requests;
         private int pendingRequests;
+        private int queued;
         private long pendingTokens;
 
         private void count(ForeignGeneration one) {
             requests++;
             pendingRequests += one.isPending() ? 1 : 0;
+            queued += one.isQueued() ? 1 : 0;
             pendingTokens += one.pendingTokens();
         }
     }
@@ -69,8 +71,9 @@ final class AliveGenerations {
         news++;
     }
 
-    synchronized int count() {
-        return alive.size();
+    /** Those that do not wait here for their turn. */
+    synchronized int atEngine() {
+        return (int) alive.stream().filter(one -> !one.isQueued()).count();
     }
 
     /** Takes no more. @return those that are left */
@@ -99,7 +102,7 @@ final class AliveGenerations {
         tallies.forEach((router, tally) ->
                 routers.add(new RouterLoad(router, tally.requests, tally.pendingRequests, tally.pendingTokens)));
         int total = all.requests + others;
-        int behind = Math.min(waiting, all.pendingRequests + others);
+        int behind = Math.min(waiting + all.queued, all.pendingRequests + others);
         return new EngineSnapshot.Load(total - behind, behind, /* waitingForBlocks */ 0, all.pendingTokens,
                 all.pendingRequests, routers, contextTokens, news);
     }

@@ -5,6 +5,7 @@ import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
+import dev.warmpath.worker.engine.RefusedException;
 import dev.warmpath.worker.foreign.generate.Chunk.Counted;
 import dev.warmpath.worker.foreign.generate.Scored.Likeliest;
 import java.util.ArrayList;
@@ -57,17 +58,25 @@ record Completions(String model, boolean isVllm) implements Dialect {
                 + ask.promptLength() + " tokens with " + request.alternatives() + " alternatives",
                 "this engine would tell them in one answer of more than " + (MOST_BYTES_OF_AN_ANSWER >> 20) + " MiB");
         if (!isVllm) {
-            String why = "it is not part of OpenAI's API, and this server may pass over it";
-            Dialect.refuse(ask.sampling().topK() != 0, "topK", why);
-            Dialect.refuse(rules.minP() != 0, "minP", why);
-            Dialect.refuse(rules.repetitionPenalty() != 1, "repetitionPenalty", why);
-            Dialect.refuse(rules.allowedTokens().length > 0, "allowedTokens", why);
-            Dialect.refuse(request.stop().minTokens() > 0, "minTokens", why);
-            Dialect.refuse(request.stop().ignoreEos(), "ignoreEos", why);
-            Dialect.refuse(request.salt() != null, "salt", why);
-            Dialect.refuse(request.priority() != 0, "priority", why);
-            Dialect.refuse(request.logprobs() || ask.promptScores(), "logprobs", "this server may name tokens by text");
+            requireOpenAi(ask);
         }
+    }
+
+    /** @throws RefusedException naming what is not OpenAI's own, or told otherwise than our own engine does */
+    static void requireOpenAi(Ask ask) {
+        GenerateRequest request = ask.request();
+        LogitRules rules = ask.sampling().rules();
+        String why = "it is not part of OpenAI's API, and this server may pass over it";
+        Dialect.refuse(ask.sampling().topK() != 0, "topK", why);
+        Dialect.refuse(rules.minP() != 0, "minP", why);
+        Dialect.refuse(rules.repetitionPenalty() != 1, "repetitionPenalty", why);
+        Dialect.refuse(rules.allowedTokens().length > 0, "allowedTokens", why);
+        Dialect.refuse(rules.badWords().length > 0, "badWords", why);
+        Dialect.refuse(request.stop().minTokens() > 0, "minTokens", why);
+        Dialect.refuse(request.stop().ignoreEos(), "ignoreEos", why);
+        Dialect.refuse(request.salt() != null, "salt", why);
+        Dialect.refuse(request.priority() != 0, "priority", why);
+        Dialect.refuse(request.logprobs() || ask.promptScores(), "logprobs", "this server may name tokens by text");
     }
 
     @Override

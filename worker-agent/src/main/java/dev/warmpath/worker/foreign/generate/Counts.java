@@ -3,6 +3,7 @@ package dev.warmpath.worker.foreign.generate;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
@@ -13,6 +14,7 @@ public final class Counts {
     private final AtomicLongArray failed = new AtomicLongArray(FailureReason.values().length);
     private final AtomicLongArray refused = new AtomicLongArray(FailureReason.values().length);
     private final LongAdder cancelled = new LongAdder();
+    private final AtomicLong readOtherwise = new AtomicLong();
     private final LongAdder promptTokens = new LongAdder();
     private final LongAdder cachedPromptTokens = new LongAdder();
     private final LongAdder generatedTokens = new LongAdder();
@@ -34,6 +36,16 @@ public final class Counts {
 
     void countCancelled() {
         cancelled.increment();
+    }
+
+    /** @return how many there are now */
+    long countReadOtherwise() {
+        return readOtherwise.incrementAndGet();
+    }
+
+    /** Prompts in which a server that takes text has found another number of tokens. */
+    public long readOtherwise() {
+        return readOtherwise.get();
     }
 
     public long finished(FinishReason reason) {

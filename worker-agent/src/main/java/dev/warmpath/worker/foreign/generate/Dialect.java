@@ -15,7 +15,7 @@ import tools.jackson.databind.json.JsonMapper;
  * <p>Every value that decides what is drawn is written out, for engines have different defaults, and some take them
  * from the model's files.
  */
-sealed interface Dialect permits Completions, VllmTokens, SglangTokens {
+sealed interface Dialect permits Completions, TextCompletions, VllmTokens, SglangTokens {
 
     JsonMapper JSON = JsonMapper.builder().build();
 
@@ -37,6 +37,16 @@ sealed interface Dialect permits Completions, VllmTokens, SglangTokens {
      * @param told  tokens of this answer that were told before
      */
     Chunk read(JsonNode piece, Ask ask, int told) throws UnreadableAnswerException;
+
+    /** False: its ids are made of text, so that there may be more of them than the engine has drawn. */
+    default boolean tellsIds() {
+        return true;
+    }
+
+    /** Tokens of the prompt as this engine counts them. */
+    default int promptTokens(Ask ask) {
+        return ask.promptLength();
+    }
 
     /** Most bytes of one piece of an answer that is right. */
     long mostBytes(Ask ask);

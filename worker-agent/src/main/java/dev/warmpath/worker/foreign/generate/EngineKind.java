@@ -6,6 +6,6 @@ public enum EngineKind {
     VLLM,
     /** SGLang, with its native {@code /generate}. */
     SGLANG,
-    /** Any server with OpenAI's {@code /v1/completions} that takes and gives token ids. */
+    /** Any server with OpenAI's {@code /v1/completions} that takes and gives token ids, or text. */
     OPENAI
 }

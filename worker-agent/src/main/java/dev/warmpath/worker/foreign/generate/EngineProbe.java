@@ -1,6 +1,7 @@
 package dev.warmpath.worker.foreign.generate;
 
 import dev.warmpath.protocol.process.ForeignText;
+import dev.warmpath.tokenization.Spelling;
 import dev.warmpath.worker.foreign.generate.EngineFacts.EventSource;
 import dev.warmpath.worker.foreign.generate.EngineHttp.Answer;
 import dev.warmpath.worker.foreign.generate.Samples.Sample;
@@ -9,10 +10,14 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 
@@ -22,32 +27,51 @@ import tools.jackson.databind.JsonNode;
  */
 public final class EngineProbe {
 
+    private static final Logger log = LoggerFactory.getLogger(EngineProbe.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     /** The first token after a start may have to wait for a model to be compiled. */
     private static final Duration FIRST_TOKEN = Duration.ofMinutes(5);
     private static final Pattern RELEASE = Pattern.compile("(\\d+)\\.(\\d+).*");
+    private static final int BAD_REQUEST = 400;
     private static final int NOT_FOUND = 404;
+    private static final int UNPROCESSABLE = 422;
+    /** Words, digits, white space and letters that vocabularies cut differently. */
+    private static final String PROBE_TEXT = "The naïve Größe of 3 × 14159 tokens:\n\treturn [i for i in range(42)]";
     private static final int MOST_NAMED = 20;
     private static final int LOGPROBS_SINCE = 32;
 
     private final EngineLink link;
     private final EngineKind kind;
     private final EngineHttp http;
+    private final @Nullable Supplier<Spelling> spelling;
 
-    private EngineProbe(EngineLink link, EngineKind kind, EngineHttp http) {
+    private EngineProbe(EngineLink link, EngineKind kind, EngineHttp http,
+            @Nullable Supplier<Spelling> spelling) {
         this.link = link;
         this.kind = kind;
         this.http = http;
+        this.spelling = spelling;
     }
 
     /**
-     * @throws IOException               if the engine does not answer, or not yet: it may later
-     * @throws UnsuitableEngineException if it cannot be used as it is
+     * Of an engine that has token ids.
+     * @throws IOException               likewise
+     * @throws UnsuitableEngineException likewise, and if it takes text only
      */
     public static FoundEngine connect(EngineLink link, EngineKind kind)
             throws IOException, UnsuitableEngineException, InterruptedException {
+        return connect(link, kind, null);
+    }
+
+    /**
+     * @param spelling of the model's own tokenizer, asked for where a server takes text only
+     * @throws IOException               if the engine does not answer, or not yet: it may later
+     * @throws UnsuitableEngineException if it cannot be used as it is
+     */
+    public static FoundEngine connect(EngineLink link, EngineKind kind, @Nullable Supplier<Spelling> spelling)
+            throws IOException, UnsuitableEngineException, InterruptedException {
         try (var http = new EngineHttp(link)) {
-            return new EngineProbe(link, kind, http).connect();
+            return new EngineProbe(link, kind, http, spelling).connect();
         }
     }
 
@@ -92,7 +116,7 @@ public final class EngineProbe {
         String name = facts.model();
         String byCompletions = tryFor(Completions.PATH, completionProbe(name));
         if (byCompletions.isEmpty()) {
-            return new FoundEngine(facts, new Completions(name, /* isVllm */ true));
+            return found(facts, new Completions(name, /* isVllm */ true));
         }
         String byTokens = tryFor(VllmTokens.PATH, Dialect.object(json -> {
             json.writeStringProperty("model", name);
@@ -103,7 +127,7 @@ public final class EngineProbe {
             json.writeEndObject();
         }));
         if (byTokens.isEmpty()) {
-            return new FoundEngine(facts, new VllmTokens(name, isAtLeast(version, LOGPROBS_SINCE)));
+            return found(facts, new VllmTokens(name, isAtLeast(version, LOGPROBS_SINCE)));
         }
         throw new UnsuitableEngineException("the vLLM at " + link.address() + " gives no token ids: " + Completions.PATH
                 + " " + byCompletions + "; " + VllmTokens.PATH + " " + byTokens);
@@ -112,11 +136,57 @@ public final class EngineProbe {
     private FoundEngine openai(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
         EngineFacts facts = facts(EngineKind.OPENAI, model, null, null, metrics(), Map.of());
         String lack = tryFor(Completions.PATH, completionProbe(facts.model()));
-        if (!lack.isEmpty()) {
-            throw new UnsuitableEngineException("the server at " + link.address() + " takes or gives no token ids, and "
-                    + "text is not served yet: " + Completions.PATH + " " + lack);
+        return lack.isEmpty() ? found(facts, new Completions(facts.model(), /* isVllm */ false))
+                : found(facts, textCompletions(facts, lack));
+    }
+
+    /** @param lack why it is not asked for token ids */
+    private Dialect textCompletions(EngineFacts facts, String lack) throws IOException, UnsuitableEngineException,
+            InterruptedException {
+        if (spelling == null) {
+            throw new UnsuitableEngineException("the server at " + link.address() + " takes or gives no token ids: "
+                    + Completions.PATH + " " + lack);
         }
-        return new FoundEngine(facts, new Completions(facts.model(), /* isVllm */ false));
+        Spelling words = spelling.get();
+        String prompt = PROBE_TEXT + words.endMarkers();
+        var dialect = new TextCompletions(facts.model(), words, /* begins */ false, /* takesPlain */ true);
+        Answer answer = http.post(Completions.PATH, dialect.probe(prompt), FIRST_TOKEN);
+        if (answer.status() == BAD_REQUEST || answer.status() == UNPROCESSABLE) {
+            dialect = new TextCompletions(facts.model(), words, /* begins */ false, /* takesPlain */ false);
+            answer = http.post(Completions.PATH, dialect.probe(prompt), FIRST_TOKEN);
+        }
+        String textLack = lack(Completions.PATH, answer, piece -> piece.path("choices").path(0).path("text").isString(),
+                "text");
+        if (!textLack.isEmpty()) {
+            throw new UnsuitableEngineException("the server at " + link.address() + " takes neither token ids nor "
+                    + "text: " + Completions.PATH + " " + lack + "; and with text " + textLack);
+        }
+        int counted = json(Completions.PATH, answer).path("usage").path("prompt_tokens").asInt(0);
+        boolean begins = begins(words, words.countOf(prompt), counted);
+        log.warn("the server at {} takes and gives text only ({}): prompts are sent as text, answers become token ids "
+                + "here. {}", link.address(), lack, counted == 0
+                        ? "It counts no tokens, so that nobody knows whether its model is that of the files here; it "
+                                + "is taken to put the model's begin token before a prompt as the files say"
+                        : "It puts " + (begins ? "the begin token" : "nothing") + " before a prompt");
+        return new TextCompletions(facts.model(), words, begins, dialect.takesPlain());
+    }
+
+    /** @param counted what the server found in a prompt that has so many tokens here, 0 if it does not tell */
+    private boolean begins(Spelling words, int own, int counted) throws UnsuitableEngineException {
+        if (counted == 0 || counted == own + words.beginTokens()) {
+            return words.beginTokens() > 0;
+        }
+        if (counted != own) {
+            throw new UnsuitableEngineException("the server at " + link.address() + " reads a prompt of " + own
+                    + " tokens as one of " + counted + ": its model is another one than that of "
+                    + "warmpath.model.directory, or it does not read the model's markers in a text, or puts a template "
+                    + "around what " + Completions.PATH + " is sent");
+        }
+        return false;
+    }
+
+    private FoundEngine found(EngineFacts facts, Dialect dialect) {
+        return new FoundEngine(facts, dialect, spelling);
     }
 
     private FoundEngine sglang(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
@@ -146,7 +216,7 @@ public final class EngineProbe {
         }
         boolean takesSalt = optional("/openapi.json").path("components").path("schemas").path("GenerateReqInput")
                 .path("properties").has("cache_salt");
-        return new FoundEngine(facts, new SglangTokens(takesSalt));
+        return found(facts, new SglangTokens(takesSalt));
     }
 
     private static byte[] completionProbe(String model) {
@@ -162,7 +232,12 @@ public final class EngineProbe {
     /** @return what is amiss with an endpoint that should answer ids with ids, empty if nothing */
     private String tryFor(String path, byte[] body) throws IOException, UnsuitableEngineException,
             InterruptedException {
-        Answer answer = http.post(path, body, FIRST_TOKEN);
+        return lack(path, http.post(path, body, FIRST_TOKEN), piece -> piece.path("output_ids").isArray()
+                || piece.path("choices").path(0).path("token_ids").isArray(), "token ids");
+    }
+
+    private String lack(String path, Answer answer, Predicate<JsonNode> tells, String what)
+            throws IOException, UnsuitableEngineException {
         if (answer.status() == 503) {
             throw new IOException("the engine is not ready");
         }
@@ -170,10 +245,7 @@ public final class EngineProbe {
             return "answers " + answer.status() + ": "
                     + EngineFailure.ofStatus(answer.status(), answer.body(), Dialect.JSON).message();
         }
-        JsonNode piece = json(path, answer);
-        boolean tellsIds = piece.path("choices").path(0).path("token_ids").isArray()
-                || piece.path("output_ids").isArray();
-        return tellsIds ? "" : "answers without token ids";
+        return tells.test(json(path, answer)) ? "" : "answers without " + what;
     }
 
     private static EngineFacts facts(EngineKind is, JsonNode model, @Nullable String version,

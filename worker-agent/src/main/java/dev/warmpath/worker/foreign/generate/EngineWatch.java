@@ -165,7 +165,7 @@ final class EngineWatch implements AutoCloseable {
         }
         String other;
         try {
-            FoundEngine now = EngineProbe.connect(link, found.facts().kind());
+            FoundEngine now = EngineProbe.connect(link, found.facts().kind(), found.spelling());
             if (now.isLike(found)) {
                 log.warn("the engine was started anew ({}), and is the same as before", why);
                 startedSeconds = now.facts().startedSeconds();

@@ -40,6 +40,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     private final Runnable whenTold;
     private final EngineConnections connections;
     private final AliveGenerations alive;
+    private final Turns turns;
     private final Counts counts = new Counts();
     private final EngineWatch watch;
     private volatile long heardNanos;
@@ -73,9 +74,10 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         this.expectedCachedTokens = expectedCachedTokens;
         this.whenTold = whenTold;
         this.alive = new AliveGenerations(link.mostGenerations());
+        this.turns = new Turns(link.mostInFlight());
         this.connections = new EngineConnections(link);
         this.heardNanos = nanoTime() - TimeUnit.DAYS.toNanos(1);
-        this.watch = new EngineWatch(link, found, alive::count, () -> heardNanos, onRestart, onAnother);
+        this.watch = new EngineWatch(link, found, alive::atEngine, () -> heardNanos, onRestart, onAnother);
     }
 
     /** Begins to look how the engine is. */
@@ -178,6 +180,20 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         return found.dialect();
     }
 
+    /** On the event loop. */
+    Turns turns() {
+        return turns;
+    }
+
+    /** An engine that takes text has found another number of tokens in a prompt. */
+    void readOtherwise(int tokens, int expected) {
+        if (counts.countReadOtherwise() == 1) {
+            log.warn("the server has read a prompt of {} tokens as one of {}: that happens, but if it does to most, "
+                    + "its model is not that of warmpath.model.directory; "
+                    + "warmpath_foreign_prompts_read_otherwise_total counts them", expected, tokens);
+        }
+    }
+
     EngineConnections connections() {
         return connections;
     }
@@ -235,6 +251,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         List<ForeignGeneration> left = alive.close();
         var done = new CountDownLatch(1);
         connections.loop().execute(() -> {
+            turns.close();                                             // nobody is sent because another one ends
             left.forEach(ForeignGeneration::shutDown);
             connections.loop().execute(done::countDown);               // behind what they have told
         });

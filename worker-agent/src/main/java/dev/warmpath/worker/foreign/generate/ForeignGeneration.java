@@ -25,7 +25,8 @@ import tools.jackson.core.JacksonException;
  *
  * <p>What counts as its end is a finish reason, nothing else: a stream that is closed, or says that it is done, without
  * one has failed. Usage comes behind it, and is waited for. The connection is tried once more if it broke before
- * anything came, for the engine hangs up idle ones at times, just as the next request is sent.
+ * anything came, for the engine hangs up idle ones at times, just as the next request is sent. An engine may have been
+ * given as many requests as it takes: then this one waits for its {@link Turns turn} before all of that.
  *
  * <p>An answer has ended well when it has a token that ends it, whether or not the engine has heard of that, and badly
  * when it is longer than it may be.
@@ -49,6 +50,9 @@ public final class ForeignGeneration {
     private List<ForeignGeneration> followers = List.of();
     private byte @Nullable [] body;
 
+    /** It waits here for its turn at the engine; read by others, for the load. */
+    private volatile boolean queued;
+    private long sentNanos = GenerationTimes.NEVER;
     private @Nullable Disposable exchange;
     private @Nullable ScheduledFuture<?> alarm;
     private AnswerBytes answer;
@@ -112,6 +116,11 @@ public final class ForeignGeneration {
         return told == 0;
     }
 
+    /** It waits here for its turn at the engine. */
+    boolean isQueued() {
+        return queued;
+    }
+
     /** Prompt tokens that still have to be computed. */
     int pendingTokens() {
         return isPending() ? expectedTokens : 0;
@@ -128,12 +137,33 @@ public final class ForeignGeneration {
 
     // on the event loop from here on
 
+    /** Sent when there is room at the engine. */
     void start() {
+        if (over) {
+            return;
+        }
+        if (engine.turns().take(this)) {
+            send();
+        } else {
+            queued = true;
+            watch();
+        }
+    }
+
+    /** It has its turn. */
+    void send() {
+        if (!over) {
+            sentNanos = engine.nanoTime();
+            newsNanos = sentNanos;
+            queued = false;
+            post();
+            watch();
+        }
+    }
+
+    private void post() {
         if (!over && body != null) {
             exchange = engine.connections().post(engine.dialect().path(), body, ask.id(), new Heard());
-            if (alarm == null) {
-                watch();
-            }
         }
     }
 
@@ -210,7 +240,7 @@ public final class ForeignGeneration {
             if (status == NO_STATUS && !retried && !isUnreachable) {
                 retried = true;
                 answer = newAnswer();
-                engine.connections().loop().execute(ForeignGeneration.this::start);
+                engine.connections().loop().execute(ForeignGeneration.this::post);
                 return;
             }
             conclude(isUnreachable ? "it cannot be reached" : "its connection broke: " + cause.getMessage());
@@ -282,10 +312,14 @@ public final class ForeignGeneration {
 
     private void takeTokens(Chunk chunk) {
         int[] ids = chunk.ids();
-        if (ids.length > ask.maxTokens() - told) {
+        boolean isLonger = ids.length > ask.maxTokens() - told;
+        if (isLonger && engine.dialect().tellsIds()) {
             fail(EngineFailure.of("the engine told " + ((long) told + ids.length) + " tokens, at most "
                     + ask.maxTokens() + " were asked for"));
             return;
+        }
+        if (isLonger) {
+            ids = Arrays.copyOf(ids, ask.maxTokens() - told);          // the engine counts tokens of its own
         }
         for (int id : ids) {
             if (engine.isOutsideVocabulary(id)) {
@@ -315,15 +349,22 @@ public final class ForeignGeneration {
                 return;
             }
         }
-        end = chunk.end();
-        engineEnded = end != null;
+        end = isLonger ? FinishReason.LENGTH : chunk.end();
+        engineEnded = chunk.end() != null;
+        if (isLonger && !engineEnded && !over) {
+            finish(FinishReason.LENGTH);
+        }
     }
 
     private void takeUsage(Chunk.Counted usage) {
-        if (end != null && usage.promptTokens() != Chunk.NOT_TOLD && usage.promptTokens() != ask.promptLength()) {
-            fail(EngineFailure.of("the engine computed a prompt of " + usage.promptTokens() + " tokens, it was sent "
-                    + ask.promptLength()));
-            return;
+        int expected = engine.dialect().promptTokens(ask);
+        if (end != null && usage.promptTokens() != Chunk.NOT_TOLD && usage.promptTokens() != expected) {
+            if (engine.dialect().tellsIds()) {
+                fail(EngineFailure.of("the engine computed a prompt of " + usage.promptTokens()
+                        + " tokens, it was sent " + expected));
+                return;
+            }
+            engine.readOtherwise(usage.promptTokens(), expected);
         }
         if (usage.cachedTokens() != Chunk.NOT_TOLD) {
             family.told(Math.clamp(usage.cachedTokens(), 0, ask.promptLength()));
@@ -377,10 +418,19 @@ public final class ForeignGeneration {
             hangUp(exchange);
         }
         engine.left(this);
+        giveTurn();
         followers.forEach(ForeignGeneration::start);
         if (listener.wantsTimes()) {
-            listener.onOver(new GenerationTimes(submittedNanos, GenerationTimes.NEVER, submittedNanos, firstTokenNanos,
+            listener.onOver(new GenerationTimes(submittedNanos, GenerationTimes.NEVER, sentNanos, firstTokenNanos,
                     engine.nanoTime(), ask.promptLength(), family.cachedTokens(), told, /* preemptions */ 0));
+        }
+    }
+
+    /** Not at once: whoever fails as soon as it is sent would do so within this, and the next within that. */
+    private void giveTurn() {
+        ForeignGeneration next = engine.turns().leave(this);
+        if (next != null) {
+            engine.onLoop(next::send);
         }
     }
 
@@ -402,14 +452,15 @@ public final class ForeignGeneration {
             alarm.cancel(false);
         }
         long now = engine.nanoTime();
-        long silence = newsNanos + engine.longestSilenceNanos(firstTokenNanos != GenerationTimes.NEVER) - now;
+        long silence = queued ? Long.MAX_VALUE                         // then its own time alone passes
+                : newsNanos + engine.longestSilenceNanos(firstTokenNanos != GenerationTimes.NEVER) - now;
         long left = deadlineNanos() == Long.MAX_VALUE ? Long.MAX_VALUE : deadlineNanos() - now;
         if (left <= 0) {
             fail(new EngineFailure(FailureReason.DEADLINE_EXCEEDED, "the request's " + ask.request().timeoutMillis()
                     + " ms were over after " + told + " tokens"));
         } else if (silence <= 0) {
             conclude("it said nothing for " + TimeUnit.NANOSECONDS.toMillis(now - newsNanos) + " ms");
-        } else {
+        } else if (Math.min(silence, left) != Long.MAX_VALUE) {
             alarm = engine.connections().loop().schedule(this::watch, Math.min(silence, left), TimeUnit.NANOSECONDS);
         }
     }

@@ -128,7 +128,7 @@ class EngineProbeTest {
     }
 
     @Test
-    void a_server_that_takes_text_only_is_refused_for_now() {
+    void a_server_that_takes_text_only_is_refused_where_no_tokenizer_is_given() {
         try (TestEngine engine = TestEngine.start()
                 .answer("/v1/models", TestEngine.json(200, "{\"object\":\"list\",\"data\":[{\"id\":\"smollm2-135m\","
                         + "\"object\":\"model\",\"owned_by\":\"me\",\"permissions\":[]}]}"))
@@ -137,7 +137,7 @@ class EngineProbeTest {
                         + "\"type\":\"internal_server_error\",\"param\":null,\"code\":null}}"))) {
             assertThatThrownBy(() -> EngineProbe.connect(EngineLink.to(engine.address()), EngineKind.OPENAI))
                     .isInstanceOf(UnsuitableEngineException.class)
-                    .hasMessageContaining("takes or gives no token ids, and text is not served yet")
+                    .hasMessageContaining("takes or gives no token ids: /v1/completions")
                     .hasMessageContaining("13 validation errors");
         }
     }
