@@ -28,8 +28,8 @@ import org.springframework.validation.annotation.Validated;
  * @param apiKey sent to it as bearer token
  * @param rank of an engine with data parallelism, the one rank that this worker stands for: one worker for each
  * @param maxNumSeqs most requests at a time; as many connections
- * @param maxInFlight of these, at the engine at a time, the others wait in the worker; unset: all. 1 for a server that
- *                    computes one request and drops it when another comes
+ * @param maxInFlight of the {@code max-num-seqs} so many at the engine at a time, the others wait in the worker;
+ *                    unset: all. 1 for a server that computes one request and drops it when another comes
  * @param startTimeout how long a start waits for the engine, which may be loading its model
  * @param connectTimeout until it has taken a connection
  * @param firstTokenTimeout longest silence before the first token, the engine's own queue included

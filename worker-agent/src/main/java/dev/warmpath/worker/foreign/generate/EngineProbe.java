@@ -35,6 +35,8 @@ public final class EngineProbe {
     private static final int BAD_REQUEST = 400;
     private static final int NOT_FOUND = 404;
     private static final int UNPROCESSABLE = 422;
+    private static final int TOO_MANY = 429;
+    private static final int UNAVAILABLE = 503;
     /** Words, digits, white space and letters that vocabularies cut differently. */
     private static final String PROBE_TEXT = "The naïve Größe of 3 × 14159 tokens:\n\treturn [i for i in range(42)]";
     private static final int MOST_NAMED = 20;
@@ -238,8 +240,8 @@ public final class EngineProbe {
 
     private String lack(String path, Answer answer, Predicate<JsonNode> tells, String what)
             throws IOException, UnsuitableEngineException {
-        if (answer.status() == 503) {
-            throw new IOException("the engine is not ready");
+        if (answer.status() == TOO_MANY || answer.status() == UNAVAILABLE) {
+            throw new IOException("the engine is not ready: " + path + " answers " + answer.status());
         }
         if (!answer.isOk()) {
             return "answers " + answer.status() + ": "

@@ -14,6 +14,7 @@ final class Turns {
     private final int most;
     private final Set<ForeignGeneration> there = new HashSet<>();
     private final LinkedHashSet<ForeignGeneration> waiting = new LinkedHashSet<>();
+    private boolean closed;
 
     /** @param most at the engine at a time */
     Turns(int most) {
@@ -22,7 +23,7 @@ final class Turns {
 
     /** @return whether it may go at once; otherwise it is told when */
     boolean take(ForeignGeneration one) {
-        if (there.size() < most) {
+        if (!closed && there.size() < most) {
             return there.add(one);
         }
         waiting.add(one);
@@ -35,7 +36,7 @@ final class Turns {
         if (!wasThere) {
             waiting.remove(one);
         }
-        if (!wasThere || waiting.isEmpty()) {
+        if (!wasThere || closed || waiting.isEmpty()) {
             return null;
         }
         ForeignGeneration next = waiting.removeFirst();
@@ -45,6 +46,6 @@ final class Turns {
 
     /** Nobody has a turn any more but those that are there. */
     void close() {
-        waiting.clear();
+        closed = true;
     }
 }
