@@ -85,6 +85,17 @@ record Completions(String model, boolean isVllm) implements Dialect {
     }
 
     @Override
+    public byte[] trial(int[] prompt) {
+        return Dialect.object(json -> {
+            json.writeStringProperty("model", model);
+            Dialect.array(json, "prompt", prompt);
+            json.writeNumberProperty("max_tokens", 1);
+            json.writeNumberProperty("temperature", 0);
+            json.writeBooleanProperty("return_token_ids", true);
+        });
+    }
+
+    @Override
     public byte[] body(Ask ask) {
         GenerateRequest request = ask.request();
         boolean streams = streams(ask);

@@ -27,6 +27,9 @@ sealed interface Dialect permits Completions, TextCompletions, VllmTokens, Sglan
 
     byte[] body(Ask ask);
 
+    /** A body that asks for one token, greedily and in one answer: whoever tries an engine sends it. */
+    byte[] trial(int[] prompt);
+
     /** False: the answer comes in one piece. */
     default boolean streams(Ask ask) {
         return true;

@@ -30,7 +30,7 @@ public final class EngineProbe {
     private static final Logger log = LoggerFactory.getLogger(EngineProbe.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
     /** The first token after a start may have to wait for a model to be compiled. */
-    private static final Duration FIRST_TOKEN = Duration.ofMinutes(5);
+    static final Duration FIRST_TOKEN = Duration.ofMinutes(5);
     private static final Pattern RELEASE = Pattern.compile("(\\d+)\\.(\\d+).*");
     private static final int BAD_REQUEST = 400;
     private static final int NOT_FOUND = 404;
@@ -66,18 +66,37 @@ public final class EngineProbe {
     }
 
     /**
-     * @param spelling of the model's own tokenizer, asked for where a server takes text only
+     * @param spelling of the model's own tokenizer, asked for where a server takes text only; null = not at hand
      * @throws IOException               if the engine does not answer, or not yet: it may later
      * @throws UnsuitableEngineException if it cannot be used as it is
      */
     public static FoundEngine connect(EngineLink link, EngineKind kind, @Nullable Supplier<Spelling> spelling)
             throws IOException, UnsuitableEngineException, InterruptedException {
+        Look look = look(link, kind, spelling);
+        if (look.engine() == null) {
+            throw new UnsuitableEngineException(look.lack());
+        }
+        return look.engine();
+    }
+
+    /**
+     * An engine that says what it is.
+     *
+     * @param facts  what it says
+     * @param engine the same with a way to ask it for tokens; null = there is none
+     * @param lack   why there is none, a clause; empty if there is one
+     */
+    public record Look(EngineFacts facts, @Nullable FoundEngine engine, String lack) {}
+
+    /** Parameters and exceptions as of {@link #connect}, but that it may give no token ids. */
+    public static Look look(EngineLink link, EngineKind kind, @Nullable Supplier<Spelling> spelling)
+            throws IOException, UnsuitableEngineException, InterruptedException {
         try (var http = new EngineHttp(link)) {
-            return new EngineProbe(link, kind, http, spelling).connect();
+            return new EngineProbe(link, kind, http, spelling).look();
         }
     }
 
-    private FoundEngine connect() throws IOException, UnsuitableEngineException, InterruptedException {
+    private Look look() throws IOException, UnsuitableEngineException, InterruptedException {
         JsonNode models = json("/v1/models", http.get("/v1/models", TIMEOUT));
         // adapters have a parent
         JsonNode model = chosen(models.path("data").valueStream()
@@ -110,52 +129,47 @@ public final class EngineProbe {
         return served.getFirst();
     }
 
-    private FoundEngine vllm(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
+    private Look vllm(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
         @Nullable String version = text(optional("/version").path("version"));
         Samples metrics = metrics();
         EngineFacts facts = facts(EngineKind.VLLM, model, version, cache(metrics), metrics,
                 vllmSources(optional("/kv_event_sources")));
         String name = facts.model();
-        String byCompletions = tryFor(Completions.PATH, completionProbe(name));
+        var completions = new Completions(name, /* isVllm */ true);
+        String byCompletions = tryFor(completions);
         if (byCompletions.isEmpty()) {
-            return found(facts, new Completions(name, /* isVllm */ true));
+            return at(facts, completions);
         }
-        String byTokens = tryFor(VllmTokens.PATH, Dialect.object(json -> {
-            json.writeStringProperty("model", name);
-            Dialect.array(json, "token_ids", new int[1]);
-            json.writeObjectPropertyStart("sampling_params");
-            json.writeNumberProperty("max_tokens", 1);
-            json.writeNumberProperty("temperature", 0);
-            json.writeEndObject();
-        }));
-        if (byTokens.isEmpty()) {
-            return found(facts, new VllmTokens(name, isAtLeast(version, LOGPROBS_SINCE)));
-        }
-        throw new UnsuitableEngineException("the vLLM at " + link.address() + " gives no token ids: " + Completions.PATH
-                + " " + byCompletions + "; " + VllmTokens.PATH + " " + byTokens);
+        var tokens = new VllmTokens(name, isAtLeast(version, LOGPROBS_SINCE));
+        String byTokens = tryFor(tokens);
+        return byTokens.isEmpty() ? at(facts, tokens) : new Look(facts, null, "the vLLM at " + link.address()
+                + " gives no token ids: " + Completions.PATH + " " + byCompletions + "; " + VllmTokens.PATH + " "
+                + byTokens);
     }
 
-    private FoundEngine openai(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
+    private Look openai(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
         EngineFacts facts = facts(EngineKind.OPENAI, model, null, null, metrics(), Map.of());
-        String lack = tryFor(Completions.PATH, completionProbe(facts.model()));
-        return lack.isEmpty() ? found(facts, new Completions(facts.model(), /* isVllm */ false))
-                : found(facts, textCompletions(facts, lack));
+        var completions = new Completions(facts.model(), /* isVllm */ false);
+        String lack = tryFor(completions);
+        if (lack.isEmpty()) {
+            return at(facts, completions);
+        }
+        if (spelling == null) {
+            return new Look(facts, null, "the server at " + link.address() + " takes or gives no token ids: "
+                    + Completions.PATH + " " + lack);
+        }
+        return at(facts, textCompletions(facts, spelling.get(), lack));
     }
 
     /** @param lack why it is not asked for token ids */
-    private Dialect textCompletions(EngineFacts facts, String lack) throws IOException, UnsuitableEngineException,
-            InterruptedException {
-        if (spelling == null) {
-            throw new UnsuitableEngineException("the server at " + link.address() + " takes or gives no token ids: "
-                    + Completions.PATH + " " + lack);
-        }
-        Spelling words = spelling.get();
+    private Dialect textCompletions(EngineFacts facts, Spelling words, String lack) throws IOException,
+            UnsuitableEngineException, InterruptedException {
         String prompt = PROBE_TEXT + words.endMarkers();
         var dialect = new TextCompletions(facts.model(), words, /* begins */ false, /* takesPlain */ true);
-        Answer answer = http.post(Completions.PATH, dialect.probe(prompt), FIRST_TOKEN);
+        Answer answer = http.post(Completions.PATH, dialect.trial(prompt), FIRST_TOKEN);
         if (answer.status() == BAD_REQUEST || answer.status() == UNPROCESSABLE) {
             dialect = new TextCompletions(facts.model(), words, /* begins */ false, /* takesPlain */ false);
-            answer = http.post(Completions.PATH, dialect.probe(prompt), FIRST_TOKEN);
+            answer = http.post(Completions.PATH, dialect.trial(prompt), FIRST_TOKEN);
         }
         String textLack = lack(Completions.PATH, answer, piece -> piece.path("choices").path(0).path("text").isString(),
                 "text");
@@ -187,11 +201,11 @@ public final class EngineProbe {
         return false;
     }
 
-    private FoundEngine found(EngineFacts facts, Dialect dialect) {
-        return new FoundEngine(facts, dialect, spelling);
+    private Look at(EngineFacts facts, Dialect dialect) {
+        return new Look(facts, new FoundEngine(facts, dialect, spelling), "");
     }
 
-    private FoundEngine sglang(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
+    private Look sglang(JsonNode model) throws IOException, UnsuitableEngineException, InterruptedException {
         if (link.rank() != null) {
             throw new UnsuitableEngineException("the ranks of an SGLang are not told apart yet");
         }
@@ -200,42 +214,24 @@ public final class EngineProbe {
             info = optional("/get_server_info");                       // its name until 2025
         }
         int blockSize = info.path("page_size").asInt(0);
-        int tokens = info.path("max_total_num_tokens").asInt(0);
+        int capacity = info.path("max_total_num_tokens").asInt(0);
         EngineFacts.@Nullable Cache cache = blockSize == 0 ? null : new EngineFacts.Cache(blockSize,
-                tokens / blockSize + 1, !info.path("disable_radix_cache").asBoolean(false));
+                capacity / blockSize + 1, !info.path("disable_radix_cache").asBoolean(false));
         EngineFacts facts = facts(EngineKind.SGLANG, model, text(info.path("version")), cache, metrics(),
                 sglangSources(info.path("kv_events")));
-        String lack = tryFor(SglangTokens.PATH, Dialect.object(json -> {
-            Dialect.array(json, "input_ids", new int[1]);
-            json.writeObjectPropertyStart("sampling_params");
-            json.writeNumberProperty("max_new_tokens", 1);
-            json.writeNumberProperty("temperature", 0);
-            json.writeEndObject();
-        }));
-        if (!lack.isEmpty()) {
-            throw new UnsuitableEngineException("the SGLang at " + link.address() + " gives no token ids: "
-                    + SglangTokens.PATH + " " + lack);
-        }
         boolean takesSalt = optional("/openapi.json").path("components").path("schemas").path("GenerateReqInput")
                 .path("properties").has("cache_salt");
-        return found(facts, new SglangTokens(takesSalt));
-    }
-
-    private static byte[] completionProbe(String model) {
-        return Dialect.object(json -> {
-            json.writeStringProperty("model", model);
-            Dialect.array(json, "prompt", new int[1]);
-            json.writeNumberProperty("max_tokens", 1);
-            json.writeNumberProperty("temperature", 0);
-            json.writeBooleanProperty("return_token_ids", true);
-        });
+        var tokens = new SglangTokens(takesSalt);
+        String lack = tryFor(tokens);
+        return lack.isEmpty() ? at(facts, tokens) : new Look(facts, null, "the SGLang at " + link.address()
+                + " gives no token ids: " + SglangTokens.PATH + " " + lack);
     }
 
     /** @return what is amiss with an endpoint that should answer ids with ids, empty if nothing */
-    private String tryFor(String path, byte[] body) throws IOException, UnsuitableEngineException,
-            InterruptedException {
-        return lack(path, http.post(path, body, FIRST_TOKEN), piece -> piece.path("output_ids").isArray()
-                || piece.path("choices").path(0).path("token_ids").isArray(), "token ids");
+    private String tryFor(Dialect dialect) throws IOException, UnsuitableEngineException, InterruptedException {
+        return lack(dialect.path(), http.post(dialect.path(), dialect.trial(new int[1]), FIRST_TOKEN),
+                piece -> piece.path("output_ids").isArray()
+                        || piece.path("choices").path(0).path("token_ids").isArray(), "token ids");
     }
 
     private String lack(String path, Answer answer, Predicate<JsonNode> tells, String what)

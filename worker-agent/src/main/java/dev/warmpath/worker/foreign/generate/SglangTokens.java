@@ -52,6 +52,17 @@ record SglangTokens(boolean takesSalt) implements Dialect {
     }
 
     @Override
+    public byte[] trial(int[] prompt) {
+        return Dialect.object(json -> {
+            Dialect.array(json, "input_ids", prompt);
+            json.writeObjectPropertyStart("sampling_params");
+            json.writeNumberProperty("max_new_tokens", 1);
+            json.writeNumberProperty("temperature", 0);
+            json.writeEndObject();
+        });
+    }
+
+    @Override
     public byte[] body(Ask ask) {
         GenerateRequest request = ask.request();
         LogitRules rules = ask.sampling().rules();

@@ -76,8 +76,17 @@ record TextCompletions(String model, Spelling spelling, boolean begins, boolean 
         return body(spelled(ask), ask.maxTokens(), ask.sampling(), ask.seed(), /* streams */ true);
     }
 
+    @Override
+    public byte[] trial(int[] prompt) {
+        String text = spelling.ofPrompt(prompt, begins);
+        if (text == null) {
+            throw new IllegalArgumentException("no text is read as these token ids");
+        }
+        return trial(text);
+    }
+
     /** What a server is tried with. */
-    byte[] probe(String prompt) {
+    byte[] trial(String prompt) {
         return body(prompt, 1, SamplingParameters.GREEDY, /* seed */ 1, /* streams */ false);
     }
 

@@ -37,6 +37,18 @@ record VllmTokens(String model, boolean tellsLogprobs) implements Dialect {
     }
 
     @Override
+    public byte[] trial(int[] prompt) {
+        return Dialect.object(json -> {
+            json.writeStringProperty("model", model);
+            Dialect.array(json, "token_ids", prompt);
+            json.writeObjectPropertyStart("sampling_params");
+            json.writeNumberProperty("max_tokens", 1);
+            json.writeNumberProperty("temperature", 0);
+            json.writeEndObject();
+        });
+    }
+
+    @Override
     public byte[] body(Ask ask) {
         GenerateRequest request = ask.request();
         return Dialect.object(json -> {
