@@ -37,6 +37,7 @@ import org.springframework.validation.annotation.Validated;
  * @param pollInterval from one look at the engine's load and health to the next
  * @param assumedBlocks of an engine that tells nothing of its cache, not even its size: so many blocks of
  *                      {@code warmpath.kv.block-size} tokens, the last that it was sent, it is taken to hold
+ * @param compareTokens a start compares some tokens of {@code tokenizer.json} with the engine's, where it tells them
  * @param events where the engine publishes what its cache holds
  */
 @Validated
@@ -55,6 +56,7 @@ public record EngineProperties(
         @DefaultValue("2m") @DurationMin(millis = 10) @DurationMax(hours = 1) Duration tokenTimeout,
         @DefaultValue("1s") @DurationMin(millis = 50) @DurationMax(minutes = 1) Duration pollInterval,
         @DefaultValue("4096") @Min(1) @Max(1 << 20) int assumedBlocks,
+        @DefaultValue("true") boolean compareTokens,
         @DefaultValue @Valid Events events) {
 
     /** Whose engine it is. */

@@ -43,6 +43,11 @@ class ForeignConfiguration {
 
     @Bean
     EngineLink engineLink(EngineProperties engine) {
+        return link(engine);
+    }
+
+    /** @throws SettingsException if its address is none */
+    static EngineLink link(EngineProperties engine) {
         try {
             return new EngineLink(Objects.requireNonNull(engine.url()), engine.apiKey(), engine.model(), engine.rank(),
                     engine.maxNumSeqs(), engine.mostInFlight(), engine.connectTimeout(), engine.firstTokenTimeout(),
@@ -104,8 +109,13 @@ class ForeignConfiguration {
     }
 
     @Bean
-    ModelFiles modelFiles(ModelProperties model, KvProperties kv, FoundEngine found) throws IOException {
-        return ForeignModel.read(model, kv, found.facts());
+    ModelFiles modelFiles(ModelProperties model, KvProperties kv, EngineProperties engine, EngineLink link,
+            FoundEngine found) throws IOException, InterruptedException {
+        ModelFiles files = ForeignModel.read(model, kv, found.facts());
+        if (engine.compareTokens()) {
+            ForeignTokenizer.requireSame(link, found, model.directory());
+        }
+        return files;
     }
 
     /** Of an engine that is another one, nothing is so any more that routers were told: this worker begins anew. */
