@@ -86,7 +86,13 @@ final class EngineEvents implements AutoCloseable {
         };
     }
 
-    private static @Nullable EventSource source(EngineProperties properties, EngineFacts engine) {
+    /**
+     * Where they are: as it is set, or else as the engine says.
+     *
+     * @return null if it publishes none, or does not say where
+     * @throws SettingsException if nobody can connect there, or it is not known which one is meant
+     */
+    static @Nullable EventSource source(EngineProperties properties, EngineFacts engine) {
         try {
             return sourceOf(properties, engine);
         } catch (IllegalArgumentException e) {

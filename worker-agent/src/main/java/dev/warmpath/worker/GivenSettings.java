@@ -32,6 +32,20 @@ record GivenSettings(@Nullable ModelProperties model, @Nullable KvProperties kv,
         }
     }
 
+    /**
+     * One capability's.
+     *
+     * @param problems gets what is wrong
+     * @return null if something is
+     */
+    static <T> @Nullable T read(ConfigurableEnvironment environment, String capability, Class<T> type,
+            List<Problem> problems) {
+        try (var validation = Validation.buildDefaultValidatorFactory()) {
+            return new Reading(Binder.get(environment), new SpringValidatorAdapter(validation.getValidator()), problems)
+                    .of(capability, type);
+        }
+    }
+
     private record Reading(Binder binder, Validator validator, List<Problem> problems) {
 
         <T> @Nullable T of(String capability, Class<T> type) {

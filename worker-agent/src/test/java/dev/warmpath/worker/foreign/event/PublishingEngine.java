@@ -3,8 +3,12 @@ package dev.warmpath.worker.foreign.event;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
@@ -61,6 +65,20 @@ public final class PublishingEngine implements AutoCloseable {
     public void publish(byte[] payload) {
         int sequence = keep(payload);
         send(TOPIC, sequence(sequence), payload);
+    }
+
+    /** A batch of the full blocks of a prompt, in vLLM's encoding of 0.32. */
+    public void publishStored(int[] prompt, int blockSize) {
+        int blocks = prompt.length / blockSize;
+        Map<String, Object> stored = new LinkedHashMap<>();
+        stored.put("type", "BlockStored");
+        stored.put("block_hashes", IntStream.range(0, blocks).mapToObj(i -> Arrays.hashCode(prompt) + (long) i)
+                .toList());
+        stored.put("parent_block_hash", null);
+        stored.put("token_ids", Arrays.stream(prompt, 0, blocks * blockSize).boxed().toList());
+        stored.put("block_size", blockSize);
+        stored.put("medium", "GPU");
+        publish(Packed.batch(batches.size(), stored));
     }
 
     /** A batch that gets lost on its way. */
