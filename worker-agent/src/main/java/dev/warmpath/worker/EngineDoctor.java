@@ -71,12 +71,13 @@ final class EngineDoctor {
     boolean examine() {
         try {
             EngineLink link = ForeignConfiguration.link(engine);
-            EngineProbe.Look look = EngineProbe.look(link, Objects.requireNonNull(engine.kind().foreign));
+            EngineProbe.Look look = EngineProbe.look(link, Objects.requireNonNull(engine.kind().foreign),
+                    model == null ? null : () -> ForeignModel.spelling(model));
             answers(look.facts());
             tokens(look);
             HashSettings hash = cache(look.facts());
             FoundEngine found = look.engine();
-            if (found != null) {
+            if (found != null && found.tellsIds()) {
                 try (var trial = new EngineTrial(link, found)) {
                     prompts(found.facts(), trial, hash);
                 }
@@ -116,10 +117,17 @@ final class EngineDoctor {
     }
 
     private void tokens(EngineProbe.Look look) {
-        if (look.engine() != null) {
+        FoundEngine found = look.engine();
+        if (found == null) {
+            missing(look.lack() + switch (look.facts().kind()) {
+                case VLLM -> ". Start it with --enable-scale-out";
+                case SGLANG -> "";
+                case OPENAI -> ". Give --model, the folder from which it was started, to see whether text will do";
+            });
+        } else if (found.tellsIds()) {
             ok("takes token ids and tells them");
         } else {
-            missing(look.lack() + (look.facts().kind() == EngineKind.VLLM ? ". Start it with --enable-scale-out" : ""));
+            warning("it takes and gives text only: prompts are spelled out, and answers become token ids here");
         }
     }
 
@@ -214,11 +222,6 @@ final class EngineDoctor {
                     + "there");
         } else {
             ok("tells cached tokens: " + cached + " of a prompt of " + first.promptTokens().length + " sent twice");
-        }
-        if (facts.kind() == EngineKind.VLLM && facts.cache() != null && trial.countsBlocksAnew()) {
-            warning("it counts its blocks anew at each start, and a worker whose engine comes back with another number "
-                    + "ends. Start it with --num-gpu-blocks-override " + facts.cache().blockCount()
-                    + " to keep the number");
         }
     }
 

@@ -145,15 +145,13 @@ class DoctorCommandTest {
     }
 
     @Test
-    void blocks_that_are_too_long_and_a_number_of_them_that_is_counted_anew_are_told() {
+    void blocks_that_are_too_long_are_told() {
         engine.answer("/metrics", TestEngine.json(200, "vllm:cache_config_info{block_size=\"2048\","
-                + "num_gpu_blocks=\"81\",enable_prefix_caching=\"True\",num_gpu_blocks_override=\"None\"} 1\n"));
+                + "num_gpu_blocks=\"81\",enable_prefix_caching=\"True\"} 1\n"));
         Said said = doctor();
 
         assertThat(said.lines("missing")).singleElement().asString()
                 .contains("blocks have 2048 tokens, and routers take at most 1024").contains("--block-size");
-        assertThat(said.lines("warning")).anyMatch(line -> line.endsWith("Start it with --num-gpu-blocks-override 81 "
-                + "to keep the number"));
     }
 
     @Test

@@ -49,13 +49,6 @@ public final class EngineTrial implements AutoCloseable {
         return ofOpenAi.asInt(whole.path("meta_info").path("cached_tokens").asInt(NOT_TOLD));
     }
 
-    /** Whether it counts its blocks anew at each start, as far as it says: one that is sold less memory has fewer. */
-    public boolean countsBlocksAnew() throws IOException, InterruptedException {
-        Answer answer = http.get("/metrics", TIMEOUT);
-        return answer.isOk() && new Samples(answer.text()).of(SeriesNames.CACHE_CONFIG).stream()
-                .anyMatch(config -> config.label("num_gpu_blocks_override").equals("None"));
-    }
-
     /**
      * What came of a comparison of tokens.
      *

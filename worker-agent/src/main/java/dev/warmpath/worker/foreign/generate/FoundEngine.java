@@ -42,6 +42,11 @@ public final class FoundEngine {
         };
     }
 
+    /** False: it takes and gives text only. */
+    public boolean tellsIds() {
+        return dialect.tellsIds();
+    }
+
     /** Whether another life of an engine can stand for this one: all is the same but when it began. */
     boolean isLike(FoundEngine other) {
         return facts.withStart(0).equals(other.facts.withStart(0)) && dialect.equals(other.dialect);
