@@ -1,6 +1,5 @@
 package dev.warmpath.process;
 
-import dev.warmpath.protocol.process.ProcessEnd;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -12,6 +11,8 @@ import org.springframework.context.ConfigurableApplicationContext;
 final class Lives implements ApplicationListener<BeginAnew> {
 
     private static final Logger log = LoggerFactory.getLogger(Lives.class);
+
+    private static final int FAILED = 1;
 
     private final SpringApplication spring;
     private final String[] arguments;
@@ -29,10 +30,10 @@ final class Lives implements ApplicationListener<BeginAnew> {
         life = spring.run(arguments);
     }
 
-    /** On a thread of its own, which keeps the process alive where no server does. */
+    /** On a thread of its own, which keeps the process alive between two lives: whoever says so may be a daemon. */
     @Override
     public void onApplicationEvent(BeginAnew event) {
-        Thread.ofPlatform().name("begin-anew").start(this::beginAnew);
+        Thread.ofPlatform().daemon(false).name("begin-anew").start(this::beginAnew);
     }
 
     private synchronized void beginAnew() {
@@ -44,7 +45,7 @@ final class Lives implements ApplicationListener<BeginAnew> {
         try {
             life = spring.run(arguments);
         } catch (RuntimeException e) {
-            ProcessEnd.afterError("this process could not begin anew, it ends", e, ProcessEnd.GRACE_AFTER_ERROR);
+            System.exit(FAILED);                                   // Spring has said why. No other thread is left
         }
     }
 }

@@ -26,10 +26,11 @@ class LivesTest {
         }
 
         @Override
-        public void run(ApplicationArguments arguments) {
+        public void run(ApplicationArguments arguments) throws InterruptedException {
             System.out.println("life " + life + " begins");
             System.setProperty("life", Integer.toString(life + 1));
-            events.publishEvent(new BeginAnew(this));
+            // a daemon, as who looks at an engine is; no server keeps this process until it has run
+            Thread.ofVirtual().start(() -> events.publishEvent(new BeginAnew(this))).join();
         }
 
         @Override
