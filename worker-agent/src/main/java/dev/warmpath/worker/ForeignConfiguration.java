@@ -134,8 +134,8 @@ class ForeignConfiguration {
     }
 
     @Bean
-    ForeignMeters foreignMeters(ForeignEngine engine, EngineEvents events) {
-        return new ForeignMeters(engine, events);
+    ForeignMeters foreignMeters(ForeignEngine engine, EngineEvents events, FoundEngine found) {
+        return new ForeignMeters(engine, events, found.facts().kind());
     }
 
     /** {@code model} and {@code engine} in {@code /actuator/info}. */

@@ -4,6 +4,7 @@ import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.worker.foreign.event.EventCounts;
 import dev.warmpath.worker.foreign.generate.Counts;
+import dev.warmpath.worker.foreign.generate.EngineKind;
 import dev.warmpath.worker.foreign.generate.ForeignEngine;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -19,8 +20,9 @@ import java.util.function.ToDoubleFunction;
  *
  * @param engine asked for what became of requests
  * @param events asked for what it told of its cache
+ * @param kind   of the engine: some kinds have no events to follow
  */
-record ForeignMeters(ForeignEngine engine, EngineEvents events) implements MeterBinder {
+record ForeignMeters(ForeignEngine engine, EngineEvents events, EngineKind kind) implements MeterBinder {
 
     @Override
     public void bindTo(MeterRegistry registry) {
@@ -49,7 +51,7 @@ record ForeignMeters(ForeignEngine engine, EngineEvents events) implements Meter
 
         Gauge.builder("warmpath.foreign.events.following", events, now -> now.isFollowing() ? 1 : 0)
                 .description("1: the engine's cache events can come; 0: routers go by what it told last, or was sent")
-                .register(registry);
+                .tags("kind", kind.name().toLowerCase(Locale.ROOT)).register(registry);
         Gauge.builder("warmpath.foreign.events.announced", events, now -> now.counts().announced())
                 .description("Blocks of the engine that are announced").baseUnit("blocks").register(registry);
         event(registry, "batch", EventCounts::batches);

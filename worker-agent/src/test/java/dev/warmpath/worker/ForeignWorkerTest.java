@@ -20,7 +20,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -132,7 +135,20 @@ class ForeignWorkerTest {
         }
         assertThat(publisher.state().setSize()).isEqualTo(2);
         assertThat(metrics()).contains("warmpath_foreign_events_announced_blocks 2.0",
-                "warmpath_foreign_events_total{kind=\"batch\"} 1.0", "warmpath_foreign_events_following 1.0");
+                "warmpath_foreign_events_total{kind=\"batch\"} 1.0",
+                "warmpath_foreign_events_following{kind=\"vllm\"} 1.0");
+    }
+
+    @Test
+    void every_meter_that_alerts_and_dashboards_ask_for_is_there() throws IOException {
+        List<String> asked = new ArrayList<>();
+        for (String file : List.of("rules/warmpath.yaml", "dashboards/workers.json")) {
+            Pattern.compile("warmpath_foreign_\\w+").matcher(Files.readString(Path.of("../helm/warmpath/files", file)))
+                    .results().map(MatchResult::group).forEach(asked::add);
+        }
+        String metrics = metrics();
+
+        assertThat(asked).hasSizeGreaterThan(8).allSatisfy(meter -> assertThat(metrics).contains("\n" + meter));
     }
 
     private String metrics() {
