@@ -92,6 +92,33 @@ class LauncherTest {
     }
 
     @Test
+    void a_fleet_beside_an_engine_says_what_is_only_assumed_of_it_and_doctor_says_why()
+            throws IOException, InterruptedException {
+        try (var engine = LocalFleet.start(1, 1, LocalFleet.patient(), List.of())) {
+            String address = "openai=http://" + engine.gateway().uri("/").getAuthority();
+
+            Said doctor = warmpath("doctor", "--engine", address, "--model", TINY.toString());
+            assertThat(doctor.status()).as(doctor.text()).isZero();
+            assertThat(doctor.text()).contains(address + "\n",
+                    "  ok       answers: a server with OpenAI's API, model warmpath-tiny",
+                    "  ok       takes token ids and tells them",
+                    "  warning  it tells nothing of its cache: it is taken to hold what it was sent",
+                    "  ok       tells cached tokens: 256 of a prompt of 257 sent twice",
+                    "  ok       has the tokenizer of " + TINY + ", as 38 tokens show");
+
+            int port = LocalFleet.freePortRange(1, 1);
+            Said up = warmpath("up", "--engine", address, "--model", TINY.toString(), "--detach", "--port",
+                    Integer.toString(port));
+            assertThat(up.status()).as("it has tried a completion: " + up.text()).isZero();
+            assertThat(up.text()).contains("beside a running engine: " + address,
+                    "warning: the engine of worker-1 tells nothing of its cache",
+                    "./warmpath doctor --engine " + address);
+        } finally {
+            assertThat(warmpath("down").status()).isZero();
+        }
+    }
+
+    @Test
     void mistakes_are_answered_with_a_sentence() throws IOException, InterruptedException {
         assertThat(warmpath("up", "--workers", "none").text()).contains("--workers takes a number from 1 to 64");
         assertThat(warmpath("up", "--port", "70000").text()).contains("--port takes a number");
@@ -110,6 +137,16 @@ class LauncherTest {
         assertThat(warmpath("up", "--engine", "vllm=http://127.0.0.1:8000").text()).contains("--engine needs --model");
         assertThat(warmpath("up", "--engine", "vllm=http://127.0.0.1:8000", "--model", "models/warmpath-tiny", "--heap",
                 "1GB").text()).contains("--heap and --quantization are of workers that compute");
+        assertThat(warmpath("doctor", "--engine", "http://127.0.0.1:8000")).satisfies(said -> {
+            assertThat(said.status()).isEqualTo(2);
+            assertThat(said.text()).contains("--engine takes KIND=URL, such as vllm=http://127.0.0.1:8000");
+        });
+        assertThat(warmpath("doctor", "--engine", "vllm=http://127.0.0.1:1")).satisfies(said -> {
+            assertThat(said.status()).isEqualTo(1);
+            assertThat(said.text()).contains("  missing  the engine at http://127.0.0.1:1 does not answer: ");
+        });
+        assertThat(warmpath("doctor", "--help").text()).contains("doctor [options]", "--model PATH")
+                .doesNotContain("  status ");
         assertThat(warmpath("index").text()).contains("no fleet with a Redis is running");
         assertThat(warmpath("up", "--backend", "gpu").text())
                 .contains("--backend takes auto, cuda, vector or scalar, not 'gpu'");
