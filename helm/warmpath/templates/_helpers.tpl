@@ -44,7 +44,8 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 
 {{/* Takes root and worker. */}}
 {{- define "warmpath.workerImage" -}}
-{{- $flavour := ternary "-cuda" "" .worker.gpu.enabled -}}
+{{- $computes := eq .worker.engine.kind "own" -}}
+{{- $flavour := ternary "-cuda" "" (and $computes .worker.gpu.enabled) -}}
 {{- include "warmpath.image" (dict "root" .root "image" .worker.image "flavour" $flavour) -}}
 {{- end -}}
 
@@ -291,9 +292,125 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- if and (eq $worker.model.source "download") (not $worker.model.download.files) -}}
 {{- fail (printf "the model of worker %q is to be downloaded, but model.download.files names no files" .name) -}}
 {{- end -}}
+{{- include "warmpath.requireEngine" $worker -}}
 {{- $workers = append $workers $worker -}}
 {{- end -}}
 {{- $workers | toJson -}}
+{{- end -}}
+
+{{/* Refuses what does not go with an engine, or only with one. Takes a worker; gives nothing. */}}
+{{- define "warmpath.requireEngine" -}}
+{{- $it := printf "worker %q" .name -}}
+{{- $engine := .engine -}}
+{{- if eq $engine.kind "own" -}}
+{{- if or $engine.url $engine.image.repository -}}
+{{- fail (printf "%s has an engine, but engine.kind does not say which: vllm, sglang or openai" $it) -}}
+{{- end -}}
+{{- if ne (int .gpu.count) 1 -}}
+{{- fail (printf "%s computes on one card, but gpu.count is %v: one replica for each card" $it .gpu.count) -}}
+{{- end -}}
+{{- else -}}
+{{- if not .model.name -}}
+{{- fail (printf "%s stands beside an engine: model.name must say what clients call its model" $it) -}}
+{{- end -}}
+{{- if and (eq .model.source "image") (eq .model.path "/models/warmpath-tiny") -}}
+{{- fail (printf "%s stands beside an engine: model must say where that one's tokenizer is" $it) -}}
+{{- end -}}
+{{- if ne .model.quantization "none" -}}
+{{- fail (printf "%s stands beside an engine, whose weights are its own: model.quantization means nothing" $it) -}}
+{{- end -}}
+{{- range $capability := list "compute" "scheduler" -}}
+{{- if hasKey $.settings $capability -}}
+{{- fail (printf "%s stands beside an engine and computes nothing: settings.%s means nothing" $it $capability) -}}
+{{- end -}}
+{{- end -}}
+{{- if $engine.url -}}
+{{- if $engine.image.repository -}}
+{{- fail (printf "the engine of %s runs at engine.url, and in its pod by engine.image: only one can be" $it) -}}
+{{- end -}}
+{{- if .gpu.enabled -}}
+{{- fail (printf "the engine of %s runs at engine.url, where its card is: gpu.enabled means nothing" $it) -}}
+{{- end -}}
+{{- if or (gt (int .replicas) 1) (ne .autoscaling.mode "none") -}}
+{{- fail (printf "%s stands beside the one engine at engine.url: one replica, and an entry for each engine" $it) -}}
+{{- end -}}
+{{- else if not $engine.image.repository -}}
+{{- fail (printf "%s stands beside an engine: engine.image or engine.url must say which" $it) -}}
+{{- else if not (or $engine.image.tag $engine.image.digest) -}}
+{{- fail (printf "the engine of %s needs engine.image.tag or engine.image.digest" $it) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Not empty if the engine of a worker runs in its pod. Takes a worker. */}}
+{{- define "warmpath.hasSidecar" -}}
+{{- if and (ne .engine.kind "own") (not .engine.url) }}yes{{ end -}}
+{{- end -}}
+
+{{/* The engine's container: started before the worker, ended after it. Takes root and worker. */}}
+{{- define "warmpath.engine" -}}
+{{- $engine := .worker.engine -}}
+- name: engine
+  restartPolicy: Always
+  {{- $version := printf ":%s" $engine.image.tag }}
+  {{- with $engine.image.digest }}{{ $version = printf "@%s" . }}{{ end }}
+  image: {{ $engine.image.repository }}{{ $version }}
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  {{- with $engine.command }}
+  command:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $engine.args }}
+  args:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  ports:
+    - {name: engine, containerPort: {{ $engine.port }}}
+  env:
+    - {name: HOME, value: /cache}
+    - {name: USER, value: engine}
+    - {name: MODEL_DIRECTORY, value: {{ include "warmpath.modelDirectory" .worker | quote }}}
+    - {name: MODEL_NAME, value: {{ .worker.model.name | quote }}}
+    {{- with $engine.env }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  startupProbe:
+    httpGet: {path: {{ $engine.healthPath }}, port: engine}
+    periodSeconds: 5
+    timeoutSeconds: 5
+    failureThreshold: {{ div (add $engine.startupSeconds 4) 5 }}
+  # no readiness of its own: the worker asks it every second, and is not ready while it does not answer
+  livenessProbe:
+    httpGet: {path: {{ $engine.healthPath }}, port: engine}
+    periodSeconds: 10
+    timeoutSeconds: 10
+    failureThreshold: 18
+  securityContext:
+    {{- $security := include "warmpath.containerSecurity" .root | fromYaml }}
+    {{- toYaml (mergeOverwrite $security (deepCopy $engine.securityContext)) | nindent 4 }}
+  resources:
+    {{- include "warmpath.withCard" (dict "resources" $engine.resources "gpu" .worker.gpu) | nindent 4 }}
+  volumeMounts:
+    - {name: engine-tmp, mountPath: /tmp}
+    - {name: engine-cache, mountPath: /cache}
+    - {name: engine-shm, mountPath: /dev/shm}
+    {{- if ne .worker.model.source "image" }}
+    - {name: models, mountPath: /models, readOnly: true}
+    {{- end }}
+{{- end -}}
+
+{{/* Takes a worker. */}}
+{{- define "warmpath.engineVolumes" -}}
+- name: engine-tmp
+  emptyDir: {sizeLimit: {{ .engine.tmpSize }}}
+- name: engine-cache
+  {{- if .engine.cache.claim }}
+  persistentVolumeClaim: {claimName: {{ .engine.cache.claim }}}
+  {{- else }}
+  emptyDir: {sizeLimit: {{ .engine.cache.size }}}
+  {{- end }}
+- name: engine-shm
+  emptyDir: {medium: Memory, sizeLimit: {{ .engine.shmSize }}}
 {{- end -}}
 
 {{/* The folder that a worker reads its model from. Takes a worker. */}}
@@ -366,13 +483,14 @@ scaleDown:
 {{- end }}
 {{- end -}}
 
-{{/* With one card, for a worker computes on one. Takes a worker. */}}
-{{- define "warmpath.workerResources" -}}
+{{/* Of who computes: with the card. Takes resources and gpu. */}}
+{{- define "warmpath.withCard" -}}
 {{- $resources := deepCopy .resources -}}
 {{- if and .gpu.enabled .gpu.resourceClaimTemplate -}}
 {{- $_ := set $resources "claims" (list (dict "name" "gpu")) -}}
 {{- else if .gpu.enabled -}}
-{{- $_ := set $resources "limits" (set (default dict $resources.limits) .gpu.resource "1") -}}
+{{- $cards := include "warmpath.scalar" .gpu.count -}}
+{{- $_ := set $resources "limits" (set (default dict $resources.limits) .gpu.resource $cards) -}}
 {{- end -}}
 {{- toYaml $resources -}}
 {{- end -}}
@@ -391,7 +509,7 @@ scaleDown:
 {{- add (default 0 .settleSeconds) .timeoutSeconds 25 -}}
 {{- end -}}
 
-{{/* From the deletion of a pod until SIGKILL: preStop counts, too. */}}
+{{/* From the deletion of a pod until SIGKILL: preStop counts, too. Takes drain. */}}
 {{- define "warmpath.terminationGrace" -}}
 {{- add .preStopSeconds (include "warmpath.shutdownDeadline" . | int) 10 -}}
 {{- end -}}

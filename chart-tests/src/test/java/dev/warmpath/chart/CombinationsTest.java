@@ -80,6 +80,17 @@ class CombinationsTest {
                 "workers: [{name: a, autoscaling: {mode: hpa, minReplicas: 2, maxReplicas: 8}}, {name: b, autoscaling:"
                         + " {mode: keda, kvUsage: 1}}]",
                 "workers: [{name: a, autoscaling: {mode: keda, queueWaitSeconds: 1, refusedShare: 0.05}}]",
+                "workers: [{name: a, model: {source: pvc, claim: c, name: m}, gpu: {enabled: true, count: 4}, engine:"
+                        + " {kind: vllm, image: {repository: 'r.example:5000/vllm', digest: 'sha256:" + SUM
+                        + "'}, port: 9000}}]",
+                "workers: [{name: a, gpu: {enabled: true, resourceClaimTemplate: one}, engine: {kind: sglang, image:"
+                        + " {repository: a/b, tag: v1}, command: [serve], args: ['--x={\"a\":{\"b\":1}}']}, model: "
+                        + DOWNLOAD.formatted("").replace("{source", "{name: m, source") + "}]",
+                "workers: [{name: a, model: {source: pvc, claim: c, name: m}, engine: {kind: vllm, url:"
+                        + " 'http://e:8000'}}, {name: b, model: {source: pvc, claim: c, name: m}, engine: {kind:"
+                        + " openai, url: 'http://f'}}]",
+                "workers: [{name: a, model: {source: pvc, claim: c, name: m}, autoscaling: {mode: keda}, engine: {kind:"
+                        + " vllm, image: {repository: a/b, tag: v1}, apiKeySecret: hub, cache: {claim: kept}}}]",
                 "redis: {mode: builtin}\nrouter: {replicas: 2}",
                 "redis: {mode: builtin, auth: {existingSecret: redis-users, routerUsername: r, workerUsername: w}}",
                 "redis: {mode: external, hosts: ['r:6379']}",

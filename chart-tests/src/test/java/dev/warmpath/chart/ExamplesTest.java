@@ -36,8 +36,8 @@ class ExamplesTest {
     }
 
     @Test
-    void there_are_three() throws IOException {
-        assertThat(examples()).containsExactly("cpu-demo", "one-h200-node", "production");
+    void there_are_four() throws IOException {
+        assertThat(examples()).containsExactly("cpu-demo", "eight-vllm", "one-h200-node", "production");
     }
 
     @ParameterizedTest

@@ -195,7 +195,7 @@ final class References {
 
     /** A number, or the name of one of its containers' ports. */
     static boolean hasPort(PodTemplateSpec pod, IntOrString port) {
-        return pod.getSpec().getContainers().stream()
+        return Stream.concat(pod.getSpec().getContainers().stream(), pod.getSpec().getInitContainers().stream())
                 .flatMap(container -> container.getPorts().stream())
                 .anyMatch(known -> isPort(known, port));
     }

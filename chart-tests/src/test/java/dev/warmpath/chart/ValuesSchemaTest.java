@@ -54,6 +54,10 @@ class ValuesSchemaTest {
             "warmpath.routerlink.token",
             "warmpath.routerlink.previous-token",
             "warmpath.compute.backend",
+            "warmpath.engine.kind",
+            "warmpath.engine.url",
+            "warmpath.engine.model",
+            "warmpath.engine.api-key",
             "warmpath.drain.timeout",
             "warmpath.shutdown.deadline");
     private static final Set<String> REDIS_BY_THE_CHART = Set.of(
@@ -70,6 +74,7 @@ class ValuesSchemaTest {
             "/properties/httpRoute/properties/parentRefs/items",
             "/properties/networkPolicy/properties/extraEgress/items/properties/ports/items",
             "/$defs/env/items/properties/valueFrom",
+            "/$defs/engine/properties/securityContext",
             "/$defs/affinity/properties/nodeAffinity",
             "/$defs/affinity/properties/podAffinity",
             "/$defs/affinity/properties/podAntiAffinity",
@@ -159,6 +164,13 @@ class ValuesSchemaTest {
                 Arguments.of("workers: [{name: a, gpus: 1}]", "at '/workers/0'"),
                 Arguments.of("workers: [{name: a, gpu: {enabled: 1}}]", "at '/workers/0/gpu/enabled'"),
                 Arguments.of("workers: [{name: a, gpu: {resource: nvidia}}]", "at '/workers/0/gpu/resource'"),
+                Arguments.of("workers: [{name: a, engine: {kind: ollama}}]", "at '/workers/0/engine/kind'"),
+                Arguments.of("workers: [{name: a, engine: {url: 'tcp://e:5557'}}]", "at '/workers/0/engine/url'"),
+                Arguments.of(
+                        "workers: [{name: a, engine: {image: {tag: latest}}}]", "at '/workers/0/engine/image/tag'"),
+                Arguments.of(
+                        "workers: [{name: a, settings: {engine: {kind: vllm}}}]", "at '/workers/0/settings/engine'"),
+                Arguments.of("workers: [{name: a, gpu: {count: 0}}]", "at '/workers/0/gpu/count'"),
                 Arguments.of("workers: [{name: a, model: {source: s3}}]", "at '/workers/0/model/source'"),
                 Arguments.of("workers: [{name: a, model: {source: pvc}}]", "model.claim does not name"),
                 Arguments.of("workers: [{name: a, model: {source: download}}]", "model.download.files names no files"),
