@@ -1,5 +1,8 @@
 package dev.warmpath.process;
 
+import dev.warmpath.protocol.process.ProcessEnd;
+import java.time.Duration;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -16,12 +19,15 @@ final class Lives implements ApplicationListener<BeginAnew> {
 
     private final SpringApplication spring;
     private final String[] arguments;
+    private final Supplier<Duration> deadline;
     /** Null until the first has started. */
     private @Nullable ConfigurableApplicationContext life;
 
-    Lives(SpringApplication spring, String[] arguments) {
+    /** @param deadline until an end in order must have come to its end */
+    Lives(SpringApplication spring, String[] arguments, Supplier<Duration> deadline) {
         this.spring = spring;
         this.arguments = arguments;
+        this.deadline = deadline;
         spring.addListeners(this);
     }
 
@@ -41,11 +47,12 @@ final class Lives implements ApplicationListener<BeginAnew> {
             return;                                                // its start has failed, and ends the process
         }
         log.warn("this process ends its work and begins anew");
-        life.close();
         try {
+            ProcessEnd.halting(deadline.get(), life::close);
             life = spring.run(arguments);
         } catch (RuntimeException e) {
-            System.exit(FAILED);                                   // Spring has said why. No other thread is left
+            log.error("this process could not begin anew, it ends", e);
+            System.exit(FAILED);                                   // no other thread is left
         }
     }
 }

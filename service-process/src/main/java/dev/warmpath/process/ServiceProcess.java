@@ -39,6 +39,6 @@ public final class ServiceProcess {
             deadline.set(ShutdownProperties.of(context.getEnvironment()).deadline());
             ProcessEnd.warnUnlessMemoryEndsIt();
         });
-        new Lives(spring, args).begin();
+        new Lives(spring, args, deadline::get).begin();
     }
 }

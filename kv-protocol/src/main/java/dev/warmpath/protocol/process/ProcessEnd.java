@@ -5,6 +5,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
@@ -88,12 +89,36 @@ public final class ProcessEnd {
         }
     }
 
+    /**
+     * Does what may hang, such as an end in order that the process outlives, on this thread.
+     *
+     * @param grace until the process is halted, status 1, because of it
+     */
+    public static void halting(Duration grace, Runnable work) {
+        var done = new AtomicBoolean();
+        startOrHalt("process-deadline", () -> {
+            sleep(grace);
+            if (!done.get()) {
+                halt(grace);
+            }
+        });
+        try {
+            work.run();
+        } finally {
+            done.set(true);
+        }
+    }
+
     private static void haltIfStillThereAfter(Duration grace) {
         startOrHalt("process-deadline", () -> {
             sleep(grace);
-            sayLastWord("warmpath: the process has not come to its end in " + grace + ", it is halted");
-            Runtime.getRuntime().halt(FAILED);
+            halt(grace);
         });
+    }
+
+    private static void halt(Duration grace) {
+        sayLastWord("warmpath: the process has not come to its end in " + grace + ", it is halted");
+        Runtime.getRuntime().halt(FAILED);
     }
 
     /** A daemon, since the JVM's end waits for the others. */

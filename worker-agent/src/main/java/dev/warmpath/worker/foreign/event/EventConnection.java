@@ -8,7 +8,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Whether somebody is there who can send events, and the line in the log that says so. ZeroMQ itself is silent about an
  * address at which nobody is, or somebody who speaks otherwise: it tries again for ever. A connection counts from when
- * the other end has spoken as ZeroMQ does. That there is none is said once it has lasted, and then once when there is.
+ * the other end has spoken as ZeroMQ does. That there is none is said once it has lasted, and then once when there is;
+ * one that comes and goes is told of once, at its first.
  */
 final class EventConnection {
 
@@ -20,6 +21,7 @@ final class EventConnection {
     private final String endpoint;
     private final long patienceNanos;
     private boolean there;
+    private boolean wasThere;
     private long sinceNanos;
     private boolean missed;
 
@@ -36,10 +38,11 @@ final class EventConnection {
     void made() {
         if (missed) {
             LOG.warn("the engine's events at {} are followed again", endpoint);
-        } else if (!there) {
+        } else if (!wasThere) {
             LOG.info("connected to the engine's events at {}", endpoint);
         }
         there = true;
+        wasThere = true;
         missed = false;
     }
 

@@ -128,7 +128,7 @@ final class EngineWatch implements AutoCloseable {
             if (wasGone) {
                 restart("it was gone for a while");
             }
-            tell(health < SERVER_ERRORS, "its health is " + health);
+            tell(!isAnother && health < SERVER_ERRORS, isAnother ? "it is another one" : "its health is " + health);
         } catch (ConnectException e) {
             wasGone = true;
             tell(false, "it cannot be reached");
@@ -174,8 +174,8 @@ final class EngineWatch implements AutoCloseable {
                 return;
             }
             other = now.facts().toString();
-        } catch (UnsuitableEngineException e) {
-            other = e.getMessage();
+        } catch (UnsuitableEngineException | RuntimeException e) {
+            other = e.getMessage();                                    // whatever it is, a new start will tell
         }
         isAnother = true;
         log.warn("the engine was started anew ({}), and is another one: {} instead of {}", why, other, found.facts());

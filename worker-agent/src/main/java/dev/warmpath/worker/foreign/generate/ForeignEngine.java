@@ -77,7 +77,10 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         this.turns = new Turns(link.mostInFlight());
         this.connections = new EngineConnections(link);
         this.heardNanos = nanoTime() - TimeUnit.DAYS.toNanos(1);
-        this.watch = new EngineWatch(link, found, alive::atEngine, () -> heardNanos, onRestart, onAnother);
+        this.watch = new EngineWatch(link, found, alive::atEngine, () -> heardNanos, onRestart, () -> {
+            giveUp(() -> { });                                         // another one's answers are not this one's
+            onAnother.run();
+        });
     }
 
     /** Begins to look how the engine is. */
@@ -248,13 +251,8 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
             return;
         }
         watch.close();
-        List<ForeignGeneration> left = alive.close();
         var done = new CountDownLatch(1);
-        connections.loop().execute(() -> {
-            turns.close();                                             // nobody is sent because another one ends
-            left.forEach(ForeignGeneration::shutDown);
-            connections.loop().execute(done::countDown);               // behind what they have told
-        });
+        giveUp(done::countDown);
         try {
             done.await(STOP_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
@@ -262,5 +260,15 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         }
         aside.shutdownNow();
         connections.close();
+    }
+
+    /** @param then behind what those who are alive have told */
+    private void giveUp(Runnable then) {
+        List<ForeignGeneration> left = alive.close();
+        onLoop(() -> {
+            turns.close();                                             // nobody is sent because another one ends
+            left.forEach(ForeignGeneration::shutDown);
+            onLoop(then);
+        });
     }
 }

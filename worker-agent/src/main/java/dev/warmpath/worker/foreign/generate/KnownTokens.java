@@ -17,8 +17,9 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * Some tokens of a {@code tokenizer.json} whose text stands there as it is, so that no tokenizer is needed to know it:
- * added tokens, and words of plain ASCII, which all kinds of vocabularies write as such but for a mark of the space
- * before. An engine is asked whether its tokens of these ids are the same.
+ * words and added tokens of plain ASCII, which all kinds of vocabularies write as such but for a mark of the space
+ * before a word. Of other characters a decoder may make something else, added token or not. An engine is asked whether
+ * its tokens of these ids are the same.
  *
  * @param tokens words, evenly spread over the vocabulary, and then added tokens, likewise
  */
@@ -69,7 +70,8 @@ public record KnownTokens(List<Token> tokens) {
     }
 
     private static void addAdded(int id, String text, Map<Integer, Token> added) {
-        if (id >= 0 && !text.isEmpty() && text.length() <= LONGEST) {
+        boolean isPlain = text.chars().allMatch(c -> c >= ' ' && c <= '~');
+        if (id >= 0 && !text.isEmpty() && text.length() <= LONGEST && isPlain) {
             added.put(id, new Token(id, text, /* isAdded */ true));
         }
     }

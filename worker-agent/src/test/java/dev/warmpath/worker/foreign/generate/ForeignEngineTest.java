@@ -463,10 +463,31 @@ class ForeignEngineTest {
     }
 
     @Test
-    void another_process_and_an_unhealthy_one_are_seen() throws Exception {
+    void another_engine_at_the_same_address_is_asked_nothing_and_nobody_waits_for_it() throws Exception {
+        use(link.withMostInFlight(1));
+        server.answer(PATH, exchange -> {
+            if (exchange.request().body().contains("\"stream\":true")) {
+                exchange.begin();
+                exchange.data(tokens("[1]", null));
+                exchange.awaitHangUp();
+            } else {
+                TestEngine.json(200, tokens("[1]", "length")).write(exchange);
+            }
+        });
+        List<Heard> heard = List.of(ask(5).awaitTokens(1), ask(5), ask(5));
+        server.answer("/v1/models", TestEngine.json(200, "{\"data\":[{\"id\":\"smollm2-135m\",\"root\":\"other\"}]}"));
         server.answer("/metrics", TestEngine.json(200, "process_start_time_seconds 1.79536549999e+09\n"));
         engine.start();
         restarted.await();
+        heard.forEach(each -> assertThat(each.awaitEnd().failed).isEqualTo(FailureReason.SHUTTING_DOWN));
+        await(() -> !engine.load().answers());
+        refused(request(1), FailureReason.SHUTTING_DOWN, "");
+        assertThat(server.requests(PATH).stream().filter(each -> each.body().contains("\"stream\":true"))).hasSize(1);
+    }
+
+    @Test
+    void an_unhealthy_engine_is_asked_nothing_until_it_is_well() {
+        engine.start();
         server.answer("/health", TestEngine.json(503, ""));
         await(() -> !engine.load().answers());
         refused(request(1), FailureReason.SHUTTING_DOWN, "does not answer");

@@ -33,10 +33,12 @@ class KnownTokensTest {
     }
 
     @Test
-    void added_tokens_stand_behind_the_words_and_hide_those_of_the_same_ids() throws IOException {
+    void added_tokens_of_plain_ascii_stand_behind_the_words_and_hide_those_of_the_same_ids() throws IOException {
         assertThat(read("""
                 {"added_tokens": [{"id": 3, "content": "<|end|>"}, {"id": 1, "content": " padded "},
-                   {"id": 2, "content": " "}, {"content": "nowhere"}], "model": {"vocab": {"one": 1, "two": 2}}}""")
+                   {"id": 2, "content": " "}, {"content": "nowhere"}, {"id": 4, "content": "\u00f5"},
+                   {"id": 5, "content": "\u2581<PRE>"}, {"id": 6, "content": "<\uff5cend\uff5c>"}],
+                 "model": {"vocab": {"one": 1, "two": 2}}}""")
                 .tokens()).containsExactly(word(2, "two"), added(1, "padded"), added(3, "<|end|>"));
     }
 
