@@ -164,7 +164,7 @@ class ForeignConfiguration {
     Registration registration(WorkerProperties worker, ModelFiles model, EngineLink link, FoundEngine found,
             EngineEvents events, KvEventPublisher publisher, RedisProperties redis) {
         var registration = new Registration(Protocol.VERSION, worker.id(), publisher.epoch(), worker.baseUrl(),
-                model.description(), events.blockCount(), link.mostInFlight(),
+                model.description(), events.blockCount(), link.mostGenerations(),
                 /* prefixClosed */ true).withPackedPrompts().withAbilities(found.abilities())
                 .withAssumed(events.isAssumed());
         return redis.isSet() ? registration.withEventStreams(redis.eventStreams()) : registration;

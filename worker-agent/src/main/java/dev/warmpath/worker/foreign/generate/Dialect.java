@@ -46,6 +46,11 @@ sealed interface Dialect permits Completions, TextCompletions, VllmTokens, Sglan
         return true;
     }
 
+    /** Whether a request may be given a name. */
+    default boolean takesRequestId() {
+        return true;
+    }
+
     /** Tokens of the prompt as this engine counts them. */
     default int promptTokens(Ask ask) {
         return ask.promptLength();

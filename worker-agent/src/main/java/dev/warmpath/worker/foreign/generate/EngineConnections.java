@@ -7,6 +7,7 @@ import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import java.time.Duration;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import reactor.core.Disposable;
@@ -74,9 +75,13 @@ final class EngineConnections implements AutoCloseable {
         return loop;
     }
 
-    /** On the event loop. @return closes the connection, unless the answer has ended; nothing is heard after that */
-    Disposable post(String path, byte[] body, String id, Answer answer) {
-        return http.headers(headers -> headers.set("X-Request-Id", id))
+    /**
+     * On the event loop.
+     * @param id told as that of the request; null: none is
+     * @return closes the connection, unless the answer has ended; nothing is heard after that
+     */
+    Disposable post(String path, byte[] body, @Nullable String id, Answer answer) {
+        return (id == null ? http : http.headers(headers -> headers.set("X-Request-Id", id)))
                 .post().uri(link.address().resolve(path))
                 .send(Mono.fromSupplier(() -> Unpooled.wrappedBuffer(body)))
                 .response((response, content) -> {

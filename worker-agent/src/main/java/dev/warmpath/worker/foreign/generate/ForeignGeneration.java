@@ -163,7 +163,9 @@ public final class ForeignGeneration {
 
     private void post() {
         if (!over && body != null) {
-            exchange = engine.connections().post(engine.dialect().path(), body, ask.id(), new Heard());
+            Dialect dialect = engine.dialect();
+            exchange = engine.connections().post(dialect.path(), body, dialect.takesRequestId() ? ask.id() : null,
+                    new Heard());
         }
     }
 

@@ -42,6 +42,12 @@ record TextCompletions(String model, Spelling spelling, boolean begins, boolean 
         return false;
     }
 
+    /** llama-cpp-python's refuses any that is no UUID, and says nothing. */
+    @Override
+    public boolean takesRequestId() {
+        return false;
+    }
+
     @Override
     public void requireServed(Ask ask) {
         Completions.requireOpenAi(ask);

@@ -155,6 +155,8 @@ class TextCompletionsTest {
         assertThat(heard.awaitEnd().finished).isEqualTo(FinishReason.LENGTH);
         assertThat(text(heard)).isEqualTo(" Paris.\n- The United");
         assertThat(heard.usage).isEqualTo(new Usage(request(1).promptTokens().length, 0, heard.ids().length));
+        assertThat(server.requests(Completions.PATH).getLast().headers()).as("some take UUIDs alone")
+                .doesNotContainKey("x-request-id");
     }
 
     @Test
