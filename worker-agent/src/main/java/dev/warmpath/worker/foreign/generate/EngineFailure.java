@@ -67,6 +67,7 @@ record EngineFailure(FailureReason reason, String message) {
         } catch (JacksonException e) {
             // as it stands, then
         }
-        return body.length == 0 ? "the engine refused it and did not say why" : new String(body, StandardCharsets.UTF_8);
+        return body.length == 0 ? "the engine refused it and did not say why"
+                : new String(body, StandardCharsets.UTF_8);
     }
 }
