@@ -53,8 +53,8 @@ final class EngineEvents implements AutoCloseable {
         EventSource source = source(properties, engine);
         if (source == null) {
             int assumed = Math.min(blocks, properties.assumedBlocks());
-            log.warn("the engine tells nothing of its cache: that it holds the last {} blocks that it was sent is assumed, "
-                    + "and routers are told so. {}", assumed, advice(engine.kind()));
+            log.warn("the engine tells nothing of its cache: that it holds the last {} blocks that it was sent is "
+                    + "assumed, and routers are told so. {}", assumed, advice(engine.kind()));
             var sent = new AssumedBlocks(hash, assumed, publisher::publish);
             return new EngineEvents(null, blocks, /* assumed */ true, sent::sent, sent::clear);
         }
@@ -79,9 +79,10 @@ final class EngineEvents implements AutoCloseable {
 
     private static String advice(EngineKind kind) {
         return switch (kind) {
-            case VLLM, SGLANG -> "To have it told, start the engine with --kv-events-config '{\"enable_kv_cache_events\":"
-                    + "true,\"publisher\":\"zmq\", …}'; if it was, set warmpath.engine.events.endpoint: not every "
-                    + "release says where its events are. docs/engines.md has the whole flag";
+            case VLLM, SGLANG -> "To have it told, start the engine with --kv-events-config "
+                    + "'{\"enable_kv_cache_events\":true,\"publisher\":\"zmq\", …}'; if it was, set "
+                    + "warmpath.engine.events.endpoint: not every release says where its events are. "
+                    + "docs/engines.md has the whole flag";
             case OPENAI -> "No flag changes that; docs/engines.md has the engines that tell";
         };
     }

@@ -27,8 +27,8 @@ import java.util.Set;
  *                        sender does not know this field: it takes JSON only
  * @param abilities       {@link Ability#text}s, at most {@link #MAX_ABILITIES}; unknown ones are passed over, and none
  *                        also where a sender does not know this field
- * @param assumed         true: it announces what it was sent, for what computes there tells nothing of its cache; false,
- *                        also where a sender does not know this field: it announces what is held
+ * @param assumed         true: it announces what it was sent, for what computes there tells nothing of its cache;
+ *                        false, also where a sender does not know this field: it announces what is held
  */
 public record Registration(
         int protocolVersion,

@@ -6,17 +6,18 @@ import java.util.Locale;
 /**
  * How far a decision can rely on what the index says about a worker, best first.
  *
- * <p>A copy that is late is worse than one that is assumed: the first is a fault that somebody has to look for, the second
- * is how that worker is. Both count in decisions like an exact one, with what the router has sent there itself; a worker
- * that promises more than is found there is {@linkplain dev.warmpath.router.health.WorkerHealth#credit() believed less},
- * wherever its promises come from.
+ * <p>A copy that is late is worse than one that is assumed: the first is a fault that somebody has to look for, the
+ * second is how that worker is. An assumed one counts in decisions as an exact one does; a worker that promises more
+ * than is found there is {@linkplain dev.warmpath.router.health.WorkerHealth#credit() believed less}, wherever its
+ * promises come from.
  */
 public enum IndexGrade {
     /** The index is in step with the worker, or was a moment ago. */
     EXACT,
     /**
-     * In step likewise, but the worker itself does not know what is held: what computes there tells nothing of its cache,
-     * and is taken to hold what it was sent last. What others sent there is missing; what has been evicted is not known.
+     * In step likewise, but the worker itself does not know what is held: what computes there tells nothing of its
+     * cache, and is taken to hold what it was sent last. What others sent there is missing, and nobody knows what has
+     * been evicted.
      */
     ASSUMED,
     /** The index ages; what a router has sent there itself since then counts as well. */

@@ -37,7 +37,8 @@ class RouteSnapshotTest {
     @Test
     void the_worst_grade_is_told_even_of_a_candidate_that_is_not_kept() {
         List<CandidateCost> all = IntStream.range(0, 100)
-                .mapToObj(i -> of(i, i, i == 99 ? IndexGrade.LOAD : i == 98 ? IndexGrade.ASSUMED : IndexGrade.EXACT)).toList();
+                .mapToObj(i -> of(i, i, i == 99 ? IndexGrade.LOAD : i == 98 ? IndexGrade.ASSUMED : IndexGrade.EXACT))
+                .toList();
 
         assertThat(RouteSnapshot.bounded(QUERY, new Choice(0, RouteReason.LOAD, all), LeftOut.NOBODY).indexGrade())
                 .isEqualTo(IndexGrade.LOAD);

@@ -57,9 +57,10 @@ final class EventConnection {
     void look(long nowNanos) {
         if (nanosUntilMissed(nowNanos) <= 0) {
             missed = true;
-            LOG.warn("no engine's events can be reached at {} for {} s: routers are told nothing new of its cache. Look "
-                    + "whether the engine runs and was started with --kv-events-config, with \"publisher\":\"zmq\" and "
-                    + "this endpoint, and whether warmpath.engine.events.endpoint is set to another one",
+            LOG.warn("no engine's events can be reached at {} for {} s: routers are told nothing new of its cache. "
+                    + "Look whether the engine runs and was started with --kv-events-config, with "
+                    + "\"publisher\":\"zmq\" and this endpoint, and whether warmpath.engine.events.endpoint is set to "
+                    + "another one",
                     endpoint, TimeUnit.NANOSECONDS.toSeconds(nowNanos - sinceNanos));
         }
     }

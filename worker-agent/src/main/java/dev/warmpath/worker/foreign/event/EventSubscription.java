@@ -115,7 +115,7 @@ public final class EventSubscription implements AutoCloseable {
         return thread.isAlive();
     }
 
-    /** Whether somebody is there whose events can come. False at first, and while a lost connection is not made anew. */
+    /** Whether somebody is there whose events can come. False at first, and until a lost connection is made anew. */
     public boolean isConnected() {
         return connected;
     }
