@@ -31,6 +31,8 @@ class ForeignEngineFleetTest {
             assertThat(first.cachedTokens()).as("as the server counts").isEqualTo(96);
 
             Await.until("the prompt is announced", () -> complete(fleet, prompt).predictedCachedTokens() == 96);
+            assertThat(fleet.gateway().explain(Map.of("model", LocalFleet.MODEL, "prompt", prompt)).path("index_grade")
+                    .asString()).isEqualTo("assumed");
             List<Map<String, String>> question = List.of(Map.of("role", "user", "content", "What is a KV cache?"));
             String answer = server.gateway().chat(question).text();
             assertThat(fleet.gateway().chat(question).text()).isNotEmpty().isEqualTo(answer);

@@ -21,10 +21,9 @@ import org.zeromq.ZMQException;
  */
 public final class PublishingEngine implements AutoCloseable {
 
-    private static final byte[] TOPIC = "kv@pod@model".getBytes(StandardCharsets.UTF_8);
-
-    private final int bufferedBatches;
+    private final byte[] topic;
     private final boolean answersHaveTopic;
+    private volatile int bufferedBatches;
     private String endpoint = "tcp://127.0.0.1:*";
     private String replayEndpoint = "tcp://127.0.0.1:*";
     private ZContext context = new ZContext();
@@ -36,6 +35,11 @@ public final class PublishingEngine implements AutoCloseable {
 
     /** @param answersHaveTopic false before vLLM 0.26 */
     public PublishingEngine(int bufferedBatches, boolean answersHaveTopic) {
+        this(bufferedBatches, answersHaveTopic, "kv@pod@model");
+    }
+
+    public PublishingEngine(int bufferedBatches, boolean answersHaveTopic, String topic) {
+        this.topic = topic.getBytes(StandardCharsets.UTF_8);
         this.bufferedBatches = bufferedBatches;
         this.answersHaveTopic = answersHaveTopic;
         publisher = bind();
@@ -64,7 +68,12 @@ public final class PublishingEngine implements AutoCloseable {
 
     public void publish(byte[] payload) {
         int sequence = keep(payload);
-        send(TOPIC, sequence(sequence), payload);
+        send(topic, sequence(sequence), payload);
+    }
+
+    /** From now on no more are kept to be asked for. */
+    public void keepOnly(int batchCount) {
+        bufferedBatches = batchCount;
     }
 
     /** A batch of the full blocks of a prompt, in vLLM's encoding of 0.32. */
@@ -94,7 +103,7 @@ public final class PublishingEngine implements AutoCloseable {
     }
 
     /** Ends, and comes again at the same ports without any memory. */
-    void restart() {
+    public void restart() {
         stop();
         synchronized (batches) {
             batches.clear();
@@ -168,17 +177,17 @@ public final class PublishingEngine implements AutoCloseable {
         synchronized (batches) {
             long oldest = Math.max(ByteBuffer.wrap(first).getLong(), batches.size() - bufferedBatches);
             for (long i = oldest; i < batches.size(); i++) {
-                reply(router, asker, TOPIC, sequence(i), batches.get((int) i));
+                reply(router, asker, topic, sequence(i), batches.get((int) i));
             }
         }
         reply(router, asker, new byte[0], sequence(-1), new byte[0]);
     }
 
-    private void reply(ZMQ.Socket router, byte[] asker, byte[] topic, byte[] sequence, byte[] payload) {
+    private void reply(ZMQ.Socket router, byte[] asker, byte[] topicFrame, byte[] sequence, byte[] payload) {
         router.sendMore(asker);
         router.sendMore(new byte[0]);
         if (answersHaveTopic) {
-            router.sendMore(topic);
+            router.sendMore(topicFrame);
         }
         router.sendMore(sequence);
         router.send(payload);
