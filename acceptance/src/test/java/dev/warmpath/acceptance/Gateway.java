@@ -17,6 +17,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -29,10 +30,17 @@ final class Gateway {
 
     private final URI base;
     private final URI management;
+    private final HttpClient.Version version;
 
     Gateway(URI base, URI management) {
+        this(base, management, HttpClient.Version.HTTP_2);
+    }
+
+    /** Any server of the same API. @param version by which it is asked: not all take the question for a newer one */
+    Gateway(URI base, URI management, HttpClient.Version version) {
         this.base = base;
         this.management = management;
+        this.version = version;
     }
 
     /** What a client reads off one whole answer. */
@@ -61,7 +69,7 @@ final class Gateway {
     }
 
     Answer post(String path, Map<String, ?> body) {
-        HttpResponse<String> response = send(json(base, path, body));
+        HttpResponse<String> response = send(json(path, body));
         JsonNode answer = JSON.readTree(response.body());
         JsonNode choice = answer.path("choices").path(0);
         JsonNode text = choice.has("message") ? choice.path("message").path("content") : choice.path("text");
@@ -75,10 +83,17 @@ final class Gateway {
 
     /** The data of every server-sent event of a streamed chat, {@code [DONE]} included. */
     List<String> streamChat(List<Map<String, String>> messages) {
-        HttpRequest request = json(base, "/v1/chat/completions", Map.of("model", LocalFleet.MODEL, "messages", messages,
-                "temperature", 0, "max_tokens", 64, "stream", true, "stream_options", Map.of("include_usage", true)));
+        return stream("/v1/chat/completions", Map.of("model", LocalFleet.MODEL, "messages", messages,
+                "temperature", 0, "max_tokens", 64, "stream", true, "stream_options", Map.of("include_usage", true)),
+                _ -> { });
+    }
+
+    /** The same of any streamed request. @param onData hears of each event as it comes */
+    List<String> stream(String path, Map<String, ?> body, Consumer<String> onData) {
+        HttpRequest request = json(path, body);
         try (Stream<String> lines = CLIENT.send(request, BodyHandlers.ofLines()).body()) {
-            return lines.filter(line -> line.startsWith("data:")).map(line -> line.substring(5).strip()).toList();
+            return lines.filter(line -> line.startsWith("data:")).map(line -> line.substring(5).strip()).peek(onData)
+                    .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
@@ -89,18 +104,18 @@ final class Gateway {
 
     /** Only the status of an answer, whatever its body is. */
     int status(String path, Map<String, ?> body) {
-        return send(json(base, path, body)).statusCode();
+        return send(json(path, body)).statusCode();
     }
 
     /** Token ids of a text, none added. */
     int[] tokenize(String text) {
-        JsonNode tokens = JSON.readTree(send(json(base, "/tokenize",
+        JsonNode tokens = JSON.readTree(send(json("/tokenize",
                 Map.of("model", LocalFleet.MODEL, "prompt", text, "add_special_tokens", false))).body()).path("tokens");
         return tokens.valueStream().mapToInt(JsonNode::asInt).toArray();
     }
 
     JsonNode explain(Map<String, ?> body) {
-        return JSON.readTree(send(json(base, "/v1/route", body)).body());
+        return JSON.readTree(send(json("/v1/route", body)).body());
     }
 
     /** Ids of the workers that the router would send requests to; empty while it cannot be reached. */
@@ -223,8 +238,9 @@ final class Gateway {
         return HttpRequest.newBuilder(base.resolve(path)).timeout(Await.PATIENCE).build();
     }
 
-    private static HttpRequest json(URI base, String path, Map<String, ?> body) {
-        return HttpRequest.newBuilder(base.resolve(path)).timeout(Await.PATIENCE).header("content-type", "application/json")
+    private HttpRequest json(String path, Map<String, ?> body) {
+        return HttpRequest.newBuilder(base.resolve(path)).version(version).timeout(Await.PATIENCE)
+                .header("content-type", "application/json")
                 .POST(BodyPublishers.ofByteArray(JSON.writeValueAsBytes(body))).build();
     }
 

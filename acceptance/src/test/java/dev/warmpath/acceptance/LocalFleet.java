@@ -98,14 +98,19 @@ final class LocalFleet implements AutoCloseable {
             for (int i = 1; i <= workerCount; i++) {
                 workers.add(startWorker(i));
             }
-            Await.until("all workers are ready", () -> {
-                requireAlive();
-                return gateways().stream().allMatch(router -> router.readyWorkers().size() == workerCount);
-            });
+            awaitReady(workerCount);
         } catch (RuntimeException | Error e) {
             close();
             throw e;
         }
+    }
+
+    /** Waits until every router knows so many workers as ready, neither more nor fewer. */
+    void awaitReady(int workerCount) {
+        Await.until(workerCount + " workers are ready", () -> {
+            requireAlive();
+            return gateways().stream().allMatch(router -> router.readyWorkers().size() == workerCount);
+        });
     }
 
     /** The only router, or the first. */
@@ -228,7 +233,12 @@ final class LocalFleet implements AutoCloseable {
                 "--warmpath.compute.threads=1",
                 "--warmpath.compute.longest-step=1h",
                 "--warmpath.routerlink.urls=" + routerUrls));
-        arguments.addAll(settings.length > 0 ? List.of(settings) : List.of("--warmpath.worker.id=" + workerId(number)));
+        arguments.add("--warmpath.worker.id=" + workerId(number));
+        for (String setting : settings) {
+            String name = setting.substring(0, setting.indexOf('=') + 1);
+            arguments.removeIf(usual -> usual.startsWith(name));       // said twice it would be a list of both
+            arguments.add(setting);
+        }
         return launch(workerId(number), List.of("-XX:+UseSerialGC", "-Xmx1g", "--add-modules", "jdk.incubator.vector"),
                 ROOT.resolve("worker-agent/target/worker-agent-app.jar"), port + number, arguments);
     }
@@ -248,6 +258,8 @@ final class LocalFleet implements AutoCloseable {
         try {
             Files.createDirectories(LOGS);
             var builder = new ProcessBuilder(command);
+            // of tests, and no settings, of which a service would complain
+            builder.environment().keySet().removeIf(name -> name.startsWith("WARMPATH_TEST_"));
             builder.environment().putIfAbsent("WARMPATH_DRAIN_SETTLE", "0s");     // a setting of the test wins over it
             return builder
                     .redirectErrorStream(true)
@@ -260,7 +272,7 @@ final class LocalFleet implements AutoCloseable {
 
     private void requireAlive() {
         if (!Stream.concat(routers.stream(), workers.stream()).allMatch(Process::isAlive)) {
-            throw new IllegalStateException("a process ended while starting; logs: " + LOGS.toAbsolutePath());
+            throw new IllegalStateException("a process has ended; logs: " + LOGS.toAbsolutePath());
         }
     }
 

@@ -3,8 +3,8 @@ package dev.warmpath.worker.foreign.generate;
 import static dev.warmpath.protocol.generate.StopConditions.maxTokens;
 import static dev.warmpath.protocol.generate.StopConditions.pastTheEnd;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.abort;
 
+import dev.warmpath.process.VllmServer;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent.Usage;
 import dev.warmpath.protocol.generate.GenerateRequest;
@@ -12,46 +12,52 @@ import dev.warmpath.protocol.generate.LogitRules;
 import dev.warmpath.protocol.generate.SamplingParameters;
 import dev.warmpath.protocol.generate.StopConditions;
 import dev.warmpath.worker.engine.GenerationListener;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/**
- * Against a vLLM that runs: {@code WARMPATH_TEST_VLLM} is its address, as {@code http://127.0.0.1:8000}. It has 80
- * usable blocks of 32 tokens, a model with 49,152 tokens as SmolLM2-135M, and was started with
- * {@code --enable-prompt-tokens-details}.
- */
+/** Against a vLLM that runs, with few blocks. */
+@Tag("full")
 class RealVllmTest {
 
     private static final Duration LONGEST = Duration.ofMinutes(10);
+    private static final int BLOCKS = 80;
 
+    private static @Nullable VllmServer server;
     private ForeignEngine engine;
+
+    @BeforeAll
+    static void start() throws InterruptedException {
+        server = VllmServer.start(BLOCKS).awaitReady();
+    }
+
+    @AfterAll
+    static void stop() {
+        if (server != null) {
+            server.close();
+        }
+    }
 
     @BeforeEach
     void connect() throws Exception {
-        String address = System.getenv("WARMPATH_TEST_VLLM");
-        if (address == null) {
-            String reason = "LEFT OUT: what needs a vLLM, whose address WARMPATH_TEST_VLLM would tell";
-            System.out.println(reason);
-            abort(reason);
-        }
-        EngineLink link = EngineLink.to(URI.create(address));
+        EngineLink link = EngineLink.to(server.uri());
         FoundEngine found = EngineProbe.connect(link, EngineKind.VLLM);
         engine = new ForeignEngine(link, found, 0, 49_152, () -> 1, _ -> 0, () -> { }, () -> { }, () -> { }).start();
     }
 
     @AfterEach
     void close() {
-        if (engine != null) {
-            engine.close();
-        }
+        engine.close();
     }
 
     @Test
@@ -127,7 +133,7 @@ class RealVllmTest {
         Heard stopped = ((Heard) listeners.getFirst()).awaitEnd();
         assertThat(stopped.usage.completionTokens()).isEqualTo(stopped.ids().length).isLessThan(1_900);
         all.forEach(engine::cancel);
-        await(() -> engine.load().load().running() == 0 && engine.load().freeBlocks() == 80);
+        await(() -> engine.load().load().running() == 0 && engine.load().freeBlocks() == BLOCKS);
     }
 
     @Test
