@@ -81,8 +81,9 @@ public final class Spelling {
      * The text of a prompt, markers spelled out.
      *
      * @param begun what {@link #beginTokens} counts is put before it by whoever takes it, and left out here
-     * @return null if there is none that is read as these ids: where a message spells a marker as ordinary text, which
-     *         a text cannot tell from the marker itself, and where ids are parts of characters or nothing at all
+     * @return one that is read as these ids, if there is one; else, of ids that no tokenizer makes of a text, what they
+     *         say. Null where that would change what the prompt means: where a message spells a marker as ordinary
+     *         text, which a text cannot tell from the marker itself, and where ids are parts of characters
      */
     public @Nullable String ofPrompt(int[] ids, boolean begun) {
         int[] rest = begun && isBegun(ids) ? Arrays.copyOfRange(ids, beginTokens(), ids.length) : ids;

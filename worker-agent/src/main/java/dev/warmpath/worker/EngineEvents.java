@@ -8,9 +8,9 @@ import dev.warmpath.worker.foreign.event.EventSource;
 import dev.warmpath.worker.foreign.event.EventSubscription;
 import dev.warmpath.worker.foreign.generate.EngineFacts;
 import dev.warmpath.worker.foreign.generate.EngineKind;
+import dev.warmpath.worker.foreign.generate.KnownCache;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import java.util.Objects;
-import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,15 +26,15 @@ final class EngineEvents implements AutoCloseable {
     private final @Nullable EventSubscription subscription;
     private final int blockCount;
     private final boolean assumed;
-    private final ToIntFunction<GenerateRequest> expectedCachedTokens;
+    private final KnownCache cache;
     private final Runnable whenRestarted;
 
     private EngineEvents(@Nullable EventSubscription subscription, int blockCount, boolean assumed,
-            ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenRestarted) {
+            KnownCache cache, Runnable whenRestarted) {
         this.subscription = subscription;
         this.blockCount = blockCount;
         this.assumed = assumed;
-        this.expectedCachedTokens = expectedCachedTokens;
+        this.cache = cache;
         this.whenRestarted = whenRestarted;
     }
 
@@ -56,7 +56,17 @@ final class EngineEvents implements AutoCloseable {
             log.warn("the engine tells nothing of its cache: that it holds the last {} blocks that it was sent is "
                     + "assumed, and routers are told so. {}", assumed, advice(engine.kind()));
             var sent = new AssumedBlocks(hash, assumed, publisher::publish);
-            return new EngineEvents(null, blocks, /* assumed */ true, sent::sent, sent::clear);
+            return new EngineEvents(null, blocks, /* assumed */ true, new KnownCache() {
+                @Override
+                public int expectedTokens(GenerateRequest request) {
+                    return sent.expectedTokens(request);
+                }
+
+                @Override
+                public void sent(GenerateRequest request) {
+                    sent.sent(request);
+                }
+            }, sent::clear);
         }
         if (source.replayEndpoint() == null) {
             log.warn("the engine keeps no events to be told again: what it holds is known from now on only, and after "
@@ -131,9 +141,9 @@ final class EngineEvents implements AutoCloseable {
         return blockCount;
     }
 
-    /** Tokens of a prompt that is about to be sent there which it will find cached. */
-    int expectedCachedTokens(GenerateRequest request) {
-        return expectedCachedTokens.applyAsInt(request);
+    /** What routers are told of, as far as the engine's requests are concerned. */
+    KnownCache cache() {
+        return cache;
     }
 
     /** The engine was started anew, with an empty cache. */

@@ -123,7 +123,7 @@ class ForeignConfiguration {
     ForeignEngine foreignEngine(EngineLink link, FoundEngine found, ModelFiles files, KvEventPublisher publisher,
             EngineEvents events, Outbox outbox, ApplicationEventPublisher process) {
         return new ForeignEngine(link, found, files.description().contextLength(),
-                files.description().vocabularySize(), publisher::epoch, events::expectedCachedTokens, outbox::send,
+                files.description().vocabularySize(), publisher::epoch, events.cache(), outbox::send,
                 events::engineRestarted, () -> process.publishEvent(new BeginAnew(this))).start();
     }
 

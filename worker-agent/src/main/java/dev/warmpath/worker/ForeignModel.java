@@ -56,8 +56,8 @@ final class ForeignModel {
             }
             byte[] config = bytes(source, ModelSource.TOKENIZER_CONFIG);
             return new Spelling(new ModelTokenizer(new dev.warmpath.tokenization.ModelFiles(tokenizer,
-                    config == null ? NO_SETTINGS : config, bytes(source, ModelSource.GENERATION_CONFIG),
-                    bytes(source, ModelSource.CONFIG))));
+                    config == null ? NO_SETTINGS : config, bytes(source, ModelSource.CHAT_TEMPLATE),
+                    bytes(source, ModelSource.GENERATION_CONFIG), bytes(source, ModelSource.CONFIG))));
         } catch (IOException | TokenizationException e) {
             throw new SettingsException("the engine takes and gives text only, and the tokenizer in "
                     + model.directory() + " cannot be read: " + e.getMessage(), "Download it once more");

@@ -63,8 +63,10 @@ class EngineEventsTest {
             assertThat(events.isFollowing()).isFalse();
             assertThat(events.isAssumed()).isTrue();
             assertThat(events.blockCount()).isEqualTo(7);
-            assertThat(events.expectedCachedTokens(request(100))).isZero();
-            assertThat(events.expectedCachedTokens(request(100))).isEqualTo(96);
+            assertThat(events.cache().expectedTokens(request(100))).isZero();
+            assertThat(events.cache().expectedTokens(request(100))).as("it was not sent").isZero();
+            events.cache().sent(request(100));
+            assertThat(events.cache().expectedTokens(request(100))).isEqualTo(96);
             assertThat(publisher.state().setSize()).isEqualTo(3);
         }
     }
@@ -72,8 +74,8 @@ class EngineEventsTest {
     @Test
     void an_engine_that_reuses_nothing_is_expected_to_have_nothing() {
         try (EngineEvents events = follow(Map.of(), new EngineFacts.Cache(32, 81, false), Map.of())) {
-            events.expectedCachedTokens(request(100));
-            assertThat(events.expectedCachedTokens(request(100))).isZero();
+            events.cache().sent(request(100));
+            assertThat(events.cache().expectedTokens(request(100))).isZero();
             assertThat(publisher.state().setSize()).isZero();
             assertThat(events.isAssumed()).as("that it holds nothing for others is known").isFalse();
         }

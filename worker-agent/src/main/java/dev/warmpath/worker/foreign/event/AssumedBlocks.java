@@ -36,15 +36,21 @@ public final class AssumedBlocks {
         this.listener = listener;
     }
 
-    /**
-     * A prompt is sent.
-     * @return tokens of it that the engine probably has: whole blocks, fewer than the prompt has
-     */
-    public int sent(GenerateRequest request) {
-        int[] prompt = request.promptTokens();
-        BlockHashChain chain = BlockHashChain.of(settings, ExtraKeys.ofSalt(request.salt()), prompt);
-        return take(chain, Math.min(chain.blockCount(), maxBlocks), settings.reusableBlocks(prompt.length))
-                * settings.blockSize();
+    /** @return tokens of a prompt that the engine probably has: whole blocks, fewer than the prompt has */
+    public int expectedTokens(GenerateRequest request) {
+        BlockHashChain chain = chain(request);
+        int reusable = settings.reusableBlocks(request.promptTokens().length);
+        return Math.min(held(chain, Math.min(chain.blockCount(), maxBlocks)), reusable) * settings.blockSize();
+    }
+
+    /** A prompt is sent. */
+    public void sent(GenerateRequest request) {
+        BlockHashChain chain = chain(request);
+        take(chain, Math.min(chain.blockCount(), maxBlocks));
+    }
+
+    private BlockHashChain chain(GenerateRequest request) {
+        return BlockHashChain.of(settings, ExtraKeys.ofSalt(request.salt()), request.promptTokens());
     }
 
     /** The engine has begun anew, and holds nothing. */
@@ -55,11 +61,16 @@ public final class AssumedBlocks {
         }
     }
 
-    private synchronized int take(BlockHashChain chain, int count, int reusable) {
+    private synchronized int held(BlockHashChain chain, int count) {
         int held = 0;
         while (held < count && keys.contains(chain.key(held))) {
             held++;
         }
+        return held;
+    }
+
+    private synchronized void take(BlockHashChain chain, int count) {
+        int held = held(chain, count);
         for (int block = count - 1; block >= 0; block--) {
             keys.remove(chain.key(block));
             keys.add(chain.key(block));
@@ -78,7 +89,6 @@ public final class AssumedBlocks {
         if (!changes.isEmpty()) {
             listener.onBlockChanges(changes);
         }
-        return Math.min(held, reusable);
     }
 
     private long[] removeOldest(int count) {

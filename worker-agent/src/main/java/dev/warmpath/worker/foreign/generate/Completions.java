@@ -192,7 +192,7 @@ record Completions(String model, boolean isVllm) implements Dialect {
     }
 
     static @Nullable Counted counted(JsonNode usage) {
-        return usage.isObject()
+        return usage.isObject() && usage.path("prompt_tokens").asInt(Chunk.NOT_TOLD) != 0   // every chunk's, of some
                 ? new Counted(usage.path("prompt_tokens").asInt(Chunk.NOT_TOLD),
                         usage.path("prompt_tokens_details").path("cached_tokens").asInt(Chunk.NOT_TOLD))
                 : null;

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.foreign.generate;
 
 import dev.warmpath.protocol.generate.FailureReason;
+import dev.warmpath.protocol.generate.GenerateRequest;
 import dev.warmpath.worker.engine.RefusedException;
 import java.io.ByteArrayOutputStream;
 import java.util.function.Consumer;
@@ -52,7 +53,7 @@ sealed interface Dialect permits Completions, TextCompletions, VllmTokens, Sglan
     }
 
     /** Tokens of the prompt as this engine counts them. */
-    default int promptTokens(Ask ask) {
+    default int promptTokens(GenerateRequest request) {
         return ask.promptLength();
     }
 

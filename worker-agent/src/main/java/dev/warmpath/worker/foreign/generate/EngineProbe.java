@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -35,8 +36,8 @@ public final class EngineProbe {
     private static final int BAD_REQUEST = 400;
     private static final int NOT_FOUND = 404;
     private static final int UNPROCESSABLE = 422;
-    private static final int TOO_MANY = 429;
-    private static final int UNAVAILABLE = 503;
+    /** Too many requests, and what proxies say of a server that is not up. */
+    private static final Set<Integer> LATER = Set.of(429, 502, 503, 504);
     /** Words, digits, white space and letters that vocabularies cut differently. */
     private static final String PROBE_TEXT = "The naïve Größe of 3 × 14159 tokens:\n\treturn [i for i in range(42)]";
     private static final int MOST_NAMED = 20;
@@ -236,7 +237,7 @@ public final class EngineProbe {
 
     private String lack(String path, Answer answer, Predicate<JsonNode> tells, String what)
             throws IOException, UnsuitableEngineException {
-        if (answer.status() == TOO_MANY || answer.status() == UNAVAILABLE) {
+        if (LATER.contains(answer.status())) {
             throw new IOException("the engine is not ready: " + path + " answers " + answer.status());
         }
         if (!answer.isOk()) {

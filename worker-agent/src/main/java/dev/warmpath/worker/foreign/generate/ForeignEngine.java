@@ -14,7 +14,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
-import java.util.function.ToIntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,7 +35,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     private final EngineLink link;
     private final FoundEngine found;
     private final ForeignIntake intake;
-    private final ToIntFunction<GenerateRequest> expectedCachedTokens;
+    private final KnownCache cache;
     private final Runnable whenTold;
     private final EngineConnections connections;
     private final AliveGenerations alive;
@@ -56,8 +55,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
      * @param contextLength        most tokens of prompt and answer; 0 = as the engine says
      * @param vocabularySize       token ids are below it; 0 = not known
      * @param epoch                this life of engine and worker
-     * @param expectedCachedTokens tokens of a request's prompt that the engine probably has cached, 0 and above; called
-     *                             on the submitter's thread
+     * @param cache                what it holds, asked on the submitter's thread
      * @param whenTold             called on the event loop after listeners were told something, once a turn
      * @param onRestart            called each time that the engine was started anew and is what it was, with an empty
      *                             cache
@@ -65,13 +63,12 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
      *                             cache or dialect
      */
     public ForeignEngine(EngineLink link, FoundEngine found, int contextLength, int vocabularySize, LongSupplier epoch,
-            ToIntFunction<GenerateRequest> expectedCachedTokens, Runnable whenTold, Runnable onRestart,
-            Runnable onAnother) {
+            KnownCache cache, Runnable whenTold, Runnable onRestart, Runnable onAnother) {
         this.link = link;
         this.found = found;
         this.intake = new ForeignIntake(epoch, contextLength == 0 ? found.facts().contextLength() : contextLength,
                 vocabularySize, found.dialect());
-        this.expectedCachedTokens = expectedCachedTokens;
+        this.cache = cache;
         this.whenTold = whenTold;
         this.alive = new AliveGenerations(link.mostGenerations());
         this.turns = new Turns(link.mostInFlight());
@@ -105,7 +102,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         }
         alive.requireRoom(listeners.size());                           // before a prompt is written so many times
         List<Ask> asks = intake.accept(request, listeners.size());
-        int cached = Math.clamp(expectedCachedTokens.applyAsInt(request), 0, request.promptTokens().length - 1);
+        int cached = Math.clamp(cache.expectedTokens(request), 0, request.promptTokens().length - 1);
         var family = new ForeignGeneration.Family(cached);
         List<ForeignGeneration> generations = new ArrayList<>(asks.size());
         for (int i = 0; i < asks.size(); i++) {
@@ -226,6 +223,11 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
 
     void left(ForeignGeneration generation) {
         alive.leave(generation);
+    }
+
+    /** Not on the event loop: a prompt may be long. */
+    void sent(GenerateRequest request) {
+        doAside(() -> cache.sent(request));
     }
 
     /** Does what would keep the event loop from all other answers. */

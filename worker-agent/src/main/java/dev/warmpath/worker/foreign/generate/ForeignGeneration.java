@@ -75,9 +75,17 @@ public final class ForeignGeneration {
 
         private final int expected;
         private int fewest = Integer.MAX_VALUE;
+        private boolean sent;
 
         Family(int expected) {
             this.expected = expected;
+        }
+
+        /** True once. */
+        boolean isFirstSent() {
+            boolean isFirst = !sent;
+            sent = true;
+            return isFirst;
         }
 
         void told(int cached) {
@@ -156,6 +164,9 @@ public final class ForeignGeneration {
             sentNanos = engine.nanoTime();
             newsNanos = sentNanos;
             queued = false;
+            if (family.isFirstSent()) {
+                engine.sent(ask.request());
+            }
             post();
             watch();
         }
@@ -359,7 +370,7 @@ public final class ForeignGeneration {
     }
 
     private void takeUsage(Chunk.Counted usage) {
-        int expected = engine.dialect().promptTokens(ask);
+        int expected = engine.dialect().promptTokens(ask.request());
         if (end != null && usage.promptTokens() != Chunk.NOT_TOLD && usage.promptTokens() != expected) {
             if (engine.dialect().tellsIds()) {
                 fail(EngineFailure.of("the engine computed a prompt of " + usage.promptTokens()

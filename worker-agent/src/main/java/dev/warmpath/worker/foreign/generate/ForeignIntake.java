@@ -43,7 +43,7 @@ record ForeignIntake(LongSupplier epoch, int contextLength, int vocabularySize, 
     }
 
     private int checkLength(GenerateRequest request) {
-        int promptLength = request.promptTokens().length;
+        int promptLength = dialect.promptTokens(request);
         if (contextLength == 0) {
             return request.stop().maxTokens();
         }

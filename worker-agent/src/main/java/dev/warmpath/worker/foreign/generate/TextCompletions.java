@@ -58,7 +58,6 @@ record TextCompletions(String model, Spelling spelling, boolean begins, boolean 
             Dialect.refuse(!spelling.isEnd(id), "stopTokenIds with token " + id,
                     "this server gives text, and ends it by the model's own end tokens only");
         }
-        spelled(ask);
     }
 
     private String spelled(Ask ask) {
@@ -104,15 +103,9 @@ record TextCompletions(String model, Spelling spelling, boolean begins, boolean 
             json.writeNumberProperty("max_tokens", maxTokens);
             json.writeNumberProperty("temperature", sampling.temperature());
             json.writeNumberProperty("seed", seed & BITS_OF_A_SEED);
-            if (takesPlain || sampling.topP() != 1) {
-                json.writeNumberProperty("top_p", sampling.topP());
-            }
-            if (takesPlain || rules.presencePenalty() != 0) {
-                json.writeNumberProperty("presence_penalty", rules.presencePenalty());
-            }
-            if (takesPlain || rules.frequencyPenalty() != 0) {
-                json.writeNumberProperty("frequency_penalty", rules.frequencyPenalty());
-            }
+            json.writeNumberProperty("top_p", sampling.topP());
+            json.writeNumberProperty("presence_penalty", rules.presencePenalty());
+            json.writeNumberProperty("frequency_penalty", rules.frequencyPenalty());
             if (takesPlain) {
                 json.writeNumberProperty("top_k", 0);
                 json.writeNumberProperty("min_p", 0);
@@ -154,8 +147,8 @@ record TextCompletions(String model, Spelling spelling, boolean begins, boolean 
     }
 
     @Override
-    public int promptTokens(Ask ask) {
-        boolean isAdded = begins && !spelling.isBegun(ask.request().promptTokens());
-        return ask.promptLength() + (isAdded ? spelling.beginTokens() : 0);
+    public int promptTokens(GenerateRequest request) {
+        boolean isAdded = begins && !spelling.isBegun(request.promptTokens());
+        return request.promptTokens().length + (isAdded ? spelling.beginTokens() : 0);
     }
 }
