@@ -17,6 +17,7 @@ import dev.warmpath.worker.foreign.generate.FoundEngine;
 import dev.warmpath.worker.foreign.generate.UnsuitableEngineException;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
@@ -310,8 +311,12 @@ final class EngineDoctor {
     }
 
     private static String said(Exception e) {
-        return e instanceof UnknownHostException ? "there is no host " + e.getMessage()
-                : Objects.requireNonNullElse(e.getMessage(), e.getClass().getSimpleName());
+        return switch (e) {
+            case UnknownHostException unknown -> "there is no host " + unknown.getMessage();
+            // Java's HTTP client says nothing of either
+            case ConnectException silent when silent.getMessage() == null -> "there is no such host, or nobody listens";
+            default -> Objects.requireNonNullElse(e.getMessage(), e.getClass().getSimpleName());
+        };
     }
 
     private void ok(String sentence) {

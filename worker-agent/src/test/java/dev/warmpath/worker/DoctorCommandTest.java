@@ -217,7 +217,8 @@ class DoctorCommandTest {
 
         assertThat(said.status()).isEqualTo(1);
         assertThat(said.text()).startsWith("openai=http://127.0.0.1:1" + System.lineSeparator()
-                + "  missing  the engine at http://127.0.0.1:1 does not answer: ");
+                + "  missing  the engine at http://127.0.0.1:1 does not answer: there is no such host, or nobody "
+                + "listens. ");
         assertThat(said.lines("ok")).hasSize(7);
     }
 
