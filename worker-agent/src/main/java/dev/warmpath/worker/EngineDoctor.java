@@ -85,6 +85,9 @@ final class EngineDoctor {
                 comparison(link, found);
             } else {
                 source(look.facts());
+                if (model != null) {
+                    ForeignModel.read(model, kv, look.facts());
+                }
             }
         } catch (SettingsException e) {
             missing(e);
@@ -111,8 +114,8 @@ final class EngineDoctor {
                 facts.root() == null ? "" : ", started from " + facts.root()));
         if (facts.contextLength() > 0) {
             ok(String.format(Locale.ROOT, "has a context of %,d tokens", facts.contextLength()));
-        } else if (model == null || model.contextLength() == null) {
-            missing("it does not say how long its context is. Set warmpath.model.context-length to what it was started "
+        } else if (model == null) {
+            warning("it does not say how long its context is. Set warmpath.model.context-length to what it was started "
                     + "with");
         }
     }
@@ -128,7 +131,9 @@ final class EngineDoctor {
         } else if (found.tellsIds()) {
             ok("takes token ids and tells them");
         } else {
-            warning("it takes and gives text only: prompts are spelled out, and answers become token ids here");
+            warning("it takes and gives text only: prompts are spelled out, and answers become token ids here."
+                    + (engine.mostInFlight() == 1 ? "" : " If it computes one request at a time, as llama.cpp's Python "
+                    + "server, set warmpath.engine.max-in-flight to 1"));
         }
     }
 
@@ -182,8 +187,10 @@ final class EngineDoctor {
         }
         boolean isReached = isReached("events", source.endpoint());
         if (source.replayEndpoint() == null) {
-            missing("it keeps no events to be told again: what it holds is known from a worker's start on only, and "
-                    + "after a gap anew. Give --kv-events-config a replay_endpoint, such as tcp://*:5558");
+            missing("it keeps no events to be told again, or it is not set where: what it holds is known from a "
+                    + "worker's start on only, and after a gap anew. " + (engine.events().endpoint() != null
+                    ? "Set warmpath.engine.events.replay-endpoint beside warmpath.engine.events.endpoint"
+                    : "Give --kv-events-config a replay_endpoint, such as tcp://*:5558"));
         } else {
             isReached &= isReached("replay", source.replayEndpoint());
         }
@@ -206,7 +213,7 @@ final class EngineDoctor {
 
     /** The first prompt is told again to whoever comes later, the next to whoever listens. */
     private void prompts(EngineFacts facts, EngineTrial trial, @Nullable HashSettings hash)
-            throws IOException, InterruptedException {
+            throws IOException, UnsuitableEngineException, InterruptedException {
         GenerateRequest first = prompt(facts, hash);
         trial.cachedTokens(first.promptTokens());
         int cached = trial.cachedTokens(first.promptTokens());
@@ -227,7 +234,7 @@ final class EngineDoctor {
     }
 
     private void follow(EventSource source, HashSettings hash, EngineFacts facts, EngineTrial trial,
-            GenerateRequest before) throws IOException, InterruptedException {
+            GenerateRequest before) throws IOException, UnsuitableEngineException, InterruptedException {
         var publisher = new KvEventPublisher("doctor", /* epoch */ 1);
         var held = new HeldPrefix(publisher, hash);
         try (var events = new EventSubscription(source, hash, Objects.requireNonNull(facts.cache()).blockCount(),
@@ -253,7 +260,7 @@ final class EngineDoctor {
 
     /** What is published before the engine knows of a listener, this one does not hear. */
     private boolean hears(HeldPrefix held, EngineFacts facts, EngineTrial trial, HashSettings hash)
-            throws IOException, InterruptedException {
+            throws IOException, UnsuitableEngineException, InterruptedException {
         long deadline = System.nanoTime() + patience.toNanos();
         do {
             GenerateRequest fresh = prompt(facts, hash);

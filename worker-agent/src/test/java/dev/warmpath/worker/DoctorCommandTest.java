@@ -154,6 +154,23 @@ class DoctorCommandTest {
                 .contains("blocks have 2048 tokens, and routers take at most 1024").contains("--block-size");
     }
 
+    /** It counts no tokens, so that nothing is amiss that could be seen. */
+    @Test
+    void a_server_that_takes_text_only_is_tried_with_text_where_there_is_a_model_to_spell_by() {
+        engine.answer("/v1/models", TestEngine.json(200, "{\"data\":[{\"id\":\"tiny\",\"owned_by\":\"me\"}]}"));
+        engine.answer("/v1/completions", exchange -> (JSON.readTree(exchange.request().body()).path("prompt").isString()
+                ? TestEngine.json(200, "{\"choices\":[{\"text\":\"a\",\"finish_reason\":\"length\"}]}")
+                : TestEngine.json(500, "{\"error\":{\"message\":\"no ids\"}}")).write(exchange));
+        Said alone = run("--engine", "openai=" + engine.address());
+        assertThat(alone.status()).isEqualTo(1);
+        assertThat(alone.lines("missing")).singleElement().asString().contains("no ids", "Give --model");
+
+        Said said = run("--engine", "openai=" + engine.address(), "--model", TINY.toString());
+        assertThat(said.lines("warning")).anyMatch(line -> line.contains("text only")
+                && line.endsWith("WARMPATH_ENGINE_MAXINFLIGHT to 1"));
+        assertThat(said.lines("missing")).singleElement().asString().contains("how long its context is. Set --context");
+    }
+
     @Test
     void sockets_that_cannot_be_reached_are_told_by_their_addresses() {
         publishAt("tcp://*:1", "tcp://*:2");

@@ -54,7 +54,7 @@ sealed interface Dialect permits Completions, TextCompletions, VllmTokens, Sglan
 
     /** Tokens of the prompt as this engine counts them. */
     default int promptTokens(GenerateRequest request) {
-        return ask.promptLength();
+        return request.promptTokens().length;
     }
 
     /** Most bytes of one piece of an answer that is right. */

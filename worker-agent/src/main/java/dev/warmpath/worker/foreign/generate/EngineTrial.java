@@ -20,6 +20,7 @@ public final class EngineTrial implements AutoCloseable {
 
     private static final String DETOKENIZE = "/detokenize";
     private static final Duration TIMEOUT = Duration.ofSeconds(5);
+    private static final int SERVER_ERRORS = 500;
     private static final int MOST_DIFFERENCES = 3;
     private static final int MOST_SHOWN = 40;
 
@@ -35,14 +36,19 @@ public final class EngineTrial implements AutoCloseable {
      * Has one token drawn behind a prompt.
      *
      * @return tokens of the prompt that were cached, or {@link #NOT_TOLD}
-     * @throws IOException if it does not answer, or with an error
+     * @throws IOException               if it does not answer, or with an error of its own
+     * @throws UnsuitableEngineException if it refuses the prompt
      */
-    public int cachedTokens(int[] prompt) throws IOException, InterruptedException {
+    public int cachedTokens(int[] prompt) throws IOException, UnsuitableEngineException, InterruptedException {
         Dialect dialect = engine.dialect();
         Answer answer = http.post(dialect.path(), dialect.trial(prompt), EngineProbe.FIRST_TOKEN);
         if (!answer.isOk()) {
-            throw new IOException(dialect.path() + " answers " + answer.status() + ": "
-                    + EngineFailure.ofStatus(answer.status(), answer.body(), Dialect.JSON).message());
+            String said = dialect.path() + " answers " + answer.status() + ": "
+                    + EngineFailure.ofStatus(answer.status(), answer.body(), Dialect.JSON).message();
+            if (answer.status() < SERVER_ERRORS) {
+                throw new UnsuitableEngineException("it refuses a prompt of " + prompt.length + " tokens: " + said);
+            }
+            throw new IOException(said);
         }
         JsonNode whole = json(answer);
         JsonNode ofOpenAi = whole.path("usage").path("prompt_tokens_details").path("cached_tokens");
