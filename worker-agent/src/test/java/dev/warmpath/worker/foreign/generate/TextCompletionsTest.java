@@ -108,7 +108,8 @@ class TextCompletionsTest {
                 + "'top_k':0,'min_p':0,'repeat_penalty':1,'stream':true,'stream_options':{'include_usage':true}}");
         assertThat(body(new TextCompletions("m", SPELLING, false, false), prompt)).isEqualTo("{'model':'m','prompt':"
                 + "'<|begin|><|user|>\\nWhat?<|end|>','max_tokens':5,'temperature':0.0,'seed':2147483647,"
-                + "'top_p':1.0,'presence_penalty':0.0,'frequency_penalty':0.0,'stream':true,'stream_options':{'include_usage':true}}");
+                + "'top_p':1.0,'presence_penalty':0.0,'frequency_penalty':0.0,"
+                + "'stream':true,'stream_options':{'include_usage':true}}");
     }
 
     private static String body(Dialect dialect, int[] prompt) {
