@@ -223,12 +223,15 @@ class CapturedEnginesTest {
     }
 
     @Test
-    void a_server_that_takes_text_alone_ends_its_worker_at_the_start() {
+    void a_server_that_takes_neither_ids_nor_text_ends_its_worker_at_the_start() {
         try (TestEngine server = Captures.llamaCppPython()) {
             fleet.addWorker("--warmpath.worker.id=beside-text", "--warmpath.engine.kind=openai",
                     "--warmpath.engine.url=" + server.address());
-            fleet.workerProcess(4).onExit().join();
-            assertThat(server.requests("/v1/completions")).hasSize(1);
+            ProcessHandle worker = fleet.workerProcess(4);
+            Await.until("it has ended", () -> !worker.isAlive());
+            assertThat(server.requests("/v1/completions").stream().map(TestEngine.Request::body))
+                    .satisfiesExactly(ids -> assertThat(ids).contains("\"prompt\":[0]"),
+                            text -> assertThat(text).contains("\"prompt\":\""));
         }
     }
 

@@ -63,8 +63,8 @@ final class EngineEvents implements AutoCloseable {
                 }
 
                 @Override
-                public void sent(GenerateRequest request) {
-                    sent.sent(request);
+                public int sent(GenerateRequest request) {
+                    return sent.sent(request);
                 }
             }, sent::clear);
         }

@@ -37,8 +37,9 @@ import tools.jackson.databind.json.JsonMapper;
  * What a worker beside an engine adds to every token: the time from the engine's write to the client's read, through a
  * worker in a process of its own and without it, in turns, and the worker's processor time. The engine is a stand-in
  * that writes a token of each stream every 20 ms as vLLM 0.32 does, an event and a piece on the network each; nobody
- * computes. Streams begin at different times. Run from the repository root after a build:
+ * computes. Streams begin at different times. Run from the repository root:
  * <pre>
+ *   mvn -q -B -pl benchmarks -am package dependency:build-classpath -DskipTests -Dmdep.outputFile=target/classpath
  *   java -XX:+UseSerialGC -Xmx512m -cp benchmarks/target/classes:$(cat benchmarks/target/classpath) \
  *        dev.warmpath.benchmarks.fleet.EngineAgentCost
  * </pre>

@@ -39,14 +39,21 @@ public final class AssumedBlocks {
     /** @return tokens of a prompt that the engine probably has: whole blocks, fewer than the prompt has */
     public int expectedTokens(GenerateRequest request) {
         BlockHashChain chain = chain(request);
-        int reusable = settings.reusableBlocks(request.promptTokens().length);
-        return Math.min(held(chain, Math.min(chain.blockCount(), maxBlocks)), reusable) * settings.blockSize();
+        return tokens(held(chain, counted(chain)), request);
     }
 
-    /** A prompt is sent. */
-    public void sent(GenerateRequest request) {
+    /** A prompt is sent. @return what was expected of it until then */
+    public int sent(GenerateRequest request) {
         BlockHashChain chain = chain(request);
-        take(chain, Math.min(chain.blockCount(), maxBlocks));
+        return tokens(take(chain, counted(chain)), request);
+    }
+
+    private int counted(BlockHashChain chain) {
+        return Math.min(chain.blockCount(), maxBlocks);
+    }
+
+    private int tokens(int held, GenerateRequest request) {
+        return Math.min(held, settings.reusableBlocks(request.promptTokens().length)) * settings.blockSize();
     }
 
     private BlockHashChain chain(GenerateRequest request) {
@@ -69,7 +76,8 @@ public final class AssumedBlocks {
         return held;
     }
 
-    private synchronized void take(BlockHashChain chain, int count) {
+    /** @return of these, how many were held from the first on */
+    private synchronized int take(BlockHashChain chain, int count) {
         int held = held(chain, count);
         for (int block = count - 1; block >= 0; block--) {
             keys.remove(chain.key(block));
@@ -89,6 +97,7 @@ public final class AssumedBlocks {
         if (!changes.isEmpty()) {
             listener.onBlockChanges(changes);
         }
+        return held;
     }
 
     private long[] removeOldest(int count) {

@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -163,19 +164,23 @@ final class EngineWatch implements AutoCloseable {
         if (isAnother) {
             return;
         }
-        String other;
+        @Nullable String other;
         try {
             FoundEngine now = EngineProbe.connect(link, found.facts().kind(), found.spelling());
             if (now.isLike(found)) {
                 log.warn("the engine was started anew ({}), and is the same as before", why);
                 startedSeconds = now.facts().startedSeconds();
                 wasGone = false;
-                onRestart.run();
-                return;
+                other = null;
+            } else {
+                other = now.facts().toString();
             }
-            other = now.facts().toString();
         } catch (UnsuitableEngineException | RuntimeException e) {
-            other = e.getMessage();                                    // whatever it is, a new start will tell
+            other = e.toString();                                      // whatever it is, a new start will tell
+        }
+        if (other == null) {
+            onRestart.run();
+            return;
         }
         isAnother = true;
         log.warn("the engine was started anew ({}), and is another one: {} instead of {}", why, other, found.facts());

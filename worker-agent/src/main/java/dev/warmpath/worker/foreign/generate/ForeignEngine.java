@@ -13,6 +13,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntConsumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,7 +44,7 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
     private final Counts counts = new Counts();
     private final EngineWatch watch;
     private volatile long heardNanos;
-    /** One answer at a time; no more wait than there are generations. */
+    /** One thing at a time: a prompt, or a whole answer, of each generation that was alive since it was idle. */
     private final ExecutorService aside = Executors.newSingleThreadExecutor(
             Thread.ofPlatform().daemon().name("foreign-answers").factory());
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -225,9 +226,14 @@ public final class ForeignEngine implements Generator<ForeignGeneration>, AutoCl
         alive.leave(generation);
     }
 
-    /** Not on the event loop: a prompt may be long. */
-    void sent(GenerateRequest request) {
-        doAside(() -> cache.sent(request));
+    /** Not on the event loop: a prompt may be long. @param expected hears on the loop what is better known by now */
+    void sent(GenerateRequest request, IntConsumer expected) {
+        doAside(() -> {
+            int tokens = cache.sent(request);
+            if (tokens != KnownCache.AS_BEFORE) {
+                onLoop(() -> expected.accept(tokens));
+            }
+        });
     }
 
     /** Does what would keep the event loop from all other answers. */

@@ -73,7 +73,7 @@ public final class ForeignGeneration {
      */
     static final class Family {
 
-        private final int expected;
+        private int expected;
         private int fewest = Integer.MAX_VALUE;
         private boolean sent;
 
@@ -86,6 +86,10 @@ public final class ForeignGeneration {
             boolean isFirst = !sent;
             sent = true;
             return isFirst;
+        }
+
+        void expect(int cached) {
+            expected = cached;
         }
 
         void told(int cached) {
@@ -165,7 +169,7 @@ public final class ForeignGeneration {
             newsNanos = sentNanos;
             queued = false;
             if (family.isFirstSent()) {
-                engine.sent(ask.request());
+                engine.sent(ask.request(), family::expect);
             }
             post();
             watch();

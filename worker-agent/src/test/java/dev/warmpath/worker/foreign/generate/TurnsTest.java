@@ -12,6 +12,7 @@ import dev.warmpath.worker.engine.EngineSnapshot;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -25,6 +26,7 @@ class TurnsTest {
     private static final String TOKEN = "{\"choices\":[{\"index\":0,\"token_ids\":[5],\"finish_reason\":%s}]}";
 
     private final TestEngine server = TestEngine.start();
+    private final List<String> sent = new CopyOnWriteArrayList<>();
     private final Semaphore mayEnd = new Semaphore(0);
     private final AtomicInteger atOnce = new AtomicInteger();
     private final AtomicInteger mostAtOnce = new AtomicInteger();
@@ -46,8 +48,18 @@ class TurnsTest {
     private ForeignEngine engine(int inFlight) {
         var facts = new EngineFacts(EngineKind.OPENAI, null, "m", null, 1_024, null, 0, Map.of());
         return new ForeignEngine(EngineLink.to(server.address()).withMostInFlight(inFlight),
-                new FoundEngine(facts, new Completions("m", false)), 0, 0, () -> 1, _ -> 0, () -> { }, () -> { },
-                () -> { });
+                new FoundEngine(facts, new Completions("m", false)), 0, 0, () -> 1, new KnownCache() {
+                    @Override
+                    public int expectedTokens(GenerateRequest request) {
+                        return 0;
+                    }
+
+                    @Override
+                    public int sent(GenerateRequest request) {
+                        sent.add(request.requestId());
+                        return AS_BEFORE;
+                    }
+                }, () -> { }, () -> { }, () -> { });
     }
 
     @AfterEach
@@ -91,6 +103,8 @@ class TurnsTest {
         mayEnd.release(3);
         heard.forEach(one -> assertThat(one.awaitEnd().finished).isEqualTo(FinishReason.STOP));
         assertThat(mostAtOnce).hasValue(2);
+        await(() -> !sent.isEmpty());
+        assertThat(sent).as("once, however many choices").containsExactly("r");
     }
 
     @Test
@@ -108,6 +122,8 @@ class TurnsTest {
         mayEnd.release(2);
         assertThat(last.awaitEnd().finished).isEqualTo(FinishReason.STOP);
         assertThat(server.requests(Completions.PATH).stream().map(TurnsTest::name)).containsExactly("first", "last");
+        await(() -> sent.size() == 2);
+        assertThat(sent).as("what the engine is taken to hold").containsExactly("first", "last");
         assertThat(engine.counts().cancelled()).isEqualTo(1);
     }
 
