@@ -120,12 +120,7 @@ record Completions(String model, boolean isVllm) implements Dialect {
                     json.writeNumberProperty("priority", request.priority());   // refused by it if it has no priorities
                 }
             }
-            json.writeBooleanProperty("stream", streams);
-            if (streams) {
-                json.writeObjectPropertyStart("stream_options");
-                json.writeBooleanProperty("include_usage", true);
-                json.writeEndObject();
-            }
+            Dialect.stream(json, streams);
         });
     }
 

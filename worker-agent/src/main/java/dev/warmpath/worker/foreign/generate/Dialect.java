@@ -88,6 +88,16 @@ sealed interface Dialect permits Completions, TextCompletions, VllmTokens, Sglan
         return bytes.toByteArray();
     }
 
+    /** As OpenAI has it: usage comes behind the answer. */
+    static void stream(JsonGenerator json, boolean streams) {
+        json.writeBooleanProperty("stream", streams);
+        if (streams) {
+            json.writeObjectPropertyStart("stream_options");
+            json.writeBooleanProperty("include_usage", true);
+            json.writeEndObject();
+        }
+    }
+
     static void array(JsonGenerator json, String name, int[] values) {
         json.writeName(name);
         json.writeArray(values, 0, values.length);

@@ -111,12 +111,7 @@ record TextCompletions(String model, Spelling spelling, boolean begins, boolean 
                 json.writeNumberProperty("min_p", 0);
                 json.writeNumberProperty("repeat_penalty", 1);
             }
-            json.writeBooleanProperty("stream", streams);
-            if (streams) {
-                json.writeObjectPropertyStart("stream_options");
-                json.writeBooleanProperty("include_usage", true);
-                json.writeEndObject();
-            }
+            Dialect.stream(json, streams);
         });
     }
 

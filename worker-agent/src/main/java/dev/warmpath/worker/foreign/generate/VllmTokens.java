@@ -62,10 +62,7 @@ record VllmTokens(String model, boolean tellsLogprobs) implements Dialect {
             if (request.salt() != null) {
                 json.writeStringProperty("cache_salt", request.salt());
             }
-            json.writeBooleanProperty("stream", true);
-            json.writeObjectPropertyStart("stream_options");
-            json.writeBooleanProperty("include_usage", true);
-            json.writeEndObject();
+            Dialect.stream(json, /* streams */ true);
         });
     }
 
