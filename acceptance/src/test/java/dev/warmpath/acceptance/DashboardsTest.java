@@ -148,6 +148,19 @@ class DashboardsTest {
     }
 
     @Test
+    void every_query_about_workers_asks_for_those_that_are_chosen() throws IOException {
+        Dashboard workers = Dashboard.all().stream().filter(board -> board.name().equals("workers")).findFirst()
+                .orElseThrow();
+
+        assertThat(workers.panels()).flatExtracting(Panel::queries).extracting(Query::expression).hasSizeGreaterThan(30)
+                .allMatch(asked -> asked.contains("instance=~\"$worker\""));
+        assertThat(workers.variables()).filteredOn(variable -> variable.name().equals("worker")).singleElement()
+                .satisfies(variable -> assertThat(variable.selector())
+                        .as("those that compute, and those beside engines")
+                        .contains("warmpath_kv_blocks|warmpath_foreign_answers"));
+    }
+
+    @Test
     void meters_are_named_and_explained_as_promtool_wants_it_but_for_those_of_others() throws Exception {
         for (URI process : List.of(routers.getFirst(), workers.getFirst())) {
             var promtool = new ProcessBuilder("promtool", "check", "metrics").redirectErrorStream(true).start();
