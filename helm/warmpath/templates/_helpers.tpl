@@ -292,19 +292,37 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- if and (eq $worker.model.source "download") (not $worker.model.download.files) -}}
 {{- fail (printf "the model of worker %q is to be downloaded, but model.download.files names no files" .name) -}}
 {{- end -}}
-{{- include "warmpath.requireEngine" $worker -}}
+{{- include "warmpath.requireEngine" (dict "worker" $worker "said" (default dict .engine)) -}}
 {{- $workers = append $workers $worker -}}
 {{- end -}}
 {{- $workers | toJson -}}
 {{- end -}}
 
-{{/* Refuses what does not go with an engine, or only with one. Takes a worker; gives nothing. */}}
+{{/*
+Refuses what does not go with an engine, or only with one. Takes worker and said: what its entry itself says of the
+engine, for a default that means nothing here may mean something to other entries. Gives nothing.
+*/}}
 {{- define "warmpath.requireEngine" -}}
+{{- $said := .said -}}
+{{- with .worker -}}
 {{- $it := printf "worker %q" .name -}}
 {{- $engine := .engine -}}
+{{- if ne (int .gpu.count) 1 -}}
+{{- if not .gpu.enabled -}}
+{{- fail (printf "%s has no card, but gpu.count is %v: gpu.enabled must say that it has" $it .gpu.count) -}}
+{{- end -}}
+{{- if .gpu.resourceClaimTemplate -}}
+{{- fail (printf "%s has the cards of gpu.resourceClaimTemplate, which says how many: gpu.count means nothing" $it) -}}
+{{- end -}}
+{{- end -}}
 {{- if eq $engine.kind "own" -}}
 {{- if or $engine.url $engine.image.repository -}}
 {{- fail (printf "%s has an engine, but engine.kind does not say which: vllm, sglang or openai" $it) -}}
+{{- end -}}
+{{- range $key, $value := omit $said "kind" -}}
+{{- if $value -}}
+{{- fail (printf "%s has engine.%s, but engine.kind does not say which: vllm, sglang or openai" $it $key) -}}
+{{- end -}}
 {{- end -}}
 {{- if ne (int .gpu.count) 1 -}}
 {{- fail (printf "%s computes on one card, but gpu.count is %v: one replica for each card" $it .gpu.count) -}}
@@ -320,7 +338,7 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- fail (printf "%s stands beside an engine, whose weights are its own: model.quantization means nothing" $it) -}}
 {{- end -}}
 {{- range $capability := list "compute" "scheduler" -}}
-{{- if hasKey $.settings $capability -}}
+{{- if hasKey $.worker.settings $capability -}}
 {{- fail (printf "%s stands beside an engine and computes nothing: settings.%s means nothing" $it $capability) -}}
 {{- end -}}
 {{- end -}}
@@ -334,10 +352,23 @@ redis://{{ include "warmpath.fullname" . }}-redis:6379
 {{- if or (gt (int .replicas) 1) (ne .autoscaling.mode "none") -}}
 {{- fail (printf "%s stands beside the one engine at engine.url: one replica, and an entry for each engine" $it) -}}
 {{- end -}}
+{{- range $key, $value := omit $said "kind" "url" "eventPorts" "model" "apiKeySecret" "apiKeyKey" "image" -}}
+{{- if $value -}}
+{{- fail (printf "the engine of %s runs at engine.url, where it was started: engine.%s means nothing" $it $key) -}}
+{{- end -}}
+{{- end -}}
 {{- else if not $engine.image.repository -}}
 {{- fail (printf "%s stands beside an engine: engine.image or engine.url must say which" $it) -}}
 {{- else if not (or $engine.image.tag $engine.image.digest) -}}
 {{- fail (printf "the engine of %s needs engine.image.tag or engine.image.digest" $it) -}}
+{{- else if has (int $engine.port) (list 8081 9081) -}}
+{{- fail (printf "the engine of %s has engine.port %v, which the worker in its pod listens at" $it $engine.port) -}}
+{{- else if eq .model.source "image" -}}
+{{- if contains "$(MODEL_DIRECTORY)" (list $engine.command $engine.args $engine.env | toJson) -}}
+{{- $why := "is in the worker's image alone: take model.source pvc or download, or write out the engine's own path" -}}
+{{- fail (printf "the engine of %s is given $(MODEL_DIRECTORY), which %s" $it $why) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

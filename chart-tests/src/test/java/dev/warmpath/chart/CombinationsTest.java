@@ -83,8 +83,9 @@ class CombinationsTest {
                 "workers: [{name: a, model: {source: pvc, claim: c, name: m}, gpu: {enabled: true, count: 4}, engine:"
                         + " {kind: vllm, image: {repository: 'r.example:5000/vllm', digest: 'sha256:" + SUM
                         + "'}, port: 9000}}]",
-                "workers: [{name: a, gpu: {enabled: true, resourceClaimTemplate: one}, engine: {kind: sglang, image:"
-                        + " {repository: a/b, tag: v1}, command: [serve], args: ['--x={\"a\":{\"b\":1}}']}, model: "
+                "monitoring: {podMonitor: true, vllmNames: true, engines: true}\nworkers: [{name: a, gpu: {enabled:"
+                        + " true, resourceClaimTemplate: one}, engine: {kind: sglang, image: {repository: a/b, tag:"
+                        + " v1}, command: [serve], args: ['--x={\"a\":{\"b\":1}}']}, model: "
                         + DOWNLOAD.formatted("").replace("{source", "{name: m, source") + "}]",
                 "workers: [{name: a, model: {source: pvc, claim: c, name: m}, engine: {kind: vllm, url:"
                         + " 'http://e:8000'}}, {name: b, model: {source: pvc, claim: c, name: m}, engine: {kind:"

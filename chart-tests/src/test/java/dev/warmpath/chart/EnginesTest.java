@@ -162,13 +162,78 @@ class EnginesTest {
         assertThat(References.faults(rendered, Set.of())).isEmpty();
     }
 
+    @Test
+    void an_engine_elsewhere_that_tells_nothing_of_its_cache_has_no_ports_for_that() {
+        Rendered rendered = Chart.render(
+                "workers: [{name: a, engine: {kind: openai, url: 'http://e:8000'}, " + MODEL + "}]");
+
+        assertThat(rendered.one(NetworkPolicy.class, WORKER + "-to-engine").getSpec().getEgress())
+                .singleElement()
+                .satisfies(rule -> assertThat(rule.getPorts())
+                        .extracting(port -> port.getPort().getIntVal())
+                        .containsExactly(8000));
+    }
+
+    @Test
+    void an_engines_port_is_opened_to_who_scrapes_it_and_to_nobody_else() {
+        String scraped = "monitoring: {engines: true, vllmNames: true}\n"
+                + "networkPolicy: {monitoring: [{podSelector: {matchLabels: {app: prometheus}}}]}\n";
+        Map<String, String> prometheus = Map.of("app", "prometheus");
+        var beside = new NetworkFlows(Chart.render(scraped + SIDECAR));
+        var computing = new NetworkFlows(Chart.render(scraped));
+        var unwanted = new NetworkFlows(Chart.render(SIDECAR + scraped.replace("true", "false")));
+
+        assertThat(beside.areOpen(prometheus, "worker", 8000)).isTrue();
+        assertThat(beside.areOpen(prometheus, "worker", 9081)).isTrue();
+        assertThat(beside.areOpen(prometheus, "worker", 8081)).as("no page for it there").isFalse();
+        assertThat(beside.areOpen(prometheus, "worker", 5557)).isFalse();
+        assertThat(beside.areOpen(prometheus, "router", 8000)).isFalse();
+        assertThat(beside.areOpen(NetworkFlows.STRANGER, "worker", 8000)).isFalse();
+        assertThat(beside.areOpen("router", "worker", 8000)).isFalse();
+        assertThat(computing.areOpen(prometheus, "worker", 8081)).isTrue();
+        assertThat(computing.areOpen(prometheus, "worker", 8000)).isFalse();
+        assertThat(unwanted.areOpen(prometheus, "worker", 8000)).isFalse();
+        assertThat(unwanted.areOpen(prometheus, "worker", 9081)).isTrue();
+    }
+
+    @Test
+    void what_defaults_say_of_engines_does_no_harm_to_an_entry_that_has_none() {
+        Rendered rendered = Chart.render(
+                """
+            workerDefaults: {engine: {kind: vllm, args: [--port=8000], env: [{name: A, value: b}]}}
+            workers: [{name: a, engine: {kind: own, args: []}}]
+            """);
+
+        assertThat(pod(rendered).getInitContainers()).isEmpty();
+    }
+
+    @Test
+    void a_worker_may_read_its_tokenizer_from_its_image_where_the_engine_has_a_model_of_its_own() {
+        Rendered rendered = Chart.render(
+                "workers: [{name: a, model: {name: m, path: /models/m}, engine: {kind: vllm, " + IMAGE
+                        + ", args: [org/m]}}]");
+
+        assertThat(engine(rendered).getArgs()).containsExactly("org/m");
+    }
+
     static Stream<Arguments> contradictions() {
         return Stream.of(
                 Arguments.of("engine: {url: 'http://e:8000'}", "engine.kind does not say which"),
                 Arguments.of(
                         "engine: {image: {repository: vllm/vllm-openai, tag: v1}}",
                         "engine.kind does not say which"),
+                Arguments.of("engine: {args: [--port=8000]}", "has engine.args, but engine.kind does not say which"),
+                Arguments.of("engine: {command: [serve]}", "has engine.command, but"),
+                Arguments.of("engine: {env: [{name: A, value: b}]}", "has engine.env, but"),
+                Arguments.of("engine: {resources: {limits: {memory: 1Gi}}}", "has engine.resources, but"),
+                Arguments.of("engine: {cache: {claim: c}}", "has engine.cache, but"),
+                Arguments.of("engine: {kind: own, apiKeySecret: s}", "has engine.apiKeySecret, but"),
                 Arguments.of("gpu: {enabled: true, count: 2}", "computes on one card, but gpu.count is 2"),
+                Arguments.of("gpu: {count: 2}", "has no card, but gpu.count is 2"),
+                Arguments.of("engine: {kind: vllm, IMAGE}, gpu: {count: 2}, MODEL", "has no card, but gpu.count is 2"),
+                Arguments.of(
+                        "engine: {kind: vllm, IMAGE}, gpu: {enabled: true, count: 2, resourceClaimTemplate: t}, MODEL",
+                        "gpu.count means nothing"),
                 Arguments.of("engine: {kind: vllm, url: 'http://e:8000'}", "model.name must say"),
                 Arguments.of(
                         "engine: {kind: vllm, url: 'http://e:8000'}, model: {name: m}",
@@ -187,6 +252,19 @@ class EnginesTest {
                 Arguments.of(
                         "engine: {kind: vllm, url: 'http://e:8000'}, autoscaling: {mode: hpa}, MODEL",
                         "an entry for each engine"),
+                Arguments.of("engine: {kind: vllm, url: 'http://e', command: [a]}, MODEL", "engine.command means"),
+                Arguments.of("engine: {kind: vllm, url: 'http://e', args: [-a]}, MODEL", "engine.args means nothing"),
+                Arguments.of(
+                        "engine: {kind: vllm, url: 'http://e', env: [{name: A, value: b}]}, MODEL",
+                        "engine.env means nothing"),
+                Arguments.of(
+                        "engine: {kind: vllm, url: 'http://e', cache: {claim: c}}, MODEL",
+                        "engine.cache means nothing"),
+                Arguments.of("engine: {kind: vllm, IMAGE, port: 8081}, MODEL", "engine.port 8081, which the worker"),
+                Arguments.of("engine: {kind: vllm, IMAGE, port: 9081}, MODEL", "engine.port 9081, which the worker"),
+                Arguments.of(
+                        "engine: {kind: vllm, IMAGE, args: [$(MODEL_DIRECTORY)]}, model: {name: m, path: /models/m}",
+                        "is in the worker's image alone"),
                 Arguments.of(
                         "engine: {kind: vllm, IMAGE}, settings: {compute: {threads: 2}}, MODEL",
                         "settings.compute means nothing"),
@@ -198,7 +276,7 @@ class EnginesTest {
     @ParameterizedTest(name = "{0}")
     @MethodSource("contradictions")
     void what_does_not_go_together_is_refused_with_a_reason(String entry, String reason) {
-        String values = "workers: [{name: a, " + entry.replace("IMAGE", IMAGE).replace("MODEL", MODEL) + "}]";
+        String values = "workers: [{name: a, " + entry.replace("IMAGE", IMAGE).replaceAll("\\bMODEL\\b", MODEL) + "}]";
         assertThatThrownBy(() -> Chart.render(values))
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("\"a\"")

@@ -3,6 +3,7 @@ package dev.warmpath.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.ConfigMap;
+import io.fabric8.openshift.api.model.monitoring.v1.PodMetricsEndpoint;
 import io.fabric8.openshift.api.model.monitoring.v1.PodMonitor;
 import io.fabric8.openshift.api.model.monitoring.v1.PrometheusRule;
 import io.fabric8.openshift.api.model.monitoring.v1.RelabelConfig;
@@ -60,6 +61,31 @@ class MonitoringTest {
         assertThat(rendered.all(PodMonitor.class)).singleElement().satisfies(monitor ->
                 assertThat(monitor.getSpec().getPodMetricsEndpoints()).hasSize(2).allSatisfy(endpoint ->
                         assertRelabelled(endpoint.getRelabelings(), "warmpath-worker")));
+    }
+
+    @Test
+    void pages_are_scraped_where_they_are() {
+        String engine = "model: {name: m, source: pvc, claim: c}, "
+                + "engine: {kind: vllm, image: {repository: v, tag: v1}}";
+        String both = "monitoring: {podMonitor: true, vllmNames: true, engines: true}\n";
+        String mixed = both + "workers: [{name: a}, {name: b}, {name: e, " + engine + "}]";
+
+        assertThat(endpoints(mixed)).extracting(PodMetricsEndpoint::getPort)
+                .containsExactly("management", "http", "engine");
+        assertThat(endpoints(mixed).get(1).getRelabelings()).anySatisfy(relabeling -> {
+            assertThat(relabeling.getAction()).isEqualTo("keep");
+            assertThat(relabeling.getSourceLabels())
+                    .containsExactly("__meta_kubernetes_pod_label_warmpath_dev_worker");
+            assertThat(relabeling.getRegex()).isEqualTo("a|b");
+        });
+        assertRelabelled(endpoints(mixed).get(2).getRelabelings(), "warmpath-engine");
+        assertThat(endpoints(both)).extracting(PodMetricsEndpoint::getPort).containsExactly("management", "http");
+        assertThat(endpoints(both + "workers: [{name: e, " + engine + "}]")).extracting(PodMetricsEndpoint::getPort)
+                .containsExactly("management", "engine");
+    }
+
+    private static List<PodMetricsEndpoint> endpoints(String values) {
+        return Chart.render(values).all(PodMonitor.class).getFirst().getSpec().getPodMetricsEndpoints();
     }
 
     private static void assertRelabelled(List<RelabelConfig> relabelings, String job) {
