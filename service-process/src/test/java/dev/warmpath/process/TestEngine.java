@@ -194,7 +194,11 @@ public final class TestEngine implements AutoCloseable {
         }
     }
 
-    private synchronized int opened(Socket socket) {
+    private synchronized int opened(Socket socket) throws IOException {
+        if (server.isClosed()) {                                       // while this one was on its way in
+            socket.close();
+            throw new IOException("closed");
+        }
         open.add(socket);
         return ++connections;
     }

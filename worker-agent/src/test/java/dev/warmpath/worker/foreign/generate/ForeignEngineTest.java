@@ -18,6 +18,7 @@ import dev.warmpath.worker.engine.EngineSnapshot;
 import dev.warmpath.worker.engine.GenerationListener;
 import dev.warmpath.worker.engine.RefusedException;
 import java.time.Duration;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -269,7 +270,7 @@ class ForeignEngineTest {
 
     @Test
     void a_connection_that_is_refused_is_not_tried_again() {
-        server.close();
+        use(EngineLink.to(URI.create("http://127.0.0.1:1")));          // a port that nobody else takes meanwhile
         Heard heard = ask(1).awaitEnd();
         assertThat(heard.message).isEqualTo("the engine did not finish: it cannot be reached");
         assertThat(heard.failed).isEqualTo(FailureReason.ENGINE_FAILURE);
