@@ -96,12 +96,7 @@ public final class ProcessEnd {
      */
     public static void halting(Duration grace, Runnable work) {
         var done = new AtomicBoolean();
-        startOrHalt("process-deadline", () -> {
-            sleep(grace);
-            if (!done.get()) {
-                halt(grace);
-            }
-        });
+        haltAfter(grace, done);
         try {
             work.run();
         } finally {
@@ -110,15 +105,17 @@ public final class ProcessEnd {
     }
 
     private static void haltIfStillThereAfter(Duration grace) {
-        startOrHalt("process-deadline", () -> {
-            sleep(grace);
-            halt(grace);
-        });
+        haltAfter(grace, /* never done */ new AtomicBoolean());
     }
 
-    private static void halt(Duration grace) {
-        sayLastWord("warmpath: the process has not come to its end in " + grace + ", it is halted");
-        Runtime.getRuntime().halt(FAILED);
+    private static void haltAfter(Duration grace, AtomicBoolean unlessDone) {
+        startOrHalt("process-deadline", () -> {
+            sleep(grace);
+            if (!unlessDone.get()) {
+                sayLastWord("warmpath: the process has not come to its end in " + grace + ", it is halted");
+                Runtime.getRuntime().halt(FAILED);
+            }
+        });
     }
 
     /** A daemon, since the JVM's end waits for the others. */

@@ -70,6 +70,22 @@ class ProcessEndTest {
         assertThat(output()).contains("books are wrong");
     }
 
+    /** What it does first comes to its end in time, and what it does then does not. */
+    static final class Hesitant {
+
+        public static void main(String[] arguments) {
+            ProcessEnd.halting(Duration.ofHours(1), () -> System.out.println("done in time"));
+            System.out.println("and lives on");
+            ProcessEnd.halting(Duration.ofMillis(200), ProcessEndTest::hang);
+        }
+    }
+
+    @Test
+    void work_that_hangs_ends_the_process_at_its_deadline() throws IOException, InterruptedException {
+        assertThat(status(start(Hesitant.class, List.of()))).isEqualTo(FAILED);
+        assertThat(output()).contains("done in time", "and lives on", "has not come to its end in PT0.2S");
+    }
+
     /** Nobody reads what it writes: its end says more than a pipe holds, and hangs with whoever would tell of that. */
     static final class Unread {
 
