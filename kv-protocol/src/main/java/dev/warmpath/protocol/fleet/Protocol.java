@@ -32,6 +32,8 @@ public final class Protocol {
     public static final String POOL_HOLD_PATH = POOL_PATH + "/hold";
     /** {@code POST}: one step of an engine that is held, {@link dev.warmpath.protocol.pool.Stepped}. */
     public static final String POOL_STEP_PATH = POOL_PATH + "/step";
+    /** {@code POST}: forgets the cached prefixes that no sequence holds. */
+    public static final String POOL_RESET_PATH = POOL_PATH + "/reset";
 
     /** The first request on a connection to a worker: {@link Handshake}. */
     public static final String HANDSHAKE_PATH = "/internal/v1/handshake";
