@@ -68,6 +68,8 @@ class ArchitectureTest {
             // beside the way of requests: what comes in from workers, counted
             Map.entry("management", List.of("fleetlink", "fleet", "prefix")),
             Map.entry("fleetlink", List.of("fleet", "health", "prefix", "metrics", "handshake")),
+            // beside the way of requests: what happens, shown to who watches; prompts by their chains, and decisions
+            Map.entry("live", List.of("fleetlink", "fleet", "health", "models", "routing", "decisions", "prefix")),
             // a command of its own, no router around it: what a router reads in Redis, looked at
             Map.entry("audit", List.of("fleetlink", "prefix")),
             // under every connection to a worker, whoever opens it
@@ -128,7 +130,7 @@ class ArchitectureTest {
             // the entry: who guards the server's event loops has its builder in hand
             .that().resideOutsideOfPackages(ROOT,
                     inside("openai"), inside("http"), inside("connections"), inside("completion"), inside("dispatch"),
-                    inside("fleetlink"), inside("management"))
+                    inside("fleetlink"), inside("management"), inside("live"))
             .should().dependOnClassesThat().resideInAPackage("reactor..")
             .because("Mono and Flux live in controllers, the streaming client and the spine, nowhere deeper");
 

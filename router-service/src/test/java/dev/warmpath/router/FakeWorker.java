@@ -7,22 +7,27 @@ import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
 import dev.warmpath.protocol.generate.GenerateEvent;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.pool.PoolCodec;
+import dev.warmpath.protocol.pool.PoolFrame;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.group.ChannelGroup;
 import io.netty.channel.group.DefaultChannelGroup;
 import io.netty.util.concurrent.GlobalEventExecutor;
 import java.io.IOException;
 import java.net.URI;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.reactivestreams.Publisher;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -63,6 +68,8 @@ public final class FakeWorker implements AutoCloseable {
     private final AtomicInteger acceptedConnections = new AtomicInteger();
     private final AtomicInteger generations = new AtomicInteger();
     private volatile Script script = finishing(FinishReason.LENGTH, 0);
+    /** By method and path below that of the pool; what is not here is answered with 404. */
+    private final Map<String, Function<HttpServerResponse, Publisher<Void>>> poolAnswers = new ConcurrentHashMap<>();
 
     public FakeWorker(String id) {
         this.id = id;
@@ -75,6 +82,7 @@ public final class FakeWorker implements AutoCloseable {
                 })
                 .route(routes -> routes.post(Protocol.GENERATE_PATH, this::generate)
                         .get(Protocol.HANDSHAKE_PATH, this::shakeHands)
+                        .route(request -> request.uri().startsWith(Protocol.POOL_PATH), this::pool)
                         .delete(Protocol.GENERATE_PATH + "/{handle}", (request, response) -> {
                             stops.add(request.uri().replaceFirst(".*/[^?]*", ""));
                             return response.status(STOPS.computeIfAbsent(request.param("handle"), _ -> Sinks.empty())
@@ -94,6 +102,18 @@ public final class FakeWorker implements AutoCloseable {
     public FakeWorker doing(Script next) {
         script = next;
         return this;
+    }
+
+    /** What it says of its pool. @param asked method and path below that of the pool, such as {@code POST /step} */
+    public FakeWorker showing(String asked, Function<HttpServerResponse, Publisher<Void>> answer) {
+        poolAnswers.put(asked, answer);
+        return this;
+    }
+
+    /** Frames of its pool, as they come. */
+    public static Function<HttpServerResponse, Publisher<Void>> frames(Flux<PoolFrame> frames) {
+        return response -> response.send(frames.map(PoolCodec::encode).map(payload -> Unpooled.wrappedBuffer(
+                ByteBuffer.allocate(4 + payload.length).putInt(payload.length).put(payload).flip())), _ -> true);
     }
 
     /** Requests that have come and were not asked about yet, in order. */
@@ -261,6 +281,12 @@ public final class FakeWorker implements AutoCloseable {
         return response.status(204).header(Handshake.NONCE_HEADER, said.workerNonce())
                 .header(Handshake.WORKER_HEADER, id).header(Handshake.EPOCH_HEADER, Long.toString(EPOCH))
                 .header(Handshake.PROOF_HEADER, said.workerProof(FleetToken.of("hush"))).send();
+    }
+
+    private Publisher<Void> pool(HttpServerRequest request, HttpServerResponse response) {
+        String path = request.uri().substring(Protocol.POOL_PATH.length()).replaceFirst("\\?.*", "");
+        var known = poolAnswers.get((request.method() + " " + path).strip());
+        return known == null ? response.status(404).send() : known.apply(response);
     }
 
     private Publisher<Void> generate(HttpServerRequest request, HttpServerResponse response) {

@@ -27,7 +27,11 @@ public final class EventFrames {
 
     /** One batch, ready to be sent. */
     public static byte[] encode(KvEventBatch batch) {
-        byte[] payload = KvEventCodec.encode(batch);
+        return frame(KvEventCodec.encode(batch));
+    }
+
+    /** A payload with its length before it; a new array. */
+    public static byte[] frame(byte[] payload) {
         return ByteBuffer.allocate(HEADER_BYTES + payload.length).putInt(payload.length).put(payload).array();
     }
 

@@ -32,7 +32,6 @@ public final class KvEventCodec {
     private static final int STORED = 0;
     private static final int REMOVED = 1;
     private static final int CLEARED = 2;
-    private static final int MAX_VARINT_BYTES = 10;
 
     private KvEventCodec() {}
 
@@ -40,13 +39,13 @@ public final class KvEventCodec {
         byte[] workerId = batch.workerId().getBytes(StandardCharsets.UTF_8);
         ByteBuffer out = ByteBuffer.allocate(maxSize(batch, workerId.length)).order(ByteOrder.LITTLE_ENDIAN);
         out.put((byte) VERSION).put((byte) (batch.snapshot() ? FLAG_SNAPSHOT : 0));
-        putVarint(out, workerId.length);
+        Varints.put(out, workerId.length);
         out.put(workerId);
-        putVarint(out, batch.epoch());
-        putVarint(out, batch.sequence());
-        putVarint(out, batch.changes().size());
+        Varints.put(out, batch.epoch());
+        Varints.put(out, batch.sequence());
+        Varints.put(out, batch.changes().size());
         batch.changes().forEach(change -> putChange(out, change));
-        putVarint(out, batch.setSize());
+        Varints.put(out, batch.setSize());
         out.putLong(batch.setDigest());
         byte[] encoded = new byte[out.position()];
         out.flip().get(encoded);
@@ -76,16 +75,16 @@ public final class KvEventCodec {
         if ((flags & ~FLAG_SNAPSHOT) != 0) {
             throw new EventFormatException("batch has unknown flags " + flags);
         }
-        byte[] workerId = new byte[count(in, MAX_WORKER_ID_BYTES, "bytes of worker id", 1)];
+        byte[] workerId = new byte[Varints.getCount(in, MAX_WORKER_ID_BYTES, "bytes of worker id", 1)];
         in.get(workerId);
-        long epoch = getVarint(in);
-        long sequence = getVarint(in);
-        int changeCount = count(in, MAX_KEYS_PER_CHANGE, "changes", 1);
+        long epoch = Varints.get(in);
+        long sequence = Varints.get(in);
+        int changeCount = Varints.getCount(in, MAX_KEYS_PER_CHANGE, "changes", 1);
         List<BlockChange> changes = new ArrayList<>(Math.min(changeCount, 1024));
         for (int i = 0; i < changeCount; i++) {
             changes.add(getChange(in));
         }
-        long setSize = getVarint(in);
+        long setSize = Varints.get(in);
         if (setSize < 0 || setSize > Integer.MAX_VALUE) {
             throw new EventFormatException("batch claims a set of " + Long.toUnsignedString(setSize) + " keys");
         }
@@ -103,7 +102,7 @@ public final class KvEventCodec {
 
     private static void putKeys(ByteBuffer out, int kind, Medium medium, long[] keys) {
         out.put((byte) kind).put((byte) medium.code());
-        putVarint(out, keys.length);
+        Varints.put(out, keys.length);
         out.asLongBuffer().put(keys);
         out.position(out.position() + keys.length * Long.BYTES);
     }
@@ -119,51 +118,20 @@ public final class KvEventCodec {
     }
 
     private static long[] getKeys(ByteBuffer in) {
-        long[] keys = new long[count(in, MAX_KEYS_PER_CHANGE, "keys", Long.BYTES)];
+        long[] keys = new long[Varints.getCount(in, MAX_KEYS_PER_CHANGE, "keys", Long.BYTES)];
         in.asLongBuffer().get(keys);
         in.position(in.position() + keys.length * Long.BYTES);
         return keys;
-    }
-
-    /** Reads a count and refuses it before anything of that size is allocated. */
-    private static int count(ByteBuffer in, int limit, String what, int bytesEach) {
-        long count = getVarint(in);
-        if (count < 0 || count > limit || count > in.remaining() / bytesEach) {
-            throw new EventFormatException("batch claims " + Long.toUnsignedString(count) + " " + what
-                    + ", limit " + limit + ", " + in.remaining() + " bytes left");
-        }
-        return (int) count;
-    }
-
-    private static void putVarint(ByteBuffer out, long value) {
-        long rest = value;
-        while ((rest & ~0x7fL) != 0) {
-            out.put((byte) (rest | 0x80));
-            rest >>>= 7;
-        }
-        out.put((byte) rest);
-    }
-
-    private static long getVarint(ByteBuffer in) {
-        long value = 0;
-        for (int i = 0; i < MAX_VARINT_BYTES; i++) {
-            byte next = in.get();
-            value |= (next & 0x7fL) << (7 * i);
-            if (next >= 0) {
-                return value;
-            }
-        }
-        throw new EventFormatException("a number is longer than " + MAX_VARINT_BYTES + " bytes");
     }
 
     private static int maxSize(KvEventBatch batch, int workerIdBytes) {
         if (workerIdBytes > MAX_WORKER_ID_BYTES) {
             throw new EventFormatException("worker id has " + workerIdBytes + " bytes, limit " + MAX_WORKER_ID_BYTES);
         }
-        int size = 2 + workerIdBytes + 5 * MAX_VARINT_BYTES + Long.BYTES;
+        int size = 2 + workerIdBytes + 5 * Varints.MAX_BYTES + Long.BYTES;
         for (BlockChange change : batch.changes()) {
             int keyBytes = Math.multiplyExact(change.keyCount(), Long.BYTES);
-            size = Math.addExact(size, Math.addExact(2 + MAX_VARINT_BYTES, keyBytes));
+            size = Math.addExact(size, Math.addExact(2 + Varints.MAX_BYTES, keyBytes));
         }
         return size;
     }

@@ -19,11 +19,26 @@ public final class Protocol {
     public static final String GENERATE_PATH = "/v1/generate";
     public static final String EVENTS_PATH = "/internal/v1/events";
     public static final String FILES_PATH = "/internal/v1/files/";
+    /**
+     * A stream of {@link dev.warmpath.protocol.pool.PoolFrame}; below it one block and one request, and the engine is
+     * held and stepped by hand. A worker that keeps no pool of its own answers 404 to all of these.
+     */
+    public static final String POOL_PATH = "/internal/v1/pool";
+    /** {@code GET} below it, by number: {@link dev.warmpath.protocol.pool.BlockDetail}. */
+    public static final String POOL_BLOCKS_PATH = POOL_PATH + "/blocks/";
+    /** {@code GET} below it, by the request's id: {@link dev.warmpath.protocol.pool.RequestTables}. */
+    public static final String POOL_REQUESTS_PATH = POOL_PATH + "/requests/";
+    /** {@code PUT} holds the engine between two steps for a minute, {@code DELETE} lets it go on. */
+    public static final String POOL_HOLD_PATH = POOL_PATH + "/hold";
+    /** {@code POST}: one step of an engine that is held, {@link dev.warmpath.protocol.pool.Stepped}. */
+    public static final String POOL_STEP_PATH = POOL_PATH + "/step";
+    /** {@code POST}: forgets the cached prefixes that no sequence holds. */
+    public static final String POOL_RESET_PATH = POOL_PATH + "/reset";
 
     /** The first request on a connection to a worker: {@link Handshake}. */
     public static final String HANDSHAKE_PATH = "/internal/v1/handshake";
 
-    /** Query parameter of {@link #EVENTS_PATH}: the epoch that the reader expects, decimal. */
+    /** Query parameter of {@link #EVENTS_PATH} and {@link #POOL_PATH}: the epoch that the reader expects, decimal. */
     public static final String EPOCH_PARAMETER = "epoch";
 
     /** Query parameter of a {@code DELETE} below {@link #GENERATE_PATH}: the one choice to end, from 0; absent, all. */

@@ -44,7 +44,7 @@ public final class Decision {
      * @param cachedTokens     found by the worker; null if it did not tell
      * @param completionTokens drawn by the worker; null if it did not tell
      */
-    record Outcome(String end, @Nullable Long firstTokenNanos, long totalNanos, @Nullable Integer cachedTokens,
+    public record Outcome(String end, @Nullable Long firstTokenNanos, long totalNanos, @Nullable Integer cachedTokens,
             @Nullable Integer completionTokens) {}
 
     Decision(Instant at, Subject subject, Routed routed, LongSupplier nanoTime, Consumer<Decision> whenEnded) {
@@ -90,15 +90,15 @@ public final class Decision {
         return tokens == UNKNOWN ? null : tokens;
     }
 
-    Instant at() {
+    public Instant at() {
         return at;
     }
 
-    Subject subject() {
+    public Subject subject() {
         return subject;
     }
 
-    Routed routed() {
+    public Routed routed() {
         return routed;
     }
 
@@ -113,7 +113,7 @@ public final class Decision {
     }
 
     /** Null while the attempt goes on. */
-    @Nullable Outcome outcome() {
+    public @Nullable Outcome outcome() {
         return outcome;
     }
 }

@@ -3,11 +3,13 @@ package dev.warmpath.router.decisions;
 import dev.warmpath.router.decisions.Decision.Subject;
 import dev.warmpath.router.metrics.RouterMetrics;
 import dev.warmpath.router.routing.RouteDecision.Routed;
+import dev.warmpath.router.routing.TokenizedPrompt;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +29,7 @@ public final class DecisionLog implements AutoCloseable {
     private final InstantSource clock;
     private final LongSupplier nanoTime;
     private final Deque<Decision> latest = new ArrayDeque<>();
+    private final List<DecisionWatcher> watchers = new CopyOnWriteArrayList<>();
 
     @Autowired
     DecisionLog(DecisionProperties properties, RouterMetrics metrics) {
@@ -53,8 +56,17 @@ public final class DecisionLog implements AutoCloseable {
         return new RequestRecord(clock.instant(), asked, traceId, this::closed);
     }
 
-    /** The request is sent to a worker. Whoever sends it tells the decision how it goes. */
-    public Decision decide(RequestRecord request, Subject subject, Routed routed) {
+    /** Tells it of every decision from now on. */
+    public void watch(DecisionWatcher watcher) {
+        watchers.add(watcher);
+    }
+
+    /**
+     * The request is sent to a worker. Whoever sends it tells the decision how it goes.
+     *
+     * @param prompt read only during the call
+     */
+    public Decision decide(RequestRecord request, Subject subject, TokenizedPrompt prompt, Routed routed) {
         var decision = new Decision(clock.instant(), subject, routed, nanoTime, this::ended);
         request.add(decision);
         synchronized (latest) {
@@ -63,6 +75,7 @@ public final class DecisionLog implements AutoCloseable {
             }
             latest.addLast(decision);
         }
+        watchers.forEach(each -> each.decided(decision, prompt));
         return decision;
     }
 
@@ -73,6 +86,7 @@ public final class DecisionLog implements AutoCloseable {
         if (firstTokenNanos != null && predictedNanos >= 0) {
             metrics.model(decision.subject().model()).firstTokenOfAttempt(predictedNanos, firstTokenNanos);
         }
+        watchers.forEach(each -> each.ended(decision));
     }
 
     private void closed(RequestRecord request) {

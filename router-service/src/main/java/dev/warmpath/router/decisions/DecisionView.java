@@ -27,7 +27,7 @@ import tools.jackson.databind.annotation.JsonNaming;
  */
 @JsonInclude(JsonInclude.Include.ALWAYS)
 @JsonNaming(SnakeCaseStrategy.class)
-record DecisionView(
+public record DecisionView(
         String at,
         String request,
         int attempt,
@@ -60,7 +60,7 @@ record DecisionView(
      */
     @JsonInclude(JsonInclude.Include.ALWAYS)
     @JsonNaming(SnakeCaseStrategy.class)
-    record OutcomeView(String end, @Nullable Double firstTokenMs, double totalMs, @Nullable Integer cachedTokens,
+    public record OutcomeView(String end, @Nullable Double firstTokenMs, double totalMs, @Nullable Integer cachedTokens,
             @Nullable Integer completionTokens) {
 
         static OutcomeView of(Outcome outcome) {
@@ -69,7 +69,7 @@ record DecisionView(
         }
     }
 
-    static DecisionView of(Decision decision) {
+    public static DecisionView of(Decision decision) {
         var subject = decision.subject();
         var routed = decision.routed();
         RouteSnapshot snapshot = routed.snapshot();

@@ -122,7 +122,7 @@ final class Attempts implements Subscription {
     private Decision record(Placed placed) {
         var subject = new Decision.Subject(request.requestId(), triedWorkerIds.size(),
                 placed.worker().model().name(), placed.worker().revision());
-        return dispatcher.decisions.decide(tries.record, subject, placed.decision());
+        return dispatcher.decisions.decide(tries.record, subject, placed.prompt(), placed.decision());
     }
 
     /** The last one that can be asked gets all the time there is: a late answer is better than none. */

@@ -258,7 +258,7 @@ public final class RequestRouter {
         boolean hasSlot = ledger.booked().requests() + ledger.loadOfOthers().requests() < worker.maxSequences();
         WorkerLedger.Entry entry = ledger.book(prompt.chain(), prompt.length(), prompt.choices(),
                 routed.cachedTokens(), hasSlot, decisions, now);
-        return new RouteResult.Placed(routed, worker, new InFlightRequest(this, worker, entry));
+        return new RouteResult.Placed(prompt, routed, worker, new InFlightRequest(this, worker, entry));
     }
 
     /**

@@ -8,7 +8,7 @@ public sealed interface RouteResult {
     RouteDecision decision();
 
     /** The request is booked at the worker until {@code inFlight} is closed. */
-    record Placed(RouteDecision.Routed decision, FleetWorker worker, InFlightRequest inFlight)
+    record Placed(TokenizedPrompt prompt, RouteDecision.Routed decision, FleetWorker worker, InFlightRequest inFlight)
             implements RouteResult {}
 
     /** Nobody could be chosen; nothing is booked. */

@@ -295,6 +295,7 @@ class DecisionLogTest {
         var query = new RouteQuery(100, 16);
         Choice choice = new ExpectedFirstToken().choose(query, List.of(candidate("a", 0), candidate("b", 3)));
         return log.decide(request, new Subject(request.asked().requestId(), attempt, "tiny", "abc"),
+                /* prompt */ null,                 // nobody watches who would read it
                 new Routed(PolicyName.EXPECTED_FIRST_TOKEN, choice.costs().get(choice.chosen()), choice.reason(),
                         PREDICTED_NANOS,
                         new RouteSnapshot(query, 2, IndexGrade.EXACT, 3, choice.costs(), LeftOut.NOBODY), null));

@@ -8,7 +8,9 @@ import dev.warmpath.router.fleet.FleetWorker;
 import dev.warmpath.router.handshake.WorkerHandshake;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http.HttpMethod;
 import io.netty.handler.codec.http.HttpResponseStatus;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
@@ -21,6 +23,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import reactor.core.Exceptions;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.netty.ByteBufFlux;
@@ -41,6 +44,10 @@ public final class WorkerHttp implements AutoCloseable {
     private static final Duration FILE_READ_TIMEOUT = Duration.ofSeconds(5);
     /** All of it: the largest takes about so long at 10 Mbit/s. Another worker of the revision may be quicker. */
     private static final Duration LONGEST_FILE = Duration.ofSeconds(60);
+    /** A device step may have to end first. */
+    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(15);
+    /** Tables of the longest prompt take a tenth of it. */
+    private static final int MAX_ANSWER_BYTES = 8 << 20;
     private static final int MAX_PROBLEM_BYTES = 4096;
     /** Of a worker's words in a message. */
     private static final int MAX_DETAIL_CHARS = 200;
@@ -91,7 +98,7 @@ public final class WorkerHttp implements AutoCloseable {
     }
 
     /** The worker answered, but not with what was asked for. */
-    static final class WorkerAnswerException extends IOException {
+    public static final class WorkerAnswerException extends IOException {
         private static final long serialVersionUID = 1L;
         private final int status;
 
@@ -100,16 +107,46 @@ public final class WorkerHttp implements AutoCloseable {
             this.status = status;
         }
 
-        int status() {
+        public int status() {
             return status;
         }
     }
+
+    /** A whole answer of some kilobytes, whatever its status. */
+    public record Answer(int status, byte[] body) {}
 
     /** The worker's event stream from a snapshot on; reads fail after {@link EventFrames#LONGEST_SILENCE}. */
     InputStream events(FleetWorker worker) {
         return new BodyStream(
                 get(worker, Protocol.EVENTS_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch()),
                 EventFrames.LONGEST_SILENCE);
+    }
+
+    /** Frames of the worker's pool, the first one whole; reads fail after {@link EventFrames#LONGEST_SILENCE}. */
+    public InputStream pool(FleetWorker worker) {
+        return new BodyStream(
+                get(worker, Protocol.POOL_PATH + "?" + Protocol.EPOCH_PARAMETER + "=" + worker.epoch()),
+                EventFrames.LONGEST_SILENCE);
+    }
+
+    /** Asks for something small, without waiting. Fails if it does not come in time, or is no answer. */
+    public Mono<Answer> ask(FleetWorker worker, HttpMethod method, String path) {
+        return http().headers(headers -> WorkerHandshake.nameWorker(headers, worker.id(), worker.epoch()))
+                .request(method)
+                .uri(worker.baseUrl().resolve(path))
+                .response((response, content) -> content.asByteArray()
+                        .reduceWith(ByteArrayOutputStream::new, WorkerHttp::bounded)
+                        .map(body -> new Answer(response.status().code(), body.toByteArray())))
+                .single()
+                .timeout(ANSWER_TIMEOUT);
+    }
+
+    private static ByteArrayOutputStream bounded(ByteArrayOutputStream read, byte[] more) {
+        if (read.size() + more.length > MAX_ANSWER_BYTES) {
+            throw Exceptions.propagate(new IOException("the answer is longer than " + MAX_ANSWER_BYTES + " bytes"));
+        }
+        read.writeBytes(more);
+        return read;
     }
 
     /**

@@ -1,0 +1,81 @@
+package dev.warmpath.router.live;
+
+import dev.warmpath.protocol.fleet.FleetToken;
+import java.net.InetAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
+import org.springframework.web.reactive.function.server.ServerRequest;
+
+/**
+ * Who may watch, and who may do what the page does. Without operators' token the port is bound to loopback, where a
+ * browser on this machine can reach it in the name of any page that it shows: then requests must name this machine as
+ * their host, so that no name that somebody lets point here is enough to read with, and what changes something must come
+ * from the page itself, which says so in a header that other pages may not send.
+ */
+final class PageGuard {
+
+    /** Said by the page with all that changes something; a browser asks before another page may send it. */
+    static final String PAGE_HEADER = "x-warmpath-page";
+    private static final Pattern ADDRESS = Pattern.compile("[0-9.]+|\\[[0-9A-Fa-f:.]+]");
+
+    private final FleetToken operators;
+
+    /** Why a request is not answered. */
+    record Refusal(HttpStatus status, String message) {}
+
+    PageGuard(FleetToken operators) {
+        this.operators = operators;
+    }
+
+    /** True if whoever reaches the port may do what the page does. */
+    boolean isOpen() {
+        return operators.isNone();
+    }
+
+    /** Null if it may be answered. */
+    @Nullable Refusal read(ServerRequest request) {
+        return !isOpen() || isThisMachine(request.headers().host() == null ? "" : request.headers().host().getHostString())
+                ? null : new Refusal(HttpStatus.FORBIDDEN,
+                        "this port answers to localhost and loopback addresses only, not to the name it was asked by");
+    }
+
+    /** Null if it may be done. */
+    @Nullable Refusal write(ServerRequest request) {
+        Refusal refusal = read(request);
+        if (refusal != null) {
+            return refusal;
+        }
+        String origin = request.headers().firstHeader(HttpHeaders.ORIGIN);
+        if (request.headers().firstHeader(PAGE_HEADER) == null || origin != null && !isOwn(origin, request)) {
+            return new Refusal(HttpStatus.FORBIDDEN, "this may be done by the fleet page only, which sends the header "
+                    + PAGE_HEADER);
+        }
+        return operators.isProvedBy(request.headers().firstHeader(HttpHeaders.AUTHORIZATION)) ? null
+                : new Refusal(HttpStatus.UNAUTHORIZED, "the management token is missing or wrong: send "
+                        + "warmpath.management.token as 'Authorization: Bearer'");
+    }
+
+    private static boolean isOwn(String origin, ServerRequest request) {
+        try {
+            return URI.create(origin).getAuthority().equalsIgnoreCase(request.headers().firstHeader(HttpHeaders.HOST));
+        } catch (IllegalArgumentException | NullPointerException _) {
+            return false;                                          // "null", as of pages without an origin
+        }
+    }
+
+    private static boolean isThisMachine(String host) {
+        if (host.equalsIgnoreCase("localhost")) {
+            return true;
+        }
+        try {
+            String name = host.contains(":") && !host.startsWith("[") ? "[" + host + "]" : host;
+            return ADDRESS.matcher(name).matches() && InetAddress.getByName(host).isLoopbackAddress();
+        } catch (UnknownHostException _) {
+            return false;
+        }
+    }
+}
