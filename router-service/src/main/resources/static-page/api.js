@@ -4,10 +4,16 @@
  */
 
 let token = '';
+let key = '';
 
 /** @param {string} value of the management port; kept in this page's memory only */
 export function useToken(value) {
     token = value.trim();
+}
+
+/** @param {string} value an API key for what the playground sends, where clients need one; kept likewise */
+export function useKey(value) {
+    key = value.trim();
 }
 
 /** What the router refused, or that it did not answer; the message is a sentence for people. */
@@ -34,6 +40,9 @@ export async function post(method, path, body, signal) {
     const headers = {'x-warmpath-page': '1'};
     if (token) {
         headers.authorization = `Bearer ${token}`;
+    }
+    if (key) {
+        headers['x-warmpath-api-key'] = key;
     }
     if (body !== undefined) {
         headers['content-type'] = 'application/json';

@@ -41,9 +41,8 @@ feed.on('state', state => {
     document.body.classList.toggle('is-stale', state === 'lost');
 });
 feed.on('hello', hello => {
-    setText(byId('version'), `${hello.router} · ${hello.version}`);
-    const isWalk = location.hash === '#walks';
-    hashWalk.seen(isWalk);
+    setText(byId('version'), [hello.router, hello.version].filter(Boolean).join(' · '));
+    hashWalk.seen(location.hash === '#walks');
 });
 feed.on('fleet', fleet => setText(byId('index-facts'), fleet.index
     ? `Index: ${fleet.index.entries} entries of ${fleet.index.workers} workers, ${fleet.index.keys} different blocks.` : ''));
@@ -58,6 +57,7 @@ function route() {
         const isCurrent = link.getAttribute('href') === `#${wanted.id}`;
         if (isCurrent) {
             link.setAttribute('aria-current', 'page');
+            link.scrollIntoView({block: 'nearest', inline: 'nearest'});
         } else {
             link.removeAttribute('aria-current');
         }

@@ -120,7 +120,7 @@ export class BlockTable {
             body.more = el('p', {class: 'quiet', hidden: true});
             const name = `Choice ${choice.choice}${group.window ? `, layers with a window of ${group.window}` : ''}`;
             this.#body.append(el('p', {class: 'quiet'}, name), scrollBox(`Block table, ${name}`, table(name,
-                ['index', 'tokens', 'block', 'slots', 'holders', 'what is in it'], body)), body.more);
+                ['#index', '#tokens', '#block', '#slots', '#holders', 'what is in it'], body)), body.more);
             this.#tables.set(key, body);
         }
         return body;

@@ -58,10 +58,15 @@ export function scrollBox(label, ...children) {
     return el('div', {class: 'scroll', role: 'region', 'aria-label': label, tabindex: 0}, ...children);
 }
 
-/** A table with its head. @param {string[]} heads @param {string} caption said to screen readers only */
+/**
+ * A table with its head.
+ * @param {string} caption said to screen readers only
+ * @param {string[]} heads of the columns; with a # before it, of one of numbers
+ */
 export function table(caption, heads, body) {
     return el('table', {}, el('caption', {class: 'quiet-label'}, caption),
-        el('thead', {}, el('tr', {}, heads.map(head => el('th', {scope: 'col'}, head)))), body);
+        el('thead', {}, el('tr', {}, heads.map(head => head.startsWith('#') && head.length > 1
+            ? el('th', {scope: 'col', class: 'number'}, head.slice(1)) : el('th', {scope: 'col'}, head)))), body);
 }
 
 /** A bar of 0 to 1. The number beside it says the same. */

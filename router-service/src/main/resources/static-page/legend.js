@@ -4,13 +4,13 @@ import {paintState, themeColours} from './sprites.js';
 
 const SIZE = 18;
 const MEANINGS = [
-    ['free', 'free: nothing in it that is of use'],
-    ['cached', 'cached: nobody holds it, a prompt that begins alike can'],
-    ['filling', 'filling: held, not full yet'],
-    ['used', 'used: full, held by one request'],
-    ['shared', 'shared: held by several at once'],
-    ['swapped', 'swapped: kept in host memory'],
-    ['null', 'null block: holds no tokens'],
+    ['free', 'free'],
+    ['cached', 'cached, held by nobody'],
+    ['filling', 'filling'],
+    ['used', 'in use'],
+    ['shared', 'shared by several'],
+    ['swapped', 'swapped out'],
+    ['null', 'null block'],
 ];
 
 /** @returns {HTMLElement} */
@@ -20,7 +20,7 @@ export function legend() {
     const next = el('span', {class: 'next-sample', 'aria-hidden': 'true'}, '1');
     const list = el('ul', {class: 'legend', 'aria-label': 'What the cells mean'},
         samples.map((sample, i) => el('li', {}, sample, MEANINGS[i][1])),
-        el('li', {}, next, 'a number or corner: given away next, in this order'));
+        el('li', {}, next, 'given away next, in this order'));
     const paint = () => {
         const colours = themeColours();
         samples.forEach(sample => {

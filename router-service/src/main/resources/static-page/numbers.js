@@ -25,13 +25,13 @@ export class Numbers {
         this.#charts = {
             usage: new Chart('KV usage', percent, 1),
             hit_rate: new Chart('Prefix hit rate', percent, 1),
-            first_token_ms: new Chart('Time to first token, median', millis),
+            first_token_ms: new Chart('First token, median', millis),
             tokens_per_second: new Chart('Tokens a second', rate),
             prompt_tokens_per_second: new Chart('Prompt tokens a second', rate),
             running: new Chart('Running requests', count),
             waiting: new Chart('Waiting requests', count),
-            evictions: new Chart('Evictions a second, watched workers', rate),
-            preemptions: new Chart('Preemptions a second, watched workers', rate),
+            evictions: new Chart('Evictions a second', rate),
+            preemptions: new Chart('Preemptions a second', rate),
         };
         [['usage', 'KV usage'], ['hit_rate', 'hit rate'], ['first_token', 'first token'], ['tokens', 'tokens/s'],
             ['load', 'running + waiting'], ['pressure', 'evictions, preemptions']].forEach(([name, label]) => {
@@ -99,12 +99,12 @@ export class Numbers {
                 + percent(router.prompt_tokens > 0 ? router.cached_tokens / router.prompt_tokens : null),
             first_token_ms: first ? `last 60 s: half below ${millis(first.p50)}, 99 % below ${millis(first.p99)}`
                 : 'no first token in the last 60 s',
-            tokens_per_second: `drawn tokens ÷ seconds, last 60 s; ${count(router.completion_tokens)} since the start`,
-            prompt_tokens_per_second: `prompt tokens ÷ seconds, last 60 s; ${count(router.prompt_tokens)} since the start`,
+            tokens_per_second: `drawn tokens ÷ seconds, last 10 s; ${count(router.completion_tokens)} since the start`,
+            prompt_tokens_per_second: `prompt tokens ÷ seconds, last 10 s; ${count(router.prompt_tokens)} since the start`,
             running: 'sum of what workers say; in flight at this router: ' + count(router.requests_in_flight),
             waiting: `sum of what workers say; answered here ${count(router.requests)}, failed ${count(router.failed)}`,
-            evictions: `cached blocks that lost what they held; ${count(now.evictions)} since the start`,
-            preemptions: `running requests that gave way; ${count(now.preemptions)} since the start`,
+            evictions: `cached blocks given away; watched workers: ${count(now.evictions)} since their start`,
+            preemptions: `requests that gave way; watched workers: ${count(now.preemptions)} since their start`,
         };
         Object.entries(this.#charts).forEach(([name, chart]) => chart.show(this.#series[name], formulas[name]));
     }

@@ -1,5 +1,5 @@
 /** Prompts from this page: the same one twice shows the cache at work, many different ones fill it. */
-import {ApiError, command, useToken} from './api.js';
+import {ApiError, command, useKey, useToken} from './api.js';
 import {chat} from './chat.js';
 import {decisionDetails} from './decision.js';
 import {el, scrollBox, setText, table} from './dom.js';
@@ -24,6 +24,7 @@ export class Playground {
     #secret = el('input', {id: 'token', type: 'password', autocomplete: 'off', on: {
         input: () => useToken(this.#secret.value)}});
     #secretField = el('label', {hidden: true}, 'Management token, kept in this page only', this.#secret);
+    #key = el('input', {id: 'api-key', type: 'password', autocomplete: 'off', on: {input: () => useKey(this.#key.value)}});
     #send = button('Send', () => this.#run(), 'primary');
     #stop = button('Stop', () => this.#abort?.abort());
     #explain = button('Where would it go?', () => this.#ask());
@@ -41,8 +42,8 @@ export class Playground {
         this.#pools = pools;
         this.#system.value = SAMPLE;
         this.#stop.hidden = true;
-        this.#sendsBox = scrollBox('What was sent', table('What was sent', ['#', 'worker', 'reason', 'prompt', 'cached',
-            'first token', 'whole'], this.#rows));
+        this.#sendsBox = scrollBox('What was sent', table('What was sent', ['#', 'worker', 'reason', '#prompt', '#cached',
+            '#first token', '#whole'], this.#rows));
         this.#sendsBox.hidden = true;
         const form = el('form', {on: {submit: event => {
             event.preventDefault();
@@ -52,11 +53,13 @@ export class Playground {
         el('details', {class: 'more'}, el('summary', {}, 'System prompt, model and limits'),
             el('label', {}, 'System prompt, the beginning that all prompts share', this.#system),
             el('div', {class: 'fields'}, el('label', {}, 'Model', this.#model),
-                el('label', {}, 'Most tokens', this.#tokens), el('label', {}, 'Temperature', this.#temperature))),
+                el('label', {}, 'Most tokens', this.#tokens), el('label', {}, 'Temperature', this.#temperature),
+                el('label', {}, 'API key, if there are any', this.#key))),
         el('div', {class: 'row'}, this.#send, this.#stop, this.#explain, this.#fill));
         host.append(el('h3', {id: 'playground-title'}, 'Playground'), form, this.#status, this.#answer, this.#sendsBox,
             this.#route);
         feed.on('hello', hello => this.#hello(hello));
+        this.#prompt.addEventListener('input', () => setText(this.#send, 'Send'));
         this.#prompt.addEventListener('keydown', event => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
                 this.#run();

@@ -10,6 +10,7 @@ import {Pool, STATES} from './pool.js';
 
 const MOST_WATCHED = 4;
 const HOST_HEIGHT = 64;
+const SHOWN_AFTER_LEAVING_MILLIS = 60_000;
 
 export class Pools {
     #feed;
@@ -24,7 +25,7 @@ export class Pools {
     /** @param {HTMLElement} host @param {import('./feed.js').Feed} feed */
     constructor(host, feed) {
         this.#feed = feed;
-        host.append(this.#picker, this.#empty, this.#list, legend());
+        host.append(legend(), this.#picker, this.#empty, this.#list);
         this.#picker.hidden = true;
         feed.on('pool', frame => this.#frame(frame));
         feed.on('fleet', fleet => this.#fleet(fleet.workers ?? []));
@@ -60,7 +61,9 @@ export class Pools {
     #fleet(workers) {
         const ids = new Set(workers.map(worker => worker.id));
         for (const [id, card] of this.#cards) {
-            card.gone(!ids.has(id));
+            if (card.goneFor(!ids.has(id)) > SHOWN_AFTER_LEAVING_MILLIS) {
+                this.#remove(id);
+            }
         }
         const isAnyWatched = this.#cards.size > 0;
         this.#empty.hidden = isAnyWatched;
@@ -98,17 +101,22 @@ export class Pools {
 
     #chosen(box) {
         const before = this.#watched ?? [...this.#cards.keys()];
+        if (!box.checked && before.length <= 1) {
+            box.checked = true;         // without a name the router would choose by itself
+            return;
+        }
         const without = before.filter(id => id !== box.value);
         this.#watched = box.checked ? [...without.slice(-(MOST_WATCHED - 1)), box.value] : without;
-        for (const [id, card] of this.#cards) {
-            if (!this.#watched.includes(id)) {
-                card.element.remove();
-                card.close();
-                this.#cards.delete(id);
-            }
-        }
+        [...this.#cards.keys()].filter(id => !this.#watched.includes(id)).forEach(id => this.#remove(id));
         this.#mark();
         this.#feed.watch(this.#watched);
+    }
+
+    #remove(id) {
+        const card = this.#cards.get(id);
+        card.element.remove();
+        card.close();
+        this.#cards.delete(id);
     }
 }
 
@@ -120,6 +128,7 @@ class Card {
     #details;
     #table;
     #controls;
+    #goneSince = null;
     #requests = new Map();
     #facts = el('p', {class: 'data'});
     #badge = el('span', {class: 'badge', hidden: true});
@@ -142,7 +151,7 @@ class Card {
         this.#strip.append(el('p', {class: 'quiet'}, 'Swap space, in host memory'), this.#host.element);
         STATES.slice(1, 6).forEach(state => this.#stack.append(el('span', {class: `part ${state}`})));
         this.#requestsBox = scrollBox(`Requests at ${worker}`, table(`Requests at ${worker}`,
-            ['request', 'state', 'prompt', 'cached', 'computed', 'drawn'], this.#rows));
+            ['request', 'state', '#prompt', '#cached', '#computed', '#drawn'], this.#rows));
         this.#body.append(this.#controls.element, this.#facts, this.#stack, this.#grid.element, this.#strip, this.#details.element,
             el('h4', {}, 'Running requests'), this.#idle, this.#requestsBox, this.#table.element);
         this.element = el('article', {class: 'card pool', 'data-worker': worker},
@@ -157,7 +166,9 @@ class Card {
             return;
         }
         this.#grid.show(this.pool.cells);
-        if (!applied.whole) {
+        if (applied.whole) {
+            this.#grid.layOut();
+        } else {
             this.#grid.changed(applied.changed);
         }
         this.#grid.markNext(this.pool.next);
@@ -175,12 +186,14 @@ class Card {
         this.#host.layOut();
     }
 
-    /** @param {boolean} isGone whether the router knows it no more */
-    gone(isGone) {
+    /** @param {boolean} isGone whether the router knows it no more @returns {number} for how many milliseconds */
+    goneFor(isGone) {
+        this.#goneSince = isGone ? this.#goneSince ?? performance.now() : null;
         if (this.pool.unavailable === null) {
             this.#say(isGone ? 'This worker has left the fleet. This is its pool as it was last seen.' : null, false);
             this.element.classList.toggle('stale', isGone);
         }
+        return isGone ? performance.now() - this.#goneSince : 0;
     }
 
     close() {

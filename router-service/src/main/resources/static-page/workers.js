@@ -2,8 +2,8 @@
 import {bar, el, scrollBox, setText, setVar, table} from './dom.js';
 import {count, millis, percent} from './format.js';
 
-const HEADS = ['worker', 'state', 'health', 'index', 'model', 'running', 'waiting', 'KV usage', 'index entries',
-    'credit', 'last heard'];
+const HEADS = ['worker', 'state', 'health', 'index', 'model', '#running', '#waiting', '#KV usage', '#index entries',
+    '#credit', '#last heard'];
 const SIGNS = {ready: '●', healthy: '●', draining: '◐', joining: '○', hanging: '!', ejected: '!', unreachable: '×',
     on_trial: '◐'};
 
