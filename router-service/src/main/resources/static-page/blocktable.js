@@ -84,9 +84,10 @@ export class BlockTable {
         }
         const first = answer.choices[0];
         setText(this.#note, first === undefined ? 'It holds nothing.'
-            : `${first.state}: ${count(first.prompt_tokens)} prompt tokens, ${count(first.cached_tokens)} of them found `
-            + `cached; ${count(first.computed_tokens)} tokens computed or found, ${count(first.scheduled_tokens)} being `
-            + `computed, ${count(first.drawn_tokens)} drawn. ${swapped(answer)}`);
+            : `${first.state}: ${count(first.prompt_tokens)} prompt tokens, ${count(first.cached_tokens)} of them `
+            + `found cached; ${count(first.computed_tokens)} tokens computed or found, `
+            + `${count(first.scheduled_tokens)} being computed, ${count(first.drawn_tokens)} drawn. `
+            + swapped(answer));
         if (!this.element.querySelector('tr:hover, tr:focus-within')) {
             this.#grid.highlight(all);
         }
