@@ -262,7 +262,7 @@ class Card {
         setText(prompt, count(request.prompt_tokens));
         setText(cached, count(request.cached_tokens));
         setText(computed.firstChild, count(request.computed_tokens)
-            + (request.scheduled_tokens > 0 ? ` +${count(request.scheduled_tokens)}` : ''));
+            + (request.scheduled_tokens > 1 ? ` (${count(request.scheduled_tokens)} now)` : ''));
         setText(drawn, count(request.drawn_tokens));
         setVar(row.progress, '--share', Math.min(1, request.computed_tokens / Math.max(1, request.prompt_tokens)));
         setVar(row.progress, '--cached', Math.min(1, request.cached_tokens / Math.max(1, request.prompt_tokens)));

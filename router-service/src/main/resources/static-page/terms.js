@@ -39,7 +39,7 @@ export function why(decision) {
     if (!decision.worker || !chosen) {
         return decision.worker ? `${decision.worker} was chosen (${decision.reason}).` : 'No worker can take it now.';
     }
-    const held = `${count(chosen.matched_blocks)} of its ${plural(blocksOf(decision), 'full block')}`;
+    const held = `${count(chosen.matched_blocks)} of the prompt's ${plural(blocksOf(decision), 'full block')}`;
     const sentences = {
         only_one: `${decision.worker} was the only one that could be chosen.`,
         prefix: `${decision.worker} holds ${held}, and nobody holds more.`,
