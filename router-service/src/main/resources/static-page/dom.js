@@ -1,0 +1,85 @@
+/**
+ * Elements without a framework. The page's policy forbids styles in attributes; what depends on a number is set as a
+ * custom property ({@link setVar}), which it allows.
+ */
+
+/**
+ * Makes an element.
+ * @param {string} tag
+ * @param {Object<string, *>} [props] attributes; {@code class}, {@code on} (listeners by event); null and false are left out
+ * @param {...(Node|string|number|null|false)} children
+ * @returns {HTMLElement}
+ */
+export function el(tag, props = {}, ...children) {
+    return fill(document.createElement(tag), props, children);
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** The same for a drawing. @returns {SVGElement} */
+export function svg(tag, props = {}, ...children) {
+    return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+function fill(element, props, children) {
+    for (const [name, value] of Object.entries(props)) {
+        if (value === null || value === undefined || value === false) {
+            continue;
+        }
+        if (name === 'on') {
+            Object.entries(value).forEach(([event, listener]) => element.addEventListener(event, listener));
+        } else {
+            element.setAttribute(name, value === true ? '' : String(value));
+        }
+    }
+    element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false)
+        .map(child => child instanceof Node ? child : String(child)));
+    return element;
+}
+
+/** Sets a custom property, by which the style sheet places or sizes the element. */
+export function setVar(element, name, value) {
+    element.style.setProperty(name, String(value));
+    return element;
+}
+
+/** Changes the text only where it differs, so that what is selected or read aloud is not disturbed. */
+export function setText(element, text) {
+    if (element.textContent !== text) {
+        element.textContent = text;
+    }
+}
+
+/**
+ * A wide thing in a box that scrolls by itself, so that the page never does sideways. Reachable by keyboard.
+ * @param {string} label what is in it
+ */
+export function scrollBox(label, ...children) {
+    return el('div', {class: 'scroll', role: 'region', 'aria-label': label, tabindex: 0}, ...children);
+}
+
+/**
+ * A table with its head.
+ * @param {string} caption said to screen readers only
+ * @param {string[]} heads of the columns; with a # before it, of one of numbers
+ */
+export function table(caption, heads, body) {
+    return el('table', {}, el('caption', {class: 'quiet-label'}, caption),
+        el('thead', {}, el('tr', {}, heads.map(head => head.startsWith('#') && head.length > 1
+            ? el('th', {scope: 'col', class: 'number'}, head.slice(1)) : el('th', {scope: 'col'}, head)))), body);
+}
+
+/** A bar of 0 to 1. The number beside it says the same. */
+export function bar(share, kind = '') {
+    return setVar(el('span', {class: `bar ${kind}`, 'aria-hidden': 'true'}, el('span', {})), '--share',
+        Math.max(0, Math.min(1, share || 0)));
+}
+
+/** Runs a function once calls have stopped for so long. */
+export function debounce(millis, work) {
+    let timer = 0;
+    return (...args) => {
+        clearTimeout(timer);
+        timer = setTimeout(() => work(...args), millis);
+    };
+}

@@ -1,0 +1,280 @@
+/**
+ * Blocks as cells on a canvas: 100,000 of them, a thousand changes a second, on processors. What makes that cheap: only
+ * cells that changed are drawn, each by copying a sprite; the glow of a change has eight steps, and a cell is drawn
+ * when it comes to the next one, not in each frame; marks and the cursor lie on a second canvas above, which is drawn
+ * when they change. Nothing runs while nothing changes.
+ */
+import {GLOW_STEPS, Sprites, themeColours} from './sprites.js';
+import {el} from './dom.js';
+
+const GLOW_MILLIS = 1_400;
+/** Of more changes at once the rest is drawn without a glow. */
+const MOST_GLOWING = 8_192;
+const LARGEST_PITCH = 22;
+const SMALLEST_PITCH = 3;
+const NO_BLOCK = -1;
+
+const stillness = matchMedia('(prefers-reduced-motion: reduce)');
+
+/**
+ * @typedef {Object} GridEvents
+ * @property {function(number)} onCursor the block that is looked at; -1: none
+ * @property {function(number)} onPick the block that was clicked, or chosen by Enter
+ */
+
+export class Grid {
+    element;
+    #canvas = el('canvas', {'aria-hidden': 'true'});
+    #overlay = el('canvas', {'aria-hidden': 'true', class: 'overlay'});
+    #pen = this.#canvas.getContext('2d', {alpha: false});
+    #marks = this.#overlay.getContext('2d');
+    #events;
+    #height;
+    #cells = new Uint8Array(0);
+    #columns = 1;
+    /** Device pixels from one cell to the next. */
+    #pitch = 1;
+    #scale = 1;
+    #sprites = null;
+    #colours = null;
+    #began = new Float64Array(0);
+    #step = new Uint8Array(0);
+    #glowing = [];
+    #frame = 0;
+    #next = [];
+    #highlit = [];
+    #cursor = NO_BLOCK;
+    /** Frames drawn, and cells drawn in them, for who measures. */
+    drawn = {frames: 0, cells: 0};
+
+    /**
+     * @param {string} label what is in it
+     * @param {GridEvents} events
+     * @param {number} height the most that it should take, in pixels; more is scrolled
+     */
+    constructor(label, events, height = 420) {
+        this.#events = events;
+        this.#height = height;
+        const sheet = el('div', {class: 'sheet'}, this.#canvas, this.#overlay);
+        this.element = el('div', {class: 'grid', role: 'application', tabindex: 0, 'aria-label': label,
+            'aria-roledescription': 'grid of blocks; arrow keys move, Enter keeps a block'}, sheet);
+        this.#canvas.addEventListener('pointermove', event => this.#moveTo(this.#blockAt(event)));
+        this.#canvas.addEventListener('pointerleave', () => this.#moveTo(NO_BLOCK));
+        this.#canvas.addEventListener('click', event => this.#pick(this.#blockAt(event)));
+        this.element.addEventListener('keydown', event => this.#key(event));
+        new ResizeObserver(() => this.layOut()).observe(this.element);
+    }
+
+    /** @param {Uint8Array} cells one byte a block; the grid reads it again whenever it draws */
+    show(cells) {
+        const isOther = cells.length !== this.#cells.length;
+        this.#cells = cells;
+        if (isOther) {
+            this.#began = new Float64Array(cells.length);
+            this.#step = new Uint8Array(cells.length);
+            this.#glowing = [];
+            this.layOut();
+        }
+    }
+
+    /** @param {number[]} ids of cells that are other than they were drawn */
+    changed(ids) {
+        const now = performance.now();
+        for (const id of ids) {
+            if (stillness.matches || this.#glowing.length >= MOST_GLOWING) {
+                this.#draw(id, this.#step[id]);
+                continue;
+            }
+            if (this.#step[id] === 0) {
+                this.#glowing.push(id);
+            }
+            this.#began[id] = now;
+            this.#step[id] = GLOW_STEPS - 1;
+            this.#draw(id, GLOW_STEPS - 1);
+        }
+        if (this.#glowing.length > 0) {
+            this.#animate();
+        }
+    }
+
+    /** Marks who is given away next. @param {number[]} ids in this order */
+    markNext(ids) {
+        this.#next = ids;
+        this.#drawMarks();
+    }
+
+    /** Draws a line around some blocks, for as long as others are not named. @param {number[]} ids */
+    highlight(ids) {
+        this.#highlit = ids;
+        this.#drawMarks();
+    }
+
+    /** Everything anew: other size, other theme. */
+    layOut() {
+        const width = this.element.clientWidth;
+        if (width < 20 || this.#cells.length === 0) {
+            return;
+        }
+        this.#scale = Math.min(2, window.devicePixelRatio || 1);
+        const pitch = this.#fittingPitch(width);
+        this.#columns = Math.max(1, Math.floor(width / pitch));
+        this.#pitch = Math.max(1, Math.round(pitch * this.#scale));
+        const rows = Math.ceil(this.#cells.length / this.#columns);
+        for (const canvas of [this.#canvas, this.#overlay]) {
+            canvas.width = this.#columns * this.#pitch;
+            canvas.height = rows * this.#pitch;
+            canvas.style.width = `${canvas.width / this.#scale}px`;
+            canvas.style.height = `${canvas.height / this.#scale}px`;
+        }
+        this.#colours = themeColours();
+        this.#sprites = new Sprites(this.#pitch, this.#colours);
+        this.#pen.fillStyle = this.#colours.surface;
+        this.#pen.fillRect(0, 0, this.#canvas.width, this.#canvas.height);
+        for (let id = 0; id < this.#cells.length; id++) {
+            this.#draw(id, this.#step[id]);
+        }
+        this.#drawMarks();
+    }
+
+    /** The largest cells with which all are seen without scrolling. */
+    #fittingPitch(width) {
+        for (let pitch = LARGEST_PITCH; pitch > SMALLEST_PITCH; pitch--) {
+            if (Math.ceil(this.#cells.length / Math.floor(width / pitch)) * pitch <= this.#height) {
+                return pitch;
+            }
+        }
+        return SMALLEST_PITCH;
+    }
+
+    #draw(id, glow) {
+        if (this.#sprites !== null) {
+            this.#sprites.draw(this.#pen, id % this.#columns * this.#pitch,
+                Math.floor(id / this.#columns) * this.#pitch, this.#cells[id], glow);
+            this.drawn.cells++;
+        }
+    }
+
+    #animate() {
+        if (this.#frame === 0) {
+            this.#frame = requestAnimationFrame(now => this.#fade(now));
+        }
+    }
+
+    #fade(now) {
+        this.#frame = 0;
+        this.drawn.frames++;
+        for (let i = this.#glowing.length - 1; i >= 0; i--) {
+            const id = this.#glowing[i];
+            const age = Math.max(0, now - this.#began[id]) / GLOW_MILLIS;
+            const step = Math.max(0, GLOW_STEPS - 1 - Math.floor(age * GLOW_STEPS));
+            if (step !== this.#step[id]) {
+                this.#step[id] = step;
+                this.#draw(id, step);
+            }
+            if (step === 0) {
+                this.#glowing[i] = this.#glowing[this.#glowing.length - 1];
+                this.#glowing.pop();
+            }
+        }
+        if (this.#glowing.length > 0) {
+            this.#animate();
+        }
+    }
+
+    #drawMarks() {
+        if (this.#sprites === null) {
+            return;
+        }
+        const pen = this.#marks;
+        pen.clearRect(0, 0, this.#overlay.width, this.#overlay.height);
+        this.#drawNext(pen);
+        pen.strokeStyle = this.#colours.mark;
+        pen.lineWidth = Math.max(1, Math.round(this.#pitch / 8));
+        this.#highlit.forEach(id => this.#ring(pen, id, 0));
+        if (this.#cursor !== NO_BLOCK) {
+            pen.strokeStyle = this.#colours.cursor;
+            pen.lineWidth = Math.max(2, Math.round(this.#pitch / 7));
+            this.#ring(pen, this.#cursor, 1);
+        }
+    }
+
+    /** An order where there is room for a number, a corner where there is not. */
+    #drawNext(pen) {
+        const pitch = this.#pitch;
+        const hasRoom = pitch >= 14 * this.#scale;
+        pen.fillStyle = this.#colours.mark;
+        pen.font = `600 ${Math.round(pitch * 0.48)}px system-ui, sans-serif`;
+        pen.textAlign = 'center';
+        pen.textBaseline = 'middle';
+        this.#next.forEach((id, order) => {
+            const [x, y] = this.#place(id);
+            if (hasRoom && order < 99) {
+                pen.fillText(String(order + 1), x + pitch / 2 - 0.5, y + pitch / 2 + 0.5);
+            } else if (order < 32 || hasRoom) {
+                const corner = Math.max(1, Math.round(pitch / 3));
+                pen.fillRect(x, y, corner, corner);
+            }
+        });
+    }
+
+    #ring(pen, id, outside) {
+        if (id >= 0 && id < this.#cells.length) {
+            const [x, y] = this.#place(id);
+            const inset = pen.lineWidth / 2 - outside;
+            pen.strokeRect(x + inset, y + inset, this.#pitch - 1 - 2 * inset, this.#pitch - 1 - 2 * inset);
+        }
+    }
+
+    #place(id) {
+        return [id % this.#columns * this.#pitch, Math.floor(id / this.#columns) * this.#pitch];
+    }
+
+    #blockAt(event) {
+        const pitch = this.#pitch / this.#scale;
+        const column = Math.floor(event.offsetX / pitch);
+        const id = Math.floor(event.offsetY / pitch) * this.#columns + column;
+        return column >= 0 && column < this.#columns && id >= 0 && id < this.#cells.length ? id : NO_BLOCK;
+    }
+
+    #moveTo(id) {
+        if (id !== this.#cursor) {
+            this.#cursor = id;
+            this.#drawMarks();
+            this.#events.onCursor(id);
+        }
+    }
+
+    #pick(id) {
+        if (id !== NO_BLOCK) {
+            this.#moveTo(id);
+            this.#events.onPick(id);
+        }
+    }
+
+    #key(event) {
+        const last = this.#cells.length - 1;
+        const at = Math.max(0, this.#cursor);
+        const moves = {
+            ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at + this.#columns, ArrowUp: at - this.#columns,
+            Home: 0, End: last, PageDown: at + 10 * this.#columns, PageUp: at - 10 * this.#columns,
+        };
+        if (event.key in moves && last >= 0) {
+            this.#moveTo(this.#cursor === NO_BLOCK ? 0 : Math.max(0, Math.min(last, moves[event.key])));
+            this.#scrollToCursor();
+            event.preventDefault();
+        } else if (event.key === 'Enter' || event.key === ' ') {
+            this.#pick(this.#cursor);
+            event.preventDefault();
+        } else if (event.key === 'Escape') {
+            this.#moveTo(NO_BLOCK);
+        }
+    }
+
+    #scrollToCursor() {
+        const y = this.#place(this.#cursor)[1] / this.#scale;
+        const box = this.element;
+        if (y < box.scrollTop || y > box.scrollTop + box.clientHeight - LARGEST_PITCH) {
+            box.scrollTop = y - box.clientHeight / 2;
+        }
+    }
+}
