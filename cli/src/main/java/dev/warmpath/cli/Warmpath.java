@@ -2,6 +2,7 @@ package dev.warmpath.cli;
 
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.look.LookCommands;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -36,6 +37,7 @@ public final class Warmpath implements Runnable {
     /** All commands, on one installation. */
     static CommandLine commandLine(Installation installation) {
         var commandLine = new CommandLine(new Warmpath());
+        LookCommands.all(installation).forEach(commandLine::addSubcommand);
         return commandLine.setParameterExceptionHandler((wrong, _) -> explain(wrong))
                 .setExecutionExceptionHandler((failure, command, _) -> explain(failure, command))
                 .setCaseInsensitiveEnumValuesAllowed(true);
