@@ -1,5 +1,6 @@
 package dev.warmpath.cli;
 
+import dev.warmpath.cli.bench.BenchCommand;
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.look.LookCommands;
@@ -38,6 +39,7 @@ public final class Warmpath implements Runnable {
     static CommandLine commandLine(Installation installation) {
         var commandLine = new CommandLine(new Warmpath());
         LookCommands.all(installation).forEach(commandLine::addSubcommand);
+        commandLine.addSubcommand(new BenchCommand(installation));
         return commandLine.setParameterExceptionHandler((wrong, _) -> explain(wrong))
                 .setExecutionExceptionHandler((failure, command, _) -> explain(failure, command))
                 .setCaseInsensitiveEnumValuesAllowed(true);

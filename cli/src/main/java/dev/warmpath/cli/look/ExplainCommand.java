@@ -26,8 +26,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** {@code explain}: where a request would go and why, or where one went and what came of it. Nothing is computed. */
-@Command(name = "explain", description = "Shows which worker a request would go to and why, with what each candidate would"
-        + " cost and how much of the prompt it holds; or, of a past request, why it went where it went.")
+@Command(name = "explain", description = "Shows which worker a request would go to and why, with what each candidate"
+        + " would cost and how much of the prompt it holds; or, of a past request, why it went where it went.")
 final class ExplainCommand implements Callable<Integer> {
 
     /** What routers take at most, by default. */

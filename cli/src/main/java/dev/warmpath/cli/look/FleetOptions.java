@@ -24,7 +24,7 @@ final class FleetOptions {
     List<URI> management = new ArrayList<>();
 
     @Option(names = "--token", paramLabel = "TOKEN",
-            description = "The operators' token (default: WARMPATH_MANAGEMENT_TOKEN, or the one that ./warmpath up made)")
+            description = "The operators' token (default: WARMPATH_MANAGEMENT_TOKEN, or that of ./warmpath up)")
     @Nullable String token;
 
     @Option(names = "--key", paramLabel = "KEY", description = "A key of the API (default: WARMPATH_API_KEY)")

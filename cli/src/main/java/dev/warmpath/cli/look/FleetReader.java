@@ -17,7 +17,7 @@ import tools.jackson.databind.JsonNode;
 
 /**
  * Reads a fleet, again and again: counts from each router's metrics, workers from the first router that answers. Rates
- * are of the last ten seconds, hit rate and times of the last minute, and of all the time while only one moment is known.
+ * are of the last ten seconds, hit rate and times of the last minute, and of all time while only one moment is known.
  */
 final class FleetReader {
 

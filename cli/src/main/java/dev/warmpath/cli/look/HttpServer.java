@@ -76,8 +76,8 @@ record HttpServer(URI url, String name, @Nullable String secret, String advice) 
             throw new CommandException(name + " at " + url + " does not answer in time: it is there, or a network that"
                     + " swallows what is sent, but busy or stuck");
         } catch (ConnectException e) {
-            throw new CommandException("nobody answers at " + url + ", where " + name + " should be: is it running, and is"
-                    + " this its address?");
+            throw new CommandException("nobody answers at " + url + ", where " + name + " should be: is it running, and"
+                    + " is this its address?");
         } catch (IOException e) {
             throw new CommandException(name + " at " + url + " broke off, or speaks no HTTP: " + e.getMessage());
         } catch (InterruptedException e) {

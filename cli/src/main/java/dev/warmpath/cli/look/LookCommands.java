@@ -11,7 +11,10 @@ public final class LookCommands {
     private LookCommands() {}
 
     public static List<Object> all(Installation installation) {
-        Screen screen = Screen.standard();
+        return all(installation, Screen.standard());
+    }
+
+    static List<Object> all(Installation installation, Screen screen) {
         LongSupplier nanoTime = System::nanoTime;
         return List.of(new WorkersCommand(installation, screen, nanoTime),
                 new TopCommand(installation, screen, nanoTime), new ExplainCommand(installation, screen),

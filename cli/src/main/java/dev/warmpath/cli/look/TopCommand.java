@@ -19,8 +19,8 @@ import picocli.CommandLine.Spec;
  * {@code top}: the fleet as it is now, drawn anew each second on a page of its own. A router that does not answer for a
  * while ends nothing: the page says so, and goes on asking.
  */
-@Command(name = "top", description = "Shows a fleet live: requests, tokens, cache hits, workers. Without a terminal it is"
-        + " printed once.")
+@Command(name = "top", description = "Shows a fleet live: requests, tokens, cache hits, workers. Without a terminal it"
+        + " is printed once.")
 final class TopCommand implements Callable<Integer> {
 
     private static final double SHORTEST = 0.2;

@@ -101,7 +101,7 @@ public final class Screen {
     /** Draws over what was drawn before, without a blank moment between; lines that do not fit are cut. */
     public synchronized void draw(List<String> lines) {
         if (!alternate) {
-            return;                                                // it is over: nothing is drawn on the user's own page
+            return;                          // it is over: nothing is drawn on the user's own page
         }
         int[] size = size();
         var page = new StringBuilder(HOME);
