@@ -1,9 +1,12 @@
 package dev.warmpath.cli;
 
 import dev.warmpath.cli.bench.BenchCommand;
+import dev.warmpath.cli.build.Ending;
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
 import dev.warmpath.cli.look.LookCommands;
+import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -18,10 +21,15 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The {@code warmpath} command. The launcher script finds Java and starts this. */
 @Command(name = "warmpath", mixinStandardHelpOptions = true, scope = CommandLine.ScopeType.INHERIT,
-        description = "Runs a Warmpath fleet on this machine, and looks at one.",
-        subcommands = HelpCommand.class)
+        versionProvider = VersionProvider.class, abbreviateSynopsis = true, sortOptions = false,
+        usageHelpAutoWidth = true, description = "Runs a Warmpath fleet on this machine, and looks at one.")
 public final class Warmpath implements Runnable {
 
+    private static final String[] FOOTER = {"", "Exit status: 0 done, 1 it failed, 2 it was called wrong.", "",
+            "JAVA_HOME chooses the JDK; it must be a JDK 25. Where none is found, one is fetched from Adoptium into "
+                    + ".warmpath/jdk-25, and where no mvn is on the PATH, Maven by its wrapper; mirrors of both are named by "
+                    + "WARMPATH_JDK_API (https://api.adoptium.net) and MVNW_REPOURL. WARMPATH_JDK_SEARCH=no overlooks what is "
+                    + "installed in the usual places."};
     static final int FAILED = 1;
     static final int WRONG_CALL = 2;
 
@@ -32,14 +40,34 @@ public final class Warmpath implements Runnable {
 
     /** Ends the process with the command's exit status: 0 done, 1 it failed, 2 it was called wrong. */
     public static void main(String[] arguments) {
-        System.exit(commandLine(Installation.here()).execute(arguments));
+        var ending = new Ending();
+        int status = commandLine(new Call(Installation.here(), ending)).execute(arguments);
+        ending.pass();
+        ending.isOver();
+        System.exit(status);
     }
 
-    /** All commands, on one installation. */
-    static CommandLine commandLine(Installation installation) {
-        var commandLine = new CommandLine(new Warmpath());
-        LookCommands.all(installation).forEach(commandLine::addSubcommand);
-        commandLine.addSubcommand(new BenchCommand(installation));
+    /** All commands. */
+    static CommandLine commandLine(Call call) {
+        var verify = new CommandLine(new VerifyCommand(call)).setUnmatchedOptionsArePositionalParams(true);
+        var commandLine = new CommandLine(new Warmpath())
+                .addSubcommand(new UpCommand(call))
+                .addSubcommand(new StatusCommand(call))
+                .addSubcommand(new LogsCommand(call))
+                .addSubcommand(new RestartCommand(call))
+                .addSubcommand(new DownCommand(call));
+        LookCommands.all(call.installation()).forEach(commandLine::addSubcommand);
+        commandLine.addSubcommand(new BenchCommand(call.installation()))
+                .addSubcommand(new DoctorCommand(call))
+                .addSubcommand(new IndexCommand(call))
+                .addSubcommand(new KeyCommand(call))
+                .addSubcommand(new ProfileCommand(call))
+                .addSubcommand(new ImagesCommand(call))
+                .addSubcommand(verify)
+                .addSubcommand(new CompletionCommand())
+                .addSubcommand(new HelpCommand());
+        commandLine.getCommandSpec().usageMessage().footer(FOOTER);
+        verify.getCommandSpec().remove(verify.getCommandSpec().findOption("-V"));           // Maven has one, too
         return commandLine.setParameterExceptionHandler((wrong, _) -> explain(wrong))
                 .setExecutionExceptionHandler((failure, command, _) -> explain(failure, command))
                 .setCaseInsensitiveEnumValuesAllowed(true);
@@ -77,10 +105,13 @@ public final class Warmpath implements Runnable {
 
     /** @throws Exception it, if it is a fault of this program's */
     private static int explain(Exception failure, CommandLine command) throws Exception {
-        if (failure instanceof CommandException) {
-            command.getErr().println("warmpath: " + failure.getMessage());
-            return FAILED;
+        switch (failure) {
+            case CommandException refused -> command.getErr().println("warmpath: " + refused.getMessage());
+            case FileSystemException file -> command.getErr().println("warmpath: cannot read or write " + file.getFile() + ": "
+                    + (file.getReason() == null ? "it is not there, or not allowed" : file.getReason()));
+            case IOException broken -> command.getErr().println("warmpath: " + broken.getMessage());
+            default -> throw failure;
         }
-        throw failure;
+        return FAILED;
     }
 }

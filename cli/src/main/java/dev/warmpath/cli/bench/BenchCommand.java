@@ -21,8 +21,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code bench}: puts load on a router, or any server of OpenAI's API, and says what came of it. */
-@Command(name = "bench", description = "Puts load on a router, or any server of OpenAI's API: time to the first token,"
-        + " throughput, cache hits. Ctrl-C ends it and prints what there is so far.")
+@Command(name = "bench", description = {"Put load on a router, or any server of OpenAI's API, and measure.",
+        "Time to the first token, between tokens, throughput, cache hits, errors. Ctrl-C ends it, and prints what there is"
+                + " so far."})
 public final class BenchCommand implements Callable<Integer> {
 
     private static final int USUAL_CONCURRENCY = 8;
@@ -37,66 +38,66 @@ public final class BenchCommand implements Callable<Integer> {
     CommandSpec spec = CommandSpec.create();
 
     @Option(names = "--url", paramLabel = "URL",
-            description = "The server, such as http://127.0.0.1:8000 (default: the router of ./warmpath up)")
+            description = "The server, such as http://127.0.0.1:8000 (default: the router of ./warmpath up).")
     @Nullable URI url;
 
-    @Option(names = "--key", paramLabel = "KEY", description = "A key of the API (default: WARMPATH_API_KEY)")
+    @Option(names = "--key", paramLabel = "KEY", description = "A key of the API (default: WARMPATH_API_KEY).")
     @Nullable String key;
 
-    @Option(names = "--model", paramLabel = "NAME", description = "The model (default: the first that is served)")
+    @Option(names = "--model", paramLabel = "NAME", description = "The model (default: the first that is served).")
     @Nullable String model;
 
     @Option(names = "--load", paramLabel = "NAME", defaultValue = Load.USUAL, completionCandidates = Names.class,
-            description = "What clients do: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE})")
+            description = "What clients do: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     String load = Load.USUAL;
 
     @Option(names = "--trace", paramLabel = "FILE",
-            description = "Requests of a trace in Mooncake's format, in place of --load; .gz is unpacked")
+            description = "Requests of a trace in Mooncake's format, in place of --load; .gz is unpacked.")
     @Nullable Path trace;
 
     @Option(names = "--concurrency", paramLabel = "N",
             description = "Closed loop: so many clients, each waits for its answer and sends the next at once"
-                    + " (default: " + USUAL_CONCURRENCY + ")")
+                    + " (default: " + USUAL_CONCURRENCY + ").")
     @Nullable Integer concurrency;
 
     @Option(names = "--rate", paramLabel = "R",
             description = "Open loop: R requests in a second on average, sessions begin at random (Poisson), or as the"
-                    + " trace has them, quicker or slower")
+                    + " trace has them, quicker or slower.")
     @Nullable Double rate;
 
     @Option(names = "--requests", paramLabel = "N", description = "End after so many (default: " + USUAL_REQUESTS
-            + ", or no limit with --duration)")
+            + ", or no limit with --duration).")
     @Nullable Long requests;
 
-    @Option(names = "--duration", paramLabel = "SECONDS", description = "Send nothing new after so long")
+    @Option(names = "--duration", paramLabel = "SECONDS", description = "Send nothing new after so long.")
     @Nullable Double durationSeconds;
 
     @Option(names = "--warm-up", paramLabel = "N", defaultValue = "0",
-            description = "Send so many requests before those that are measured (default: ${DEFAULT-VALUE})")
+            description = "Send so many requests before those that are measured (default: ${DEFAULT-VALUE}).")
     long warmUp;
 
     @Option(names = "--seed", paramLabel = "N",
-            description = "The same load again; another seed shares no prompt with it (default: drawn, and said)")
+            description = "The same load again; another seed shares no prompt with it (default: drawn, and said).")
     @Nullable Long seed;
 
     @Option(names = "--scale", paramLabel = "S",
             description = "Length of prompts and answers, as a share of what is drawn (default: 1, or less so that the"
-                    + " longest fits into the model's context)")
+                    + " longest fits into the model's context).")
     @Nullable Double scale;
 
     @Option(names = "--text", description = "Send text also where token ids are taken: the server's tokenizer is"
-            + " measured, too")
+            + " measured, too.")
     boolean text;
 
     @Option(names = "--slo", paramLabel = "LIMITS", converter = Slo.Converter.class,
-            description = "What a good answer keeps: ttft=200ms,itl=50ms,e2e=5s, or some of them")
+            description = "What a good answer keeps: ttft=200ms,itl=50ms,e2e=5s, or some of them.")
     @Nullable Slo slo;
 
     @Option(names = "--timeout", paramLabel = "SECONDS", defaultValue = "600",
-            description = "An answer that takes longer has failed (default: ${DEFAULT-VALUE})")
+            description = "An answer that takes longer has failed (default: ${DEFAULT-VALUE}).")
     long timeoutSeconds;
 
-    @Option(names = "--json", description = "The result as JSON")
+    @Option(names = "--json", description = "The result as JSON.")
     boolean json;
 
     static final class Names implements Iterable<String> {

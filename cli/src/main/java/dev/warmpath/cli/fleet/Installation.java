@@ -1,5 +1,6 @@
 package dev.warmpath.cli.fleet;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -42,6 +43,17 @@ public record Installation(Path home, Path state, Map<String, String> environmen
     /** @return empty if it is not set */
     public String variable(String name) {
         return environment.getOrDefault(name, "");
+    }
+
+    /** @throws CommandException if they cannot be made or written */
+    public void makeFolders() {
+        try {
+            Files.createDirectories(logs());
+            Files.delete(Files.createTempFile(logs(), "write", ""));
+        } catch (IOException e) {
+            throw new CommandException("cannot write to " + state + "; make it writable, or choose another folder by "
+                    + "WARMPATH_STATE");
+        }
     }
 
     public Path logs() {

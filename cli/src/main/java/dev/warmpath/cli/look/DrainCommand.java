@@ -17,8 +17,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code drain}: nothing new for a worker, until {@code undrain}, or until its process or a router begins anew. */
-@Command(name = "drain", description = "Sends a worker nothing new: every router of the fleet is told. What it has is"
-        + " finished.")
+@Command(name = "drain", description = {"Send a worker nothing new.",
+        "Every router of the fleet is told. What the worker has is finished."})
 final class DrainCommand implements Callable<Integer> {
 
     /** A worker's load is known by its heartbeats, one each second: two of them have to say so. */
@@ -30,17 +30,17 @@ final class DrainCommand implements Callable<Integer> {
     @Mixin
     FleetOptions options = new FleetOptions();
 
-    @Parameters(paramLabel = "ID", description = "The worker's id")
+    @Parameters(paramLabel = "ID", description = "The worker's id.")
     String worker = "";
 
-    @Option(names = "--wait", description = "Return when it has no requests any more")
+    @Option(names = "--wait", description = "Return when it has no requests any more.")
     boolean wait;
 
     @Option(names = "--timeout", paramLabel = "SECONDS", defaultValue = "600",
-            description = "Wait no longer (default: ${DEFAULT-VALUE}); status 1 then")
+            description = "Wait no longer (default: ${DEFAULT-VALUE}); status 1 then.")
     long timeoutSeconds;
 
-    @Option(names = "--json", description = "What was done, as JSON")
+    @Option(names = "--json", description = "What was done, as JSON.")
     boolean json;
 
     DrainCommand(Installation installation, Screen screen) {

@@ -26,8 +26,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /** {@code explain}: where a request would go and why, or where one went and what came of it. Nothing is computed. */
-@Command(name = "explain", description = "Shows which worker a request would go to and why, with what each candidate"
-        + " would cost and how much of the prompt it holds; or, of a past request, why it went where it went.")
+@Command(name = "explain", description = {"Show where a request would go and why, or where one went.",
+        "With what each candidate would cost, and how much of the prompt it holds. Nothing is computed."})
 final class ExplainCommand implements Callable<Integer> {
 
     /** What routers take at most, by default. */
@@ -50,23 +50,23 @@ final class ExplainCommand implements Callable<Integer> {
     static final class Subject {
 
         @Parameters(paramLabel = "FILE", arity = "0..1",
-                description = "A body as of /v1/chat/completions or /v1/completions; - reads it from the input")
+                description = "A body as of /v1/chat/completions or /v1/completions; - reads it from the input.")
         @Nullable String file;
 
-        @Option(names = "--prompt", paramLabel = "TEXT", description = "A prompt, in place of a body")
+        @Option(names = "--prompt", paramLabel = "TEXT", description = "A prompt, in place of a body.")
         @Nullable String prompt;
 
         @Option(names = "--request", paramLabel = "ID",
                 description = "A past request, by the x-request-id of its answer: what was expected of the worker, and"
-                        + " what was found")
+                        + " what was found.")
         @Nullable String request;
     }
 
     @Option(names = "--model", paramLabel = "NAME", description = "The model (default: the body's, or the first that is"
-            + " served)")
+            + " served).")
     @Nullable String model;
 
-    @Option(names = "--json", description = "The router's own answer")
+    @Option(names = "--json", description = "The router's own answer.")
     boolean json;
 
     ExplainCommand(Installation installation, Screen screen) {

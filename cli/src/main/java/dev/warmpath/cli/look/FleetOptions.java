@@ -16,18 +16,18 @@ final class FleetOptions {
 
     @Option(names = "--router", paramLabel = "URL",
             description = "A router's API, such as http://127.0.0.1:8080; again for more (default: the routers of the"
-                    + " fleet that ./warmpath up has started)")
+                    + " fleet that ./warmpath up has started).")
     List<URI> routers = new ArrayList<>();
 
     @Option(names = "--management", paramLabel = "URL",
-            description = "The management port of each --router (default: its port + 1000)")
+            description = "The management port of each --router (default: its port + 1000).")
     List<URI> management = new ArrayList<>();
 
     @Option(names = "--token", paramLabel = "TOKEN",
-            description = "The operators' token (default: WARMPATH_MANAGEMENT_TOKEN, or that of ./warmpath up)")
+            description = "The operators' token (default: WARMPATH_MANAGEMENT_TOKEN, or that of ./warmpath up).")
     @Nullable String token;
 
-    @Option(names = "--key", paramLabel = "KEY", description = "A key of the API (default: WARMPATH_API_KEY)")
+    @Option(names = "--key", paramLabel = "KEY", description = "A key of the API (default: WARMPATH_API_KEY).")
     @Nullable String key;
 
     /** @throws CommandException if there is no fleet, or the options name none */

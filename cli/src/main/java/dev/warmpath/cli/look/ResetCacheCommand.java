@@ -15,7 +15,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code reset-cache}: workers forget their prefixes, each by its own management port, 1000 above the other one. */
-@Command(name = "reset-cache", description = "Has a worker, or all of them, forget the prefixes that no request holds.")
+@Command(name = "reset-cache", description = "Have one worker or all forget the prefixes that no request holds.")
 final class ResetCacheCommand implements Callable<Integer> {
 
     private final Installation installation;
@@ -24,10 +24,10 @@ final class ResetCacheCommand implements Callable<Integer> {
     @Mixin
     FleetOptions options = new FleetOptions();
 
-    @Parameters(paramLabel = "ID", arity = "0..1", description = "The worker's id (default: all workers)")
+    @Parameters(paramLabel = "ID", arity = "0..1", description = "The worker's id (default: all workers).")
     @Nullable String worker;
 
-    @Option(names = "--json", description = "What was done, as JSON")
+    @Option(names = "--json", description = "What was done, as JSON.")
     boolean json;
 
     ResetCacheCommand(Installation installation, Screen screen) {

@@ -19,8 +19,8 @@ import picocli.CommandLine.Spec;
  * {@code top}: the fleet as it is now, drawn anew each second on a page of its own. A router that does not answer for a
  * while ends nothing: the page says so, and goes on asking.
  */
-@Command(name = "top", description = "Shows a fleet live: requests, tokens, cache hits, workers. Without a terminal it"
-        + " is printed once.")
+@Command(name = "top", description = {"Show the fleet live: requests, tokens, cache hits, workers.",
+        "Without a terminal it is printed once. Ctrl-C ends it."})
 final class TopCommand implements Callable<Integer> {
 
     private static final double SHORTEST = 0.2;
@@ -37,13 +37,13 @@ final class TopCommand implements Callable<Integer> {
     FleetOptions options = new FleetOptions();
 
     @Option(names = "--interval", paramLabel = "SECONDS", defaultValue = "1",
-            description = "How often it is drawn, 0.2 to 3600 (default: ${DEFAULT-VALUE})")
+            description = "How often it is drawn, 0.2 to 3600 (default: ${DEFAULT-VALUE}).")
     double interval;
 
-    @Option(names = "--once", description = "Print it once and end; rates are of one interval")
+    @Option(names = "--once", description = "Print it once and end; rates are of one interval.")
     boolean once;
 
-    @Option(names = "--json", description = "Once, as JSON")
+    @Option(names = "--json", description = "Once, as JSON.")
     boolean json;
 
     TopCommand(Installation installation, Screen screen, LongSupplier nanoTime) {

@@ -10,7 +10,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** {@code undrain}: a worker gets requests again. */
-@Command(name = "undrain", description = "Sends a worker requests again: every router of the fleet is told.")
+@Command(name = "undrain", description = "Send a worker requests again, of every router.")
 final class UndrainCommand implements Callable<Integer> {
 
     private final Installation installation;
@@ -19,10 +19,10 @@ final class UndrainCommand implements Callable<Integer> {
     @Mixin
     FleetOptions options = new FleetOptions();
 
-    @Parameters(paramLabel = "ID", description = "The worker's id")
+    @Parameters(paramLabel = "ID", description = "The worker's id.")
     String worker = "";
 
-    @Option(names = "--json", description = "What was done, as JSON")
+    @Option(names = "--json", description = "What was done, as JSON.")
     boolean json;
 
     UndrainCommand(Installation installation, Screen screen) {

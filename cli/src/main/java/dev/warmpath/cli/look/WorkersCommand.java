@@ -9,8 +9,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** {@code workers}: who is in the fleet, once. */
-@Command(name = "workers", description = "Shows the workers of a fleet: state, health, load, and how the index follows"
-        + " each.")
+@Command(name = "workers", description = "Show the workers: state, health, load, and how the index follows each.")
 final class WorkersCommand implements Callable<Integer> {
 
     private final Installation installation;
@@ -20,7 +19,7 @@ final class WorkersCommand implements Callable<Integer> {
     @Mixin
     FleetOptions options = new FleetOptions();
 
-    @Option(names = "--json", description = "The same as JSON")
+    @Option(names = "--json", description = "The same as JSON.")
     boolean json;
 
     WorkersCommand(Installation installation, Screen screen, LongSupplier nanoTime) {
