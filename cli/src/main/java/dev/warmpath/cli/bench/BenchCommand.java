@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
 
 /** {@code bench}: puts load on a router, or any server of OpenAI's API, and says what came of it. */
 @Command(name = "bench", description = {"Put load on a router, or any server of OpenAI's API, and measure.",
-        "Time to the first token, between tokens, throughput, cache hits, errors. Ctrl-C ends it, and prints what there is"
-                + " so far."})
+        "Time to the first token and between tokens, throughput, cache hits, errors. Ctrl-C ends it, and prints what"
+                + " there is so far."})
 public final class BenchCommand implements Callable<Integer> {
 
     private static final int USUAL_CONCURRENCY = 8;
@@ -38,7 +38,7 @@ public final class BenchCommand implements Callable<Integer> {
     CommandSpec spec = CommandSpec.create();
 
     @Option(names = "--url", paramLabel = "URL",
-            description = "The server, such as http://127.0.0.1:8000 (default: the router of ./warmpath up).")
+            description = "The server, such as http://127.0.0.1:8000 (default: the router that 'up' has started).")
     @Nullable URI url;
 
     @Option(names = "--key", paramLabel = "KEY", description = "A key of the API (default: WARMPATH_API_KEY).")
@@ -149,20 +149,19 @@ public final class BenchCommand implements Callable<Integer> {
             screen.print(List.of(BenchPage.beginning(report(server, served, sessions, scaled, plan, false,
                     measurements))));
         }
+        long begin = System.nanoTime();
+        var progress = new Progress(System.err, screen, measurements, () -> done(plan, measurements, begin));
         var told = new AtomicBoolean();
         var ending = new Thread(() -> {
             run.stop();
+            progress.close();
             if (told.compareAndSet(false, true)) {
-                System.err.println();
                 print(report(server, served, sessions, scaled, plan, true, measurements), measurements);
             }
         });
         Runtime.getRuntime().addShutdownHook(ending);
-        long begin = System.nanoTime();
-        try (var _ = screen.isTerminal() ? new Progress(System.err, screen, measurements,
-                () -> done(plan, measurements, begin)) : null) {
-            run.run();
-        }
+        run.run();
+        progress.close();
         if (told.compareAndSet(false, true)) {
             Runtime.getRuntime().removeShutdownHook(ending);
             print(report(server, served, sessions, scaled, plan, false, measurements), measurements);

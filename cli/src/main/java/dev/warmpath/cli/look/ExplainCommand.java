@@ -66,6 +66,10 @@ final class ExplainCommand implements Callable<Integer> {
             + " served).")
     @Nullable String model;
 
+    @Option(names = "--key", paramLabel = "KEY",
+            description = "An operator's key of the API (default: WARMPATH_API_KEY).")
+    @Nullable String key;
+
     @Option(names = "--json", description = "The router's own answer.")
     boolean json;
 
@@ -80,7 +84,7 @@ final class ExplainCommand implements Callable<Integer> {
             throw new ParameterException(spec.commandLine(),
                     "explain needs a FILE (- is the input), --prompt TEXT or --request ID");
         }
-        Fleet fleet = options.fleet(installation);
+        Fleet fleet = options.fleet(installation, key);
         if (subject.request != null) {
             JsonNode decisions = past(fleet, subject.request);
             screen.print(json ? Json.lines(decisions) : ExplainPage.past(decisions, screen));
@@ -118,7 +122,7 @@ final class ExplainCommand implements Callable<Integer> {
     }
 
     private String fleetKey() {
-        return options.key == null ? Secrets.KEY_VARIABLE : "--key";
+        return key == null ? Secrets.KEY_VARIABLE : "--key";
     }
 
     private ObjectNode body() {

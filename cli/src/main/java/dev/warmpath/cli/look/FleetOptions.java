@@ -15,8 +15,8 @@ import picocli.CommandLine.Option;
 final class FleetOptions {
 
     @Option(names = "--router", paramLabel = "URL",
-            description = "A router's API, such as http://127.0.0.1:8080; again for more (default: the routers of the"
-                    + " fleet that ./warmpath up has started).")
+            description = "A router's API, such as http://127.0.0.1:8080; again for more (default: the routers that"
+                    + " 'up' has started).")
     List<URI> routers = new ArrayList<>();
 
     @Option(names = "--management", paramLabel = "URL",
@@ -24,14 +24,16 @@ final class FleetOptions {
     List<URI> management = new ArrayList<>();
 
     @Option(names = "--token", paramLabel = "TOKEN",
-            description = "The operators' token (default: WARMPATH_MANAGEMENT_TOKEN, or that of ./warmpath up).")
+            description = "The operators' token (default: WARMPATH_MANAGEMENT_TOKEN, or that of 'up').")
     @Nullable String token;
-
-    @Option(names = "--key", paramLabel = "KEY", description = "A key of the API (default: WARMPATH_API_KEY).")
-    @Nullable String key;
 
     /** @throws CommandException if there is no fleet, or the options name none */
     Fleet fleet(Installation installation) {
+        return fleet(installation, null);
+    }
+
+    /** @param key of the API; null: the environment's */
+    Fleet fleet(Installation installation, @Nullable String key) {
         Secrets secrets = Secrets.find(token, key, installation);
         List<Fleet.Router> found = new ArrayList<>();
         if (routers.isEmpty()) {

@@ -109,7 +109,7 @@ public final class Screen {
         for (int i = 0; i < rows; i++) {
             String line = lines.get(i);
             page.append(line.length() > size[1] ? line.substring(0, size[1]) : line).append(END_OF_LINE);
-            page.append(i < rows - 1 ? "\r\n" : "");
+            page.append(i < rows - 1 ? "\n" : "");
         }
         out.print(page.append(END_OF_SCREEN));
         out.flush();

@@ -141,12 +141,14 @@ class LookCommandsTest {
         router.says("GET /v1/models", 200, "{\"data\":[{\"id\":\"tiny\"}]}");
         router.says("POST /v1/route", 200, """
                 {"model":"tiny","worker":"worker-2","policy":"expected-first-token","reason":"prefix",
-                 "prompt_tokens":83,"block_size":16,"matched_blocks":4,"predicted_cached_tokens":64,"predicted_first_token_ms":12.5,
-                 "candidates":[
+                 "prompt_tokens":83,"block_size":16,"matched_blocks":4,"predicted_cached_tokens":64,
+                 "predicted_first_token_ms":12.5,"candidates":[
                   {"worker":"worker-2","matched_blocks":4,"promised_blocks":5,"grade":"exact",
-                   "health":"healthy","cost":19,"terms":{"uncached":19,"copy":0},"requests":1,"used_blocks":25,"block_count":100},
+                   "health":"healthy","cost":19,
+                   "terms":{"uncached":19,"copy":0},"requests":1,"used_blocks":25,"block_count":100},
                   {"worker":"worker-4","matched_blocks":0,"promised_blocks":0,"grade":"exact",
-                   "health":"healthy","cost":83,"terms":{"uncached":83,"copy":0},"requests":0,"used_blocks":0,"block_count":100}],
+                   "health":"healthy","cost":83,
+                   "terms":{"uncached":83,"copy":0},"requests":0,"used_blocks":0,"block_count":100}],
                  "left_out":[{"worker":"worker-10","reason":"draining"}],
                  "shadow":{"policy":"lmetric","worker":"worker-4","extra_tokens":64}}""");
 

@@ -37,8 +37,8 @@ final class ScriptedRouter implements AutoCloseable {
     private String worker(int number, String state, int running) {
         return """
                 {"id":"worker-%d","url":"http://127.0.0.1:%d","model":"tiny","revision":"aa","state":"%s",
-                 "problem":null,"health":"healthy","healthProblem":null,"failureShare":0.0,"credit":0.75,"running":%d,"waiting":0,
-                 "freeBlocks":75,"blockCount":100,"indexEntries":35,"leaseAgeMillis":400}"""
+                 "problem":null,"health":"healthy","healthProblem":null,"failureShare":0.0,"credit":0.75,"running":%d,
+                 "waiting":0,"freeBlocks":75,"blockCount":100,"indexEntries":35,"leaseAgeMillis":400}"""
                 .formatted(number, port() - 1_000, state, running);
     }
 
