@@ -1,8 +1,10 @@
 package dev.warmpath.cli;
 
+import dev.warmpath.cli.bench.BenchCommand;
 import dev.warmpath.cli.build.Ending;
 import dev.warmpath.cli.fleet.CommandException;
 import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.look.LookCommands;
 import java.io.IOException;
 import java.nio.file.FileSystemException;
 import java.util.List;
@@ -53,7 +55,9 @@ public final class Warmpath implements Runnable {
                 .addSubcommand(new StatusCommand(call))
                 .addSubcommand(new LogsCommand(call))
                 .addSubcommand(new RestartCommand(call))
-                .addSubcommand(new DownCommand(call))
+                .addSubcommand(new DownCommand(call));
+        LookCommands.all(call.installation()).forEach(commandLine::addSubcommand);
+        commandLine.addSubcommand(new BenchCommand(call.installation()))
                 .addSubcommand(new DoctorCommand(call))
                 .addSubcommand(new IndexCommand(call))
                 .addSubcommand(new KeyCommand(call))

@@ -1,10 +1,12 @@
-package dev.warmpath.planner.workload;
+package dev.warmpath.workload;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /**
  * Loads drawn from distributions, each a habit of clients that differs from the others in what it shares and for how
@@ -151,14 +153,17 @@ public enum GeneratedLoad {
      * @param sessionsPerSecond on average
      */
     public List<Session> sessions(int count, double sessionsPerSecond, long seed) {
+        return Stream.generate(endless(sessionsPerSecond, seed)).limit(count).toList();
+    }
+
+    /** The same without an end, each drawn when it is asked for: as many of them as are wanted at a time. */
+    public Supplier<Session> endless(double sessionsPerSecond, long seed) {
         var drawing = new Drawing(seed + ordinal());
-        List<Session> sessions = new ArrayList<>(count);
-        double micros = 0;
-        for (int i = 0; i < count; i++) {
-            micros += drawing.exponential(1e6 / sessionsPerSecond);
-            sessions.add(session(drawing, (long) micros));
-        }
-        return sessions;
+        double[] micros = {0};
+        return () -> {
+            micros[0] += drawing.exponential(1e6 / sessionsPerSecond);
+            return session(drawing, (long) micros[0]);
+        };
     }
 
     private static long[] concat(long[] first, long[] second) {

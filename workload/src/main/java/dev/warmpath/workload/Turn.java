@@ -1,4 +1,4 @@
-package dev.warmpath.planner.workload;
+package dev.warmpath.workload;
 
 /**
  * One request of a client.

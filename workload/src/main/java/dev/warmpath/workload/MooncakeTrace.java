@@ -1,4 +1,4 @@
-package dev.warmpath.planner.workload;
+package dev.warmpath.workload;
 
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.warmpath.planner.workload;
+package dev.warmpath.workload;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
