@@ -14,8 +14,9 @@ import java.util.Map;
 /** The processes of a fleet and their command lines, in the order in which they are started. */
 final class FleetPlan {
 
-    /** Routers do not know it yet: it opens the demo page of fleets that are bound to loopback. */
-    static final String LIVE_DEMO = "--warmpath.live.demo=true";
+    /** The fleet page shows prompts in words, unless somebody has said what it is to show. */
+    private static final String LIVE_DEMO = "--warmpath.live.demo=true";
+    private static final String LIVE_DEMO_VARIABLE = "WARMPATH_LIVE_DEMO";
 
     /** Of a worker that only passes on: keys of a million blocks, and requests. */
     static final String BESIDE_HEAP = "512m";
@@ -73,8 +74,12 @@ final class FleetPlan {
 
     private Launch router(int index, int heapMegabytes) {
         int port = ports.router(index);
+        List<String> arguments = addresses(port);
+        if (wishes.isOnLoopback() && !environment.containsKey(LIVE_DEMO_VARIABLE)) {
+            arguments.add(LIVE_DEMO);
+        }
         return launch(Service.ROUTER, index == 0 ? "router" : "router-" + (index + 1), port,
-                List.of("-Xmx" + heapMegabytes + "m"), addresses(port));
+                List.of("-Xmx" + heapMegabytes + "m"), arguments);
     }
 
     private Launch worker(int number) {
