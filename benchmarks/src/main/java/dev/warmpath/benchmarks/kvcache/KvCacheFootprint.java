@@ -18,10 +18,10 @@ public final class KvCacheFootprint {
     private static final int HASH_BYTES = 32;
     private static final int TOKEN_BYTES = 4 * Prompts.BLOCK_SIZE;
     /**
-     * Links of the free queue, references, links of duplicates, place in the chain, parent, group, two
+     * Links of the free queue, references, links of duplicates, place in the chain, parent, group, last use, two
      * slots of the table.
      */
-    private static final int BOOKKEEPING_BYTES = 2 * 4 + 4 + 2 * 4 + 4 + 4 + 1 + 2 * 8;
+    private static final int BOOKKEEPING_BYTES = 2 * 4 + 4 + 2 * 4 + 4 + 4 + 1 + 4 + 2 * 8;
     private static final int PROMPT_BLOCKS = 1_024;
 
     private KvCacheFootprint() {}

@@ -2,8 +2,6 @@ package dev.warmpath.planner.comparison;
 
 import dev.warmpath.planner.simulation.Report;
 import dev.warmpath.planner.simulation.SimulatedFleet;
-import dev.warmpath.planner.workload.GeneratedLoad;
-import dev.warmpath.planner.workload.MooncakeTrace;
 import dev.warmpath.router.routing.ExpectedFirstToken;
 import dev.warmpath.router.routing.PolicyName;
 import dev.warmpath.router.routing.RoutingPolicy;
@@ -19,6 +17,8 @@ import dev.warmpath.router.routing.peers.RoundRobin;
 import dev.warmpath.router.routing.peers.SglangCacheAware;
 import dev.warmpath.router.routing.peers.SmgCacheAware;
 import dev.warmpath.router.routing.peers.StickySession;
+import dev.warmpath.workload.GeneratedLoad;
+import dev.warmpath.workload.MooncakeTrace;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

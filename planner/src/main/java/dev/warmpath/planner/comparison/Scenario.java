@@ -2,12 +2,12 @@ package dev.warmpath.planner.comparison;
 
 import dev.warmpath.planner.simulation.ServiceModel;
 import dev.warmpath.planner.simulation.SimulatedFleet;
-import dev.warmpath.planner.workload.GeneratedLoad;
-import dev.warmpath.planner.workload.MooncakeTrace;
-import dev.warmpath.planner.workload.PooledCache;
-import dev.warmpath.planner.workload.Prompt;
-import dev.warmpath.planner.workload.Session;
-import dev.warmpath.planner.workload.Turn;
+import dev.warmpath.workload.GeneratedLoad;
+import dev.warmpath.workload.MooncakeTrace;
+import dev.warmpath.workload.PooledCache;
+import dev.warmpath.workload.Prompt;
+import dev.warmpath.workload.Session;
+import dev.warmpath.workload.Turn;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;

@@ -1,13 +1,13 @@
 package dev.warmpath.planner.simulation;
 
-import dev.warmpath.planner.workload.Session;
-import dev.warmpath.planner.workload.Turn;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.KvEventBatch;
 import dev.warmpath.protocol.fleet.Heartbeat;
 import dev.warmpath.protocol.fleet.RouterId;
 import dev.warmpath.router.routing.RouteResult.Placed;
 import dev.warmpath.router.routing.RoutingPolicy;
+import dev.warmpath.workload.Session;
+import dev.warmpath.workload.Turn;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

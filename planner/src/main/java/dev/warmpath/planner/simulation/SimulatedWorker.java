@@ -1,7 +1,5 @@
 package dev.warmpath.planner.simulation;
 
-import dev.warmpath.planner.workload.Prompt;
-import dev.warmpath.planner.workload.Turn;
 import dev.warmpath.protocol.block.ExtraKeys;
 import dev.warmpath.protocol.block.HashSettings;
 import dev.warmpath.protocol.event.BlockChange;
@@ -22,6 +20,8 @@ import dev.warmpath.worker.scheduler.Scheduler;
 import dev.warmpath.worker.scheduler.SchedulerSettings;
 import dev.warmpath.worker.scheduler.Sequence;
 import dev.warmpath.worker.scheduler.Submission;
+import dev.warmpath.workload.Prompt;
+import dev.warmpath.workload.Turn;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;

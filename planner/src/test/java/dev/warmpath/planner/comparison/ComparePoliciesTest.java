@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.warmpath.planner.simulation.Report;
-import dev.warmpath.planner.workload.GeneratedLoad;
 import dev.warmpath.router.routing.PolicyName;
+import dev.warmpath.workload.GeneratedLoad;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

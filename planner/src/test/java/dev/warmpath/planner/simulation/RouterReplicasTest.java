@@ -2,9 +2,9 @@ package dev.warmpath.planner.simulation;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.warmpath.planner.workload.GeneratedLoad;
-import dev.warmpath.planner.workload.Session;
 import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.workload.GeneratedLoad;
+import dev.warmpath.workload.Session;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;

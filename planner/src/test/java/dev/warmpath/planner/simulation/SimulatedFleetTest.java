@@ -3,11 +3,11 @@ package dev.warmpath.planner.simulation;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.warmpath.planner.workload.GeneratedLoad;
-import dev.warmpath.planner.workload.Prompt;
-import dev.warmpath.planner.workload.Session;
-import dev.warmpath.planner.workload.Turn;
 import dev.warmpath.router.routing.ExpectedFirstToken;
+import dev.warmpath.workload.GeneratedLoad;
+import dev.warmpath.workload.Prompt;
+import dev.warmpath.workload.Session;
+import dev.warmpath.workload.Turn;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 

@@ -273,6 +273,9 @@ public final class LiveFeed implements DecisionWatcher, SmartLifecycle {
         viewer.unavailable.keySet().retainAll(wanted);
         for (FleetWorker worker : wanted) {
             PoolWatch watch = pools.of(worker);
+            if (watch == null && !pools.isFull()) {
+                continue;                                          // it has come since this tick began
+            }
             String why = watch == null ? "as many pools are watched as may be" : watch.unavailable();
             if (why != null) {
                 if (!why.equals(viewer.unavailable.put(worker, why))) {

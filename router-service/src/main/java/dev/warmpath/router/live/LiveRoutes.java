@@ -19,8 +19,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.io.buffer.DataBuffer;
+import org.springframework.core.io.buffer.DataBufferLimitException;
 import org.springframework.core.io.buffer.DefaultDataBufferFactory;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
@@ -44,8 +46,9 @@ import tools.jackson.databind.node.ObjectNode;
  * Who may is said by {@link PageGuard}.
  *
  * <p>Named in META-INF as a management configuration, and without any stereotype on purpose: a component scan that found
- * it would open these paths on the public port, too.
+ * it would open these paths on the public port, too. Without a feed there is no page.
  */
+@ConditionalOnBean(LiveFeed.class)
 class LiveRoutes {
 
     private static final Logger log = LoggerFactory.getLogger(LiveRoutes.class);
@@ -122,7 +125,9 @@ class LiveRoutes {
 
     private static Mono<ServerResponse> answered(PageGuard.@Nullable Refusal refusal, ServerRequest request,
             Function<ServerRequest, Mono<ServerResponse>> answer) {
-        return refusal == null ? answer.apply(request) : Problems.answer(refusal.status(), refusal.message());
+        return refusal != null ? Problems.answer(refusal.status(), refusal.message()) : answer.apply(request)
+                .onErrorResume(DataBufferLimitException.class, _ -> Problems.answer(HttpStatus.CONTENT_TOO_LARGE,
+                        "what the page sends has at most 256 KiB"));
     }
 
     private static Mono<ServerResponse> file(PageFiles files, ServerRequest request, String path) {

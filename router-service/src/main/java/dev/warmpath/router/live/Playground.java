@@ -42,7 +42,6 @@ final class Playground implements AutoCloseable {
     static final int MAX_REQUESTS = 16;
     /** Of a prompt whose chain is shown. */
     static final int MAX_BLOCKS = 256;
-    private static final int MAX_BODY_BYTES = 1 << 20;
     private static final NettyDataBufferFactory BUFFERS = new NettyDataBufferFactory(ByteBufAllocator.DEFAULT);
     private static final String API_KEY_HEADER = "x-warmpath-api-key";
     private static final List<String> TOLD_HEADERS = List.of("content-type", "retry-after", "x-request-id",
@@ -69,9 +68,7 @@ final class Playground implements AutoCloseable {
             return Problems.answer(HttpStatus.SERVICE_UNAVAILABLE, MAX_REQUESTS + " prompts are on their way, no more are sent");
         }
         return request.bodyToMono(byte[].class).defaultIfEmpty(new byte[0])
-                .flatMap(body -> body.length > MAX_BODY_BYTES
-                        ? Problems.answer(HttpStatus.CONTENT_TOO_LARGE, "a prompt of the page has at most 1 MiB")
-                        : send(request, path, body))
+                .flatMap(body -> send(request, path, body))
                 .doFinally(_ -> places.release());
     }
 

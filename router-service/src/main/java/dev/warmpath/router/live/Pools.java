@@ -44,6 +44,11 @@ final class Pools implements AutoCloseable {
         now.forEach(worker -> watches.computeIfAbsent(worker, each -> new PoolWatch(each, http, json)));
     }
 
+    /** True if no further one would be followed. */
+    boolean isFull() {
+        return watches.size() >= MAX_POOLS;
+    }
+
     @Nullable PoolWatch of(FleetWorker worker) {
         return watches.get(worker);
     }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * What other threads want of the engine, in one line: a cancellation can never overtake its submission.
  *
  * <p>Bounded by the generations that are alive: each enters once to begin and at most once to be ended, one more
- * than {@code capacity} is refused, and there is at most one reset. Here alone it is decided that the worker is full.
+ * than {@code capacity} is refused, and there are at most one reset and {@link #MOST_LOOKS} looks. Here alone it is decided that the worker is full.
  */
 final class CommandQueue {
 
@@ -26,13 +26,20 @@ final class CommandQueue {
 
         /** @param done true if all was forgotten, false if some sequence holds blocks, which stay */
         record ResetPrefixCache(CompletableFuture<Boolean> done) implements Command {}
+
+        /** Somebody reads the engine's books, and changes nothing. */
+        record Look(EngineLook<?> look) implements Command {}
     }
+
+    static final int MOST_LOOKS = 64;
 
     private final ArrayDeque<Command> commands = new ArrayDeque<>();
     private final int capacity;
     private int alive;
     /** The one in the queue. */
     private @Nullable CompletableFuture<Boolean> reset;
+    /** In the queue. */
+    private int looks;
     private boolean closed;
 
     /** @param capacity most generations that are neither finished nor failed nor cancelled */
@@ -100,6 +107,19 @@ final class CommandQueue {
         return done;
     }
 
+    /** Cancels the look if the queue is closed. @throws RefusedException if too many wait */
+    synchronized void look(EngineLook<?> look) {
+        if (looks == MOST_LOOKS) {
+            throw new RefusedException(FailureReason.QUEUE_FULL,
+                    MOST_LOOKS + " others wait for a look at the engine, between two steps: look again later");
+        }
+        if (add(new Command.Look(look))) {
+            looks++;
+        } else {
+            look.cancel();
+        }
+    }
+
     /** @return false if the queue is closed: nobody would read the command */
     private synchronized boolean add(Command command) {
         return !closed && commands.add(command);
@@ -139,6 +159,8 @@ final class CommandQueue {
         Command command = commands.poll();
         if (command instanceof Command.ResetPrefixCache) {
             reset = null;
+        } else if (command instanceof Command.Look) {
+            looks--;
         }
         return command;
     }

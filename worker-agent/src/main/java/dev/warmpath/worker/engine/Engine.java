@@ -2,6 +2,7 @@ package dev.warmpath.worker.engine;
 
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.GenerateRequest;
+import dev.warmpath.protocol.pool.Stepped;
 import dev.warmpath.worker.scheduler.Sequence;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,6 +37,7 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
     private final Duration longestStep;
     private final Thread thread = Thread.ofPlatform().name("engine").unstarted(this::turn);
     private final Thread watch = Thread.ofPlatform().daemon().name("engine-watch").unstarted(this::watch);
+    private final HandStepping stepping;
     private volatile boolean stopping;
 
     /**
@@ -51,6 +54,7 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
         this.nanoClock = nanoClock;
         this.longestStep = longestStep;
         this.onDeath = onDeath;
+        this.stepping = new HandStepping(nanoClock);
     }
 
     /** Starts the threads. */
@@ -137,6 +141,57 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
         return done;
     }
 
+    /**
+     * Looks at the engine's books on its thread, between two steps, without changing anything.
+     *
+     * @param at reads, quickly, and keeps nothing of what it is given
+     * @return what it has seen, completed on the engine's thread; cancelled if the engine stops
+     * @throws RefusedException if too many looks are waiting
+     */
+    public <T> CompletableFuture<T> look(Function<EngineBooks, T> at) {
+        var seen = new CompletableFuture<T>();
+        loop.commands().look(new EngineLook<>(at, seen));
+        LockSupport.unpark(thread);
+        return seen;
+    }
+
+    /**
+     * Holds the engine between two steps: what is asked of it is taken, but nothing is computed, until it is released or
+     * nobody has held or stepped it for a minute.
+     *
+     * @return done when it rests, on its thread; cancelled if it is released before
+     * @throws SteppingException if the worker is going away
+     */
+    public CompletableFuture<Void> hold() {
+        CompletableFuture<Void> rests = stepping.hold();
+        LockSupport.unpark(thread);
+        return rests;
+    }
+
+    /** Lets a held engine go on. Does nothing to one that is not held. */
+    public void release() {
+        stepping.release();
+        LockSupport.unpark(thread);
+    }
+
+    /** Lets a held engine go on for good: what is alive is to come to its end. */
+    public void endHolds() {
+        stepping.end();
+        LockSupport.unpark(thread);
+    }
+
+    /**
+     * Computes exactly one step of an engine that is held.
+     *
+     * @return what was done, on the engine's thread; cancelled if the engine is released before
+     * @throws SteppingException if it is not held, or another step is being computed
+     */
+    public CompletableFuture<Stepped> stepByHand() {
+        CompletableFuture<Stepped> step = stepping.step();
+        LockSupport.unpark(thread);
+        return step;
+    }
+
     @Override
     public int mostGenerations() {
         return loop.mostGenerations();
@@ -202,9 +257,13 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
     private void turn() {
         try {
             while (!stopping) {
-                loop.step();
-                if (!loop.hasWork()) {
-                    LockSupport.parkNanos(this, MAX_SLEEP_NANOS);
+                if (stepping.isHeld()) {
+                    turnByHand();
+                } else {
+                    loop.step();
+                    if (!loop.hasWork()) {
+                        LockSupport.parkNanos(this, MAX_SLEEP_NANOS);
+                    }
                 }
             }
             loop.abandon(FailureReason.SHUTTING_DOWN, "this worker is going away");
@@ -214,6 +273,18 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
             } finally {
                 onDeath.accept(e);
             }
+        } finally {
+            stepping.end();
+        }
+    }
+
+    private void turnByHand() {
+        loop.rest();
+        stepping.rests();
+        if (stepping.wantsStep()) {
+            stepping.stepped(loop.stepByHand());
+        } else if (loop.commands().isEmpty()) {
+            LockSupport.parkNanos(this, MAX_SLEEP_NANOS);
         }
     }
 }

@@ -3,6 +3,7 @@ package dev.warmpath.worker.engine;
 import dev.warmpath.protocol.event.BlockChange;
 import dev.warmpath.protocol.generate.FailureReason;
 import dev.warmpath.protocol.generate.FinishReason;
+import dev.warmpath.protocol.pool.Stepped;
 import dev.warmpath.worker.compute.ComputeException;
 import dev.warmpath.worker.engine.CommandQueue.Command;
 import dev.warmpath.worker.flightrecorder.StepEvent;
@@ -62,6 +63,8 @@ public final class EngineLoop {
     private final Observations observations = new Observations();
 
     private long steps;
+    /** Handed to the device. */
+    private long batches;
     private long computedTokens;
     private long generatedTokens;
     /** Requests taken, and first tokens. */
@@ -69,6 +72,8 @@ public final class EngineLoop {
     private long stepNanos;
     private long lastAuditNanos;
     private boolean auditDue = true;
+    /** It is stepped by hand: nothing is computed, and nothing is in flight, before the next step. */
+    private boolean held;
     private EngineSnapshot.Observed observed;
     private long observedNanos;
     /** This turn's, while somebody records. */
@@ -140,6 +145,35 @@ public final class EngineLoop {
 
     /** One turn of the engine. @return tokens drawn; 0 while nothing but prompts, or nothing at all, is computed */
     int step() {
+        held = false;
+        return step(/* ahead */ true);
+    }
+
+    /** One turn in which exactly one batch is computed and settled, if there is anything to compute. */
+    Stepped stepByHand() {
+        long before = batches;
+        int drawn = step(/* ahead */ false);
+        return new Stepped(batches > before, drawn);
+    }
+
+    /**
+     * A turn of an engine that is held: settles what is in flight, takes commands and computes nothing else. What they
+     * change is announced.
+     */
+    void rest() {
+        phases = null;
+        while (scheduler.batchesInFlight() > 0) {
+            compute(null, /* ahead */ false);
+        }
+        held = true;
+        cache.beginStep(nanoClock.getAsLong());
+        commands.drain(apply, MAX_COMMANDS_PER_STEP);
+        publish();
+        told.run();
+        snapshot = takeSnapshot();
+    }
+
+    private int step(boolean ahead) {
         phases = StepEvent.start();
         lap();
         commands.drain(apply, MAX_COMMANDS_PER_STEP);
@@ -156,7 +190,7 @@ public final class EngineLoop {
             audit();
             publish();
         } else {
-            drawn = compute(batch);
+            drawn = compute(batch, ahead);
             if (phases != null) {
                 phases.commit();
             }
@@ -185,6 +219,7 @@ public final class EngineLoop {
                 case Command.Cancel(Generation generation) -> generations.remove(generation.sequence());
                 case Command.Stop _ -> { }
                 case Command.ResetPrefixCache(var done) -> done.cancel(false);
+                case Command.Look(var look) -> look.cancel();
             }
         }, Integer.MAX_VALUE);
         generations.values().forEach(generation -> say(generation, listener -> listener.onFailed(reason, message)));
@@ -211,7 +246,12 @@ public final class EngineLoop {
                 }
             }
             case Command.ResetPrefixCache(var done) -> resetPrefixCache(done);
+            case Command.Look(var look) -> look.take(books());
         }
+    }
+
+    private EngineBooks books() {
+        return new EngineBooks(cache.view(), scheduler, takeSnapshot(), nanoClock.getAsLong(), held);
     }
 
     /**
@@ -243,21 +283,29 @@ public final class EngineLoop {
         }
     }
 
-    /** Submits the batch, and settles the oldest unless there is room to schedule another one first. */
-    private int compute(ScheduledBatch batch) {
+    /**
+     * Submits the batch, and settles the oldest unless there is room to schedule another one first.
+     *
+     * @param batch null: there is none, the oldest is settled
+     * @param ahead false: room or not, the oldest is settled
+     */
+    private int compute(@Nullable ScheduledBatch batch, boolean ahead) {
         long start = nanoClock.getAsLong();
         int drawn = 0;
         stepStartNanos = start;
         computing = true;
         try {
             computation.copy(cache.copies());
-            if (!batch.isEmpty()) {
+            boolean submits = false;
+            if (batch != null && !batch.isEmpty()) {
+                batches++;
+                submits = true;
                 computation.submit(batch);
             }
             if (phases != null) {
                 phases.submit = lap();
             }
-            if (batch.isEmpty() || !scheduler.mayWorkAhead()) {
+            if (!submits || !ahead || !scheduler.mayWorkAhead()) {
                 drawn = settle(scheduler.oldestInFlight());
             }
         } catch (ComputeException e) {

@@ -1,6 +1,7 @@
 package dev.warmpath.worker.kvcache;
 
 import dev.warmpath.protocol.block.BlockHashChain;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashSet;
@@ -20,7 +21,8 @@ final class BlockKeys {
     /** A block's group is noted in a byte. */
     static final int MAX_GROUPS = 128;
 
-    private static final int UNKEYED = -1;
+    /** Stands for the place in its chain of a block that carries no key. */
+    static final int UNKEYED = -1;
     private static final int WORDS = BlockHashChain.WORDS_PER_HASH;
     private static final int KEY_WORD = WORDS - 1;
     /** What every virtual machine gives. */
@@ -80,6 +82,26 @@ final class BlockKeys {
     /** The 64-bit key of a keyed block, the same in every group. */
     long key(int block) {
         return hashes[block * WORDS + KEY_WORD];
+    }
+
+    /** The 32 bytes of a keyed block's hash; a new array. */
+    byte[] hash(int block) {
+        ByteBuffer hash = ByteBuffer.allocate(WORDS * Long.BYTES);
+        hash.asLongBuffer().put(hashes, block * WORDS, WORDS);
+        return hash.array();
+    }
+
+    /** The first tokens of a keyed block, if they are kept; a new array. */
+    int[] tokens(int block, int count) {
+        return Arrays.copyOfRange(tokens, block * mostTokens, block * mostTokens + count);
+    }
+
+    /** Copies where in its chain each block stands, or {@link #UNKEYED}, and the keys of those that carry one. */
+    void copyTo(int[] indexes, long[] keys) {
+        System.arraycopy(chainIndex, 0, indexes, 0, chainIndex.length);
+        for (int block = 0; block < chainIndex.length; block++) {
+            keys[block] = chainIndex[block] == UNKEYED ? 0 : hashes[block * WORDS + KEY_WORD];
+        }
     }
 
     int group(int block) {

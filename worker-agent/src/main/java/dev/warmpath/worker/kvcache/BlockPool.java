@@ -19,7 +19,7 @@ import java.util.Set;
  * the free queue: by default first to blocks of no further use, then to the least recently released ones
  * ({@link FreeOrder}).
  *
- * <p>Everything lies in arrays by block id; no operation allocates but {@link #unkeyBuiltOn}. A block takes 12 bytes
+ * <p>Everything lies in arrays by block id; no operation allocates but {@link #unkeyBuiltOn}. A block takes 16 bytes
  * here and 33 for its key, beside the hash and the tokens themselves (see {@link BlockKeys}). An error changes nothing.
  */
 final class BlockPool {
@@ -29,15 +29,25 @@ final class BlockPool {
     /** No block: the answer to a lookup that misses. */
     static final int NO_BLOCK = -1;
 
+    private static final long NO_TIME = Long.MIN_VALUE;
+    /** Last uses are noted in units of 2^24 ns, about 17 ms: an int of them is two years. */
+    private static final int USE_SHIFT = 24;
+
     private final int blockCount;
     private final boolean unkeyedToTail;
     private final KvEventLog log;
 
     private final FreeQueue free;
     private final int[] references;
+    /** When each was last taken, hit or let go, in units of 2^{@link #USE_SHIFT} ns from 1 on; 0 = never. */
+    private final int[] lastUses;
     private final BlockKeys keys;
     private final BlockAges ages;
     private long evictions;
+    /** The first time that was told; the clock may begin anywhere. */
+    private long firstNanos = NO_TIME;
+    /** The time that was told last. */
+    private int useTime = 1;
 
     BlockPool(KvCacheSettings settings, KvEventLog log) {
         this.blockCount = settings.blockCount();
@@ -46,8 +56,37 @@ final class BlockPool {
         free = new FreeQueue(blockCount);
         free.remove(NULL_BLOCK);
         references = new int[blockCount];
+        lastUses = new int[blockCount];
         keys = new BlockKeys(settings);
         ages = new BlockAges(blockCount);
+    }
+
+    /** What happens from here on happens now. @param nowNanos a monotonic clock */
+    void at(long nowNanos) {
+        firstNanos = firstNanos == NO_TIME ? nowNanos : firstNanos;
+        useTime = 1 + (int) (nowNanos - firstNanos >>> USE_SHIFT);
+        ages.at(nowNanos);
+    }
+
+    /** A time, since the first that was told; 0 before. */
+    long atMillis(long nowNanos) {
+        return firstNanos == NO_TIME ? 0 : (nowNanos - firstNanos) / 1_000_000;
+    }
+
+    /** A time of last use, rounded up to its unit's end, so that 0 is never. */
+    static long useMillis(int lastUse) {
+        return (Integer.toUnsignedLong(lastUse) << USE_SHIFT) / 1_000_000;
+    }
+
+    long lastUseMillis(int block) {
+        return useMillis(lastUses[block]);
+    }
+
+    void copyTo(PoolImage image) {
+        System.arraycopy(references, 0, image.references, 0, blockCount);
+        System.arraycopy(lastUses, 0, image.lastUses, 0, blockCount);
+        keys.copyTo(image.chainIndexes, image.keys);
+        image.nextCount = free.copyFirst(image.next);
     }
 
     /** Blocks without the null block. */
@@ -120,6 +159,7 @@ final class BlockPool {
         }
         ages.allocated(block);
         references[block] = 1;
+        lastUses[block] = useTime;
         return block;
     }
 
@@ -132,6 +172,7 @@ final class BlockPool {
             free.remove(block);
         }
         references[block]++;
+        lastUses[block] = useTime;
         ages.touched(block);
     }
 
@@ -290,14 +331,18 @@ final class BlockPool {
         keys.checkIntegrity();
     }
 
-    /** The keys, for tests of this package. */
+    /** The keys, to look at. */
     BlockKeys keys() {
         return keys;
     }
 
     /** Gives up one hold, and appends a block that is free by that to the tail. @return true if it goes to the head */
     private boolean letGo(int block) {
-        if (block == NULL_BLOCK || --references[block] > 0) {
+        if (block == NULL_BLOCK) {
+            return false;
+        }
+        lastUses[block] = useTime;
+        if (--references[block] > 0) {
             return false;
         }
         boolean toTail = unkeyedToTail || isKeyed(block);

@@ -87,6 +87,15 @@ final class FreeQueue {
         return follower == sentinel ? END : follower;
     }
 
+    /** Copies the blocks from the head on, as many as there is room for. @return how many */
+    int copyFirst(int[] target) {
+        int count = 0;
+        for (int block = next[sentinel]; block != sentinel && count < target.length; block = next[block]) {
+            target[count++] = block;
+        }
+        return count;
+    }
+
     /** The blocks from head to tail, for tests and audits. @throws IllegalStateException if the links are broken */
     int[] listing() {
         int[] blocks = new int[size];

@@ -30,6 +30,11 @@ final class HostPool {
         return freeCount;
     }
 
+    void copyUsed(BitSet target) {
+        target.clear();
+        target.or(taken);
+    }
+
     /** Adds so many blocks to the table. @return false, and nothing changes, if fewer are free */
     boolean allocate(int count, BlockTable table) {
         if (count > freeCount) {

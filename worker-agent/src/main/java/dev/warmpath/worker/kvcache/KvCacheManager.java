@@ -58,6 +58,7 @@ public final class KvCacheManager {
     private final PrefixCacheCounters counters;
     private final UseChecks checks;
     private final CacheAudit audit;
+    private final PoolView view;
     /** Sequences that hold blocks. */
     private int holderCount;
     /** Counts changes, so that a hit from before one is not used after it. */
@@ -78,11 +79,12 @@ public final class KvCacheManager {
         counters = new PrefixCacheCounters(settings);
         checks = new UseChecks(settings);
         audit = new CacheAudit(settings, pool, log);
+        view = new PoolView(settings, pool, swap);
     }
 
     /** What is taken, hit or evicted from here on, is so now. @param nowNanos a monotonic clock */
     public void beginStep(long nowNanos) {
-        pool.ages().at(nowNanos);
+        pool.at(nowNanos);
     }
 
     /**
@@ -544,6 +546,11 @@ public final class KvCacheManager {
     /** How long blocks stay cached and lie idle, since the start. */
     public BlockResidency residency() {
         return pool.ages().residency();
+    }
+
+    /** The blocks, to look at. */
+    public PoolView view() {
+        return view;
     }
 
     /** Hit tokens over queried ones of the last thousand first admissions, 0 to 1. */

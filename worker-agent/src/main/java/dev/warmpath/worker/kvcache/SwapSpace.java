@@ -3,6 +3,7 @@ package dev.warmpath.worker.kvcache;
 import static dev.warmpath.worker.kvcache.BlockPool.NULL_BLOCK;
 
 import java.util.ArrayList;
+import java.util.BitSet;
 
 /**
  * Computed blocks of preempted sequences, in host memory until they are admitted again. Only notes the copies; since
@@ -26,6 +27,11 @@ final class SwapSpace {
 
     int freeCount() {
         return host.freeCount();
+    }
+
+    /** Makes a set of the host blocks that are in use. */
+    void copyUsed(BitSet target) {
+        host.copyUsed(target);
     }
 
     long blocksOut() {

@@ -13,6 +13,8 @@
  *       whom it serves.
  *   <li>{@link dev.warmpath.worker.kvcache.PrefixHit} and {@link dev.warmpath.worker.kvcache.Admission}: what was found
  *       and what is asked for; {@link dev.warmpath.worker.kvcache.BlockCopies}: what the device has to copy.
+ *   <li>{@link dev.warmpath.worker.kvcache.PoolView} and {@link dev.warmpath.worker.kvcache.PoolImage}: the blocks, to
+ *       look at.
  *   <li>{@link dev.warmpath.worker.kvcache.PrefixCacheStats} and {@link dev.warmpath.worker.kvcache.BlockResidency}:
  *       what came of it.
  * </ul>

@@ -58,6 +58,11 @@ final class BatchesInFlight {
         return count == batches.length;
     }
 
+    /** The batch that set off last, whether it has settled or not; without entries if that was long ago. */
+    ScheduledBatch latest() {
+        return get(count + batches.length - 1);
+    }
+
     /** @throws IllegalStateException if nothing is in flight */
     ScheduledBatch oldest() {
         if (count == 0) {

@@ -7,6 +7,7 @@ import dev.warmpath.worker.kvcache.TokenSequence;
 import dev.warmpath.worker.scheduler.SequenceState.Alive;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Decides who computes how many tokens. The turn is {@link #schedule}, compute, {@link #settle} once per device step
@@ -209,6 +210,19 @@ public final class Scheduler {
     /** The batch to settle next. @throws IllegalStateException if none is in flight */
     public ScheduledBatch oldestInFlight() {
         return inFlight.oldest();
+    }
+
+    /** The batch that was made last, which may be in flight or over; without entries if nothing was to be done since. */
+    public ScheduledBatch latestBatch() {
+        return inFlight.latest();
+    }
+
+    /** Names everybody who runs, in order of admission, and then everybody who waits, in order of service. */
+    public void forEachAlive(Consumer<Sequence> consumer) {
+        running.forEach(consumer);
+        for (int i = 0; i < waiting.size(); i++) {
+            consumer.accept(waiting.get(i));
+        }
     }
 
     public int runningCount() {

@@ -33,6 +33,9 @@ public final class Sequence {
     private final long deadlineNanos;
     private final @Nullable RouterId router;
     private final @Nullable Sequence leader;
+    /** Which answer of its request it is, from 0, and how many of them there are; that of the leader counts. */
+    private final int choice;
+    private int choiceCount = 1;
     private final boolean looksBack;
     private final boolean countsAnswer;
     /** Tokens that have an entry of its rules; null until {@link #readRules} and if there are no rules. */
@@ -117,6 +120,7 @@ public final class Sequence {
         this.deadlineNanos = deadlineNanos;
         this.router = router;
         this.leader = leader;
+        this.choice = leader == null ? 0 : leader.first().choiceCount++;
         this.looksBack = sampling.rules().looksBack();
         this.countsAnswer = sampling.rules().countsAnswer();
         noteScored(0);
@@ -201,6 +205,11 @@ public final class Sequence {
     /** The client's name for it; two sequences may carry the same. */
     public String requestId() {
         return requestId;
+    }
+
+    /** Which of the request's answers it is, from 0. */
+    public int choice() {
+        return choice;
     }
 
     public TokenSequence tokens() {

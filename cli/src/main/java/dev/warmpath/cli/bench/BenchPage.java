@@ -1,0 +1,107 @@
+package dev.warmpath.cli.bench;
+
+import dev.warmpath.cli.bench.BenchReport.Goodput;
+import dev.warmpath.cli.bench.BenchReport.Millis;
+import dev.warmpath.cli.bench.BenchReport.Results;
+import dev.warmpath.cli.terminal.Table;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A report as lines for people. */
+final class BenchPage {
+
+    private BenchPage() {}
+
+    /** What is going to be done. */
+    static String beginning(BenchReport report) {
+        String scale = report.scale() == 1 ? "as long as drawn"
+                : format("scaled to %.3f of their length", report.scale());
+        return report.load() + " to " + report.url() + ", model " + report.model() + ", "
+                + (report.concurrency() == null ? format("open loop of %.2f requests/s", report.rate())
+                        : "closed loop of " + report.concurrency() + " clients")
+                + "; prompts as " + (report.spelling().equals("ids") ? "token ids" : "text") + ", " + scale
+                + (report.contextTokens() == 0 ? " (the server tells no context)"
+                        : format(" (a context of %,d tokens)", report.contextTokens()))
+                + ", seed " + report.seed();
+    }
+
+    static List<String> lines(BenchReport report, @Nullable String firstError, int width) {
+        Results results = report.results();
+        List<String> lines = new ArrayList<>();
+        if (report.interrupted()) {
+            lines.add("interrupted: this is what there was so far");
+        }
+        lines.add(format("requests      %,d answered, %,d failed in %.1f s", results.requests().answered(),
+                results.requests().failed(), results.seconds())
+                + (results.requests().warmUp() > 0 ? ", after " + results.requests().warmUp() + " of warm-up" : ""));
+        results.errors().entrySet().stream().sorted(Map.Entry.comparingByKey())
+                .forEach(error -> lines.add(format("  %-11s %,d", error.getKey(), error.getValue())));
+        if (firstError != null) {
+            lines.add("  the first   " + firstError);
+        }
+        if (results.requests().leftOut() > 0) {
+            lines.add(format("left out      %,d turns, longer than the context", results.requests().leftOut()));
+        }
+        lines.add(format("throughput    %.2f requests/s, %,.1f prompt tokens/s, %,.1f tokens/s",
+                results.requestsPerSecond(), results.promptTokensPerSecond(), results.completionTokensPerSecond()));
+        lines.add(format("tokens        %,d of prompts, %,d drawn", results.promptTokens(),
+                results.completionTokens()));
+        lines.add("hit rate      " + (results.hitRate() == null ? "the server does not tell"
+                : format("%.1f %%: %,d prompt tokens were cached", 100 * results.hitRate(), results.cachedTokens())));
+        Goodput goodput = results.goodput();
+        if (goodput != null) {
+            lines.add(format("goodput       %.2f requests/s, %.1f %% of all, keep %s", goodput.requestsPerSecond(),
+                    100 * goodput.share(), text(goodput.slo())));
+        }
+        if (!results.workers().isEmpty()) {
+            lines.add("workers       " + String.join(", ", results.workers().entrySet().stream()
+                    .sorted(Map.Entry.comparingByKey()).map(each -> each.getKey() + " " + each.getValue()).toList()));
+        }
+        lines.add("");
+        lines.addAll(times(results).lines(width));
+        return lines;
+    }
+
+    private static Table times(Results results) {
+        var table = new Table().left("ms", 6).right("mean", 2).right("p50", 5).right("p90", 3).right("p99", 4)
+                .right("max", 1);
+        row(table, "first token", results.ttftMs());
+        row(table, "between tokens", results.itlMs());
+        row(table, "whole answer", results.e2eMs());
+        return table;
+    }
+
+    private static void row(Table table, String name, @Nullable Millis millis) {
+        if (millis == null) {
+            table.row(name, "–", "–", "–", "–", "–");
+        } else {
+            table.row(name, number(millis.mean()), number(millis.p50()), number(millis.p90()), number(millis.p99()),
+                    number(millis.max()));
+        }
+    }
+
+    private static String text(Slo slo) {
+        List<String> parts = new ArrayList<>();
+        add(parts, "ttft", slo.ttftMs());
+        add(parts, "itl", slo.itlMs());
+        add(parts, "e2e", slo.e2eMs());
+        return String.join(", ", parts);
+    }
+
+    private static void add(List<String> parts, String name, @Nullable Double millis) {
+        if (millis != null) {
+            parts.add(name + " ≤ " + number(millis) + " ms");
+        }
+    }
+
+    private static String number(double millis) {
+        return format(millis < 10 ? "%.2f" : millis < 1_000 ? "%.1f" : "%,.0f", millis);
+    }
+
+    private static String format(String format, @Nullable Object... values) {
+        return String.format(Locale.ROOT, format, values);
+    }
+}

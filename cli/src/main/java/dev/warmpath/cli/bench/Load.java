@@ -1,0 +1,117 @@
+package dev.warmpath.cli.bench;
+
+import dev.warmpath.cli.fleet.CommandException;
+import dev.warmpath.workload.GeneratedLoad;
+import dev.warmpath.workload.MooncakeTrace;
+import dev.warmpath.workload.Session;
+import dev.warmpath.workload.Turn;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The sessions of a run, in order of time, drawn when they are wanted. A part of them is looked at before: by that the
+ * load is scaled to a context and a rate.
+ *
+ * @see GeneratedLoad
+ */
+final class Load {
+
+    static final String USUAL = "chatbot";
+    private static final int LOOKED_AT = 256;
+    /** The hit-rate table's six under its names; the others under their own. */
+    private static final Map<String, GeneratedLoad> NAMED = named();
+
+    private final String name;
+    private final List<Session> lookedAt;
+    private final Deque<Session> next;
+    private final Supplier<@Nullable Session> rest;
+
+    private Load(String name, List<Session> lookedAt, Supplier<@Nullable Session> rest) {
+        this.name = name;
+        this.lookedAt = lookedAt;
+        this.next = new ArrayDeque<>(lookedAt);
+        this.rest = rest;
+    }
+
+    private static Map<String, GeneratedLoad> named() {
+        Map<String, GeneratedLoad> named = new TreeMap<>();
+        for (GeneratedLoad load : GeneratedLoad.values()) {
+            named.put(load.name().toLowerCase(Locale.ROOT).replace('_', '-'), load);
+        }
+        named.put("multi-turn", named.remove("conversations"));
+        named.put("rag", named.remove("documents"));
+        named.put("code-completion", named.remove("completion"));
+        named.put("random", named.remove("unique"));
+        return Collections.unmodifiableMap(named);
+    }
+
+    static Iterable<String> names() {
+        return NAMED.keySet();
+    }
+
+    /** @return a load without an end; sessions begin one in a second. Null if none is of this name */
+    static @Nullable Load drawn(String name, long seed) {
+        GeneratedLoad load = NAMED.get(name.toLowerCase(Locale.ROOT));
+        if (load == null) {
+            return null;
+        }
+        Supplier<Session> sessions = load.endless(1, seed);
+        List<Session> first = new ArrayList<>();
+        for (int i = 0; i < LOOKED_AT; i++) {
+            first.add(sessions.get());
+        }
+        return new Load(name, first, sessions::get);
+    }
+
+    /** @throws CommandException if the file is no trace of Mooncake's */
+    static Load traced(Path file) {
+        try {
+            List<Session> sessions = MooncakeTrace.read(file).overlaid(1);
+            return new Load(file.getFileName().toString(), sessions, () -> null);
+        } catch (IOException e) {
+            throw new CommandException("cannot read the trace " + file + ": " + e.getMessage());
+        } catch (RuntimeException e) {
+            throw new CommandException(file + " has no request in it");
+        }
+    }
+
+    String name() {
+        return name;
+    }
+
+    /** Null when a trace has ended. */
+    synchronized @Nullable Session next() {
+        return next.isEmpty() ? rest.get() : next.removeFirst();
+    }
+
+    /** Requests in a second if sessions begin when they say. */
+    double requestsPerSecond() {
+        long turns = lookedAt.stream().mapToLong(session -> session.turns().size()).sum();
+        long spanMicros = Math.max(1, lookedAt.getLast().startMicros() - lookedAt.getFirst().startMicros());
+        return turns * 1e6 / spanMicros;
+    }
+
+    /** Of the longest prompt with its answer, among those that were looked at. */
+    int longestTokens() {
+        return lookedAt.stream().flatMap(session -> session.turns().stream()).mapToInt(Load::tokens).max().orElse(1);
+    }
+
+    private static int tokens(Turn turn) {
+        return turn.prompt().length() + turn.answerTokens();
+    }
+
+    /** Of a piece, by which a scale is a whole number of tokens. */
+    int pieceTokens() {
+        return lookedAt.getFirst().turns().getFirst().prompt().pieceTokens();
+    }
+}

@@ -1,0 +1,106 @@
+package dev.warmpath.cli.fleet;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * Stops a fleet. The routers go first: no new work reaches the workers while they finish theirs. Workers take their leave
+ * of Redis, which goes last. Each is asked, waited for, and killed if that is of no use.
+ */
+public final class FleetStop {
+
+    private static final String STOPPING = "stopping";
+    private static final String REDIS_SETTINGS = "redis";
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final int LOOK_AGAIN_MILLIS = 10;
+    /** The names that workers give to what they share, and nothing else that somebody may keep there. */
+    private static final String SHARED = "{*.panels,*.panels.*.part,panels.lock}";
+
+    private final Installation installation;
+
+    public FleetStop(Installation installation) {
+        this.installation = installation;
+    }
+
+    /** Whether somebody is stopping it: whose process ends then, ends as told. */
+    public boolean isUnderWay() {
+        return Files.exists(installation.state().resolve(STOPPING));
+    }
+
+    /** Does nothing if there is no fleet. */
+    public void stop() throws IOException {
+        FleetFile fleet = FleetFile.read(installation.state());
+        if (fleet == null) {
+            return;
+        }
+        Files.writeString(installation.state().resolve(STOPPING), "");
+        for (Role role : Role.values()) {
+            end(fleet.of(role));
+        }
+        forget();
+    }
+
+    /** Removes what a fleet leaves of which no process is there any more. */
+    public void forget() throws IOException {
+        Path state = installation.state();
+        FleetFile.delete(state);
+        Launches.delete(state);
+        Files.deleteIfExists(state.resolve(STOPPING));
+        Files.deleteIfExists(state.resolve(REDIS_SETTINGS));
+        removeSharedWeights();
+    }
+
+    /** Asks, waits, insists. */
+    public static void end(List<FleetMember> members) {
+        members.forEach(member -> signal(member, ProcessHandle::destroy));
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (members.stream().anyMatch(FleetMember::isRunning)) {
+            if (System.nanoTime() - deadline > 0) {
+                members.forEach(member -> signal(member, ProcessHandle::destroyForcibly));
+                return;
+            }
+            pause();
+        }
+    }
+
+    private static void signal(FleetMember member, Consumer<ProcessHandle> signal) {
+        if (member.isRunning()) {
+            ProcessHandle.of(member.pid()).ifPresent(signal);
+        }
+    }
+
+    private void removeSharedWeights() throws IOException {
+        Path folder = installation.sharedWeights();
+        if (!Files.isDirectory(folder)) {
+            return;
+        }
+        try (DirectoryStream<Path> shared = Files.newDirectoryStream(folder, SHARED)) {
+            for (Path file : shared) {
+                Files.deleteIfExists(file);
+            }
+        }
+        if (isEmpty(folder)) {
+            Files.deleteIfExists(folder);
+        }
+    }
+
+    private static boolean isEmpty(Path folder) throws IOException {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
+            return !files.iterator().hasNext();
+        }
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(LOOK_AGAIN_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while a fleet was stopped", e);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package dev.warmpath.cli.start;
+
+import dev.warmpath.cli.build.Build;
+import dev.warmpath.cli.build.Ending;
+import dev.warmpath.cli.build.Preparation;
+import dev.warmpath.cli.build.Programs;
+import dev.warmpath.cli.build.Progress;
+import dev.warmpath.cli.fleet.CommandException;
+import dev.warmpath.cli.fleet.FleetFile;
+import dev.warmpath.cli.fleet.FleetMember;
+import dev.warmpath.cli.fleet.FleetStop;
+import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.fleet.Launches;
+import dev.warmpath.cli.fleet.Launches.Launch;
+import dev.warmpath.cli.fleet.Management;
+import dev.warmpath.cli.fleet.ProcessStart;
+import dev.warmpath.cli.fleet.Readiness;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** The whole way from what was asked for to a fleet that answers. */
+public final class FleetStart {
+
+    /** Of a router's process, what is not heap. */
+    private static final int ROUTER_BESIDE_MB = 160;
+    /** Of the process of a worker that only passes on. */
+    private static final int WORKER_BESIDE_MB = 700;
+    private static final int REDIS_MB = 256;
+
+    private final Installation installation;
+    private final Ending ending;
+    private final Progress progress;
+    private final Wishes wishes;
+    private final FleetStop stop;
+
+    public FleetStart(Installation installation, Ending ending, Progress progress, Wishes wishes) {
+        this.installation = installation;
+        this.ending = ending;
+        this.progress = progress;
+        this.wishes = wishes;
+        this.stop = new FleetStop(installation);
+    }
+
+    /**
+     * Starts it and, unless it is detached, watches it until it is stopped.
+     *
+     * @throws StartFailedException if a process does not come up, or the last router ends; the others have not been stopped
+     */
+    public void run() throws IOException, StartFailedException {
+        Path model = ModelPath.find(wishes.model(), installation);
+        FleetFile before = FleetFile.read(installation.state());
+        if (before != null && before.members().stream().anyMatch(FleetMember::isRunning)) {
+            throw new CommandException("a fleet is running already: ./warmpath status shows it, ./warmpath down stops it");
+        }
+        installation.makeFolders();
+        stop.forget();                                             // what a fleet that could not end well has left
+        var ports = new Ports(wishes.host(), wishes.port(), wishes.routers());
+        ports.requireFree(wishes.mostWorkers(), wishes.redis().equals(Wishes.EMBEDDED));
+        ending.add(this::interrupted);
+
+        var programs = Programs.here(ending, installation);
+        new Build(installation, programs, progress).ifNeeded();
+        Map<String, String> environment = FleetEnvironment.common(installation);
+        int routerHeap = RouterHeap.megabytes(wishes.mostWorkers(), wishes.backend(),
+                set("warmpath.scheduler.max-num-seqs", environment.get("WARMPATH_SCHEDULER_MAXNUMSEQS")),
+                set("warmpath.admission.max-in-flight", environment.get("WARMPATH_ADMISSION_MAXINFLIGHT")));
+        Preflight.Outlook outlook = new Preflight(installation, programs.with(environment), progress, wishes, model)
+                .look(besideMegabytes(routerHeap));
+        new Preparation(installation, programs, progress, wishes.stallTimeout()).ifNeeded();
+        FleetEnvironment.addTokens(environment, wishes, installation);
+        FleetEnvironment.addRedis(environment, wishes, ports, installation);
+        var plan = new FleetPlan(installation, wishes, ports, model, outlook, environment);
+        start(plan, ports, outlook, Launches.of(environment, plan.launches(routerHeap)), model);
+    }
+
+    private void start(FleetPlan plan, Ports ports, Preflight.Outlook outlook, Launches launches, Path model)
+            throws IOException, StartFailedException {
+        long beganNanos = System.nanoTime();
+        var words = new StartWords(wishes, ports, installation, progress);
+        words.begins(outlook, plan.threads());
+        launches.write(installation.state());
+        var start = new ProcessStart(installation, launches);
+        for (Launch launch : launches.launches()) {
+            ending.pass();
+            start.begin(launch);
+        }
+        var watch = new Watch(installation, launches, stop, progress, ending);
+        FleetFile fleet = FleetFile.read(installation.state());
+        boolean isReady;
+        String modelName = null;
+        try (var management = new Management()) {
+            isReady = fleet != null && new ReadyWait(installation, management, progress, ending, wishes.stallTimeout())
+                    .await(fleet, fleet.members(), Readiness::isReady, watch::isStopped);
+            if (isReady && installation.variable("WARMPATH_APIKEYS_FILE").isEmpty()) {
+                modelName = new FirstAnswer(management, ports.routerUrls().getFirst(), installation.log("router"))
+                        .require();
+            }
+            if (isReady && fleet != null) {
+                words.isReady(Duration.ofNanos(System.nanoTime() - beganNanos), fleet, management, model, modelName);
+            }
+        }
+        if (isReady && !wishes.isDetached()) {
+            progress.say("Ctrl-C stops everything.");
+            watch.untilStopped();
+            isReady = false;
+        }
+        if (!isReady) {
+            progress.say("stopped");
+        }
+    }
+
+    private int besideMegabytes(int routerHeap) {
+        return wishes.routers() * (routerHeap + ROUTER_BESIDE_MB) + wishes.engines().size() * WORKER_BESIDE_MB
+                + (wishes.redis().equals(Wishes.EMBEDDED) ? REDIS_MB : 0);
+    }
+
+    private @Nullable String set(String name, @Nullable String otherwise) {
+        List<String> given = wishes.settings().stream().filter(setting -> setting.name().equals(name))
+                .map(Setting::value).toList();
+        return given.isEmpty() ? otherwise : given.getLast();
+    }
+
+    private void interrupted() {
+        progress.say("stopping ...");
+        progress.close();
+        try {
+            stop.stop();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package dev.warmpath.cli.start;
+
+import dev.warmpath.cli.build.Ending;
+import dev.warmpath.cli.build.Progress;
+import dev.warmpath.cli.fleet.CommandException;
+import dev.warmpath.cli.fleet.FleetFile;
+import dev.warmpath.cli.fleet.FleetMember;
+import dev.warmpath.cli.fleet.FleetStop;
+import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.fleet.Launches;
+import dev.warmpath.cli.fleet.Launches.Launch;
+import dev.warmpath.cli.fleet.Management;
+import dev.warmpath.cli.fleet.ProcessStart;
+import dev.warmpath.cli.fleet.Readiness;
+import dev.warmpath.cli.fleet.RestartMark;
+import dev.warmpath.cli.fleet.Role;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** Starts one process of a fleet again, by the same command line; the others go on serving. */
+public final class Restart {
+
+    private final Installation installation;
+    private final Ending ending;
+    private final Progress progress;
+    private final Duration patience;
+
+    /** @param patience for a start in which nothing moves */
+    public Restart(Installation installation, Ending ending, Progress progress, Duration patience) {
+        this.installation = installation;
+        this.ending = ending;
+        this.progress = progress;
+        this.patience = patience;
+    }
+
+    /**
+     * Returns when it is ready.
+     *
+     * @throws CommandException     if there is no such process
+     * @throws StartFailedException if it does not come up again; the others have not been touched
+     */
+    public void run(String id) throws IOException, StartFailedException {
+        Path state = installation.state();
+        FleetFile fleet = FleetFile.require(state);
+        FleetMember before = fleet.member(id);
+        if (before == null) {
+            throw new CommandException("no process '" + id + "' in this fleet; there are "
+                    + fleet.members().stream().map(FleetMember::id).collect(Collectors.joining(", ")));
+        }
+        Launches launches = Launches.read(state);
+        Launch launch = launches == null ? null : launches.of(id);
+        if (launches == null || launch == null) {
+            throw new CommandException("how " + id + " was started has not been kept; ./warmpath down, then up, starts "
+                    + "the whole fleet again");
+        }
+        long beganNanos = System.nanoTime();
+        try (var _ = new RestartMark(state, id); var management = new Management()) {
+            List<Long> earlier = Readiness.look(fleet, management).epochs(id);
+            if (before.isRunning()) {
+                progress.begin("stopping " + id, () -> "");
+                FleetStop.end(List.of(before));
+            }
+            if (Files.exists(installation.log(id))) {
+                Files.move(installation.log(id), installation.log(id + ".before"), StandardCopyOption.REPLACE_EXISTING);
+            }
+            FleetMember after = new ProcessStart(installation, launches).again(launch);
+            var wait = new ReadyWait(installation, management, progress, ending, patience);
+            if (!wait.await(fleet, List.of(after), (readiness, member) -> isBack(readiness, fleet, member, earlier),
+                    () -> !launches.isStillThere(state))) {
+                throw new CommandException("the fleet was stopped meanwhile");
+            }
+        }
+        progress.say(id + " is ready again after " + Duration.ofNanos(System.nanoTime() - beganNanos).toSeconds()
+                + " s; what it said before is in " + installation.log(id + ".before"));
+    }
+
+    /** Routers may know a worker's life of before for a while, and a new router is of use when workers have found it. */
+    private static boolean isBack(Readiness readiness, FleetFile fleet, FleetMember member, List<Long> earlier) {
+        return readiness.isReady(member) && switch (member.role()) {
+            case WORKER -> readiness.epochs(member.id()).stream().noneMatch(earlier::contains);
+            case ROUTER -> readiness.hasReadyWorkers(member.id())
+                    || fleet.of(Role.WORKER).stream().noneMatch(FleetMember::isRunning);
+            case REDIS -> true;
+        };
+    }
+}

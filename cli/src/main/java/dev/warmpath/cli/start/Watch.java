@@ -1,0 +1,88 @@
+package dev.warmpath.cli.start;
+
+import dev.warmpath.cli.build.Ending;
+import dev.warmpath.cli.build.Progress;
+import dev.warmpath.cli.fleet.FleetFile;
+import dev.warmpath.cli.fleet.FleetMember;
+import dev.warmpath.cli.fleet.FleetStop;
+import dev.warmpath.cli.fleet.Installation;
+import dev.warmpath.cli.fleet.Launches;
+import dev.warmpath.cli.fleet.RestartMark;
+import dev.warmpath.cli.fleet.Role;
+import java.util.HashSet;
+import java.util.Set;
+
+/** Watches a running fleet from the foreground, and tells which process has ended, until somebody stops the fleet. */
+final class Watch {
+
+    private static final int LOOK_AGAIN_MILLIS = 1000;
+    private static final int SOON_MILLIS = 100;
+
+    private final Installation installation;
+    private final Launches launches;
+    private final FleetStop stop;
+    private final Progress progress;
+    private final Ending ending;
+    private final Set<Long> told = new HashSet<>();
+
+    Watch(Installation installation, Launches launches, FleetStop stop, Progress progress, Ending ending) {
+        this.installation = installation;
+        this.launches = launches;
+        this.stop = stop;
+        this.progress = progress;
+        this.ending = ending;
+    }
+
+    /** Returns when somebody else has stopped the fleet. */
+    void untilStopped() throws StartFailedException {
+        while (true) {
+            FleetFile fleet = FleetFile.read(installation.state());
+            if (fleet == null || hasBeenStopped(fleet)) {
+                return;
+            }
+            pause(LOOK_AGAIN_MILLIS);
+        }
+    }
+
+    private boolean hasBeenStopped(FleetFile fleet) throws StartFailedException {
+        for (FleetMember member : fleet.members()) {
+            if (member.isRunning() || told.contains(member.pid())) {
+                continue;
+            }
+            if (isStopped()) {
+                return true;
+            }
+            if (RestartMark.isOn(installation.state(), member.id())) {
+                continue;
+            }
+            if (member.role() == Role.ROUTER && fleet.of(Role.ROUTER).stream().noneMatch(FleetMember::isRunning)) {
+                throw new StartFailedException(member.id() + ", the last router, ended; stopping the workers",
+                        installation.log(member.id()));
+            }
+            told.add(member.pid());
+            progress.say(member.id() + " ended; its log is " + installation.log(member.id())
+                    + ", and ./warmpath restart " + member.id() + " brings it back");
+        }
+        return !launches.isStillThere(installation.state());
+    }
+
+    /** Waits for the end of a stop that is under way. @return whether there was one */
+    boolean isStopped() {
+        ending.pass();
+        while (stop.isUnderWay() && launches.isStillThere(installation.state())) {
+            pause(SOON_MILLIS);
+        }
+        return !launches.isStillThere(installation.state());
+    }
+
+    private void pause(int millis) {
+        ending.pass();
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while a fleet was watched", e);
+        }
+        ending.pass();
+    }
+}
