@@ -24,6 +24,11 @@ record EngineBeside(ForeignEngine engine, int blockCount) implements WorkerEngin
     }
 
     @Override
+    public void endHolds() {
+        // nobody can
+    }
+
+    @Override
     public void close() {
         engine.close();
     }

@@ -38,6 +38,8 @@ import org.springframework.validation.annotation.Validated;
  * @param assumedBlocks of an engine that tells nothing of its cache, not even its size: so many blocks of
  *                      {@code warmpath.kv.block-size} tokens, the last that it was sent, it is taken to hold
  * @param compareTokens a start compares some tokens of {@code tokenizer.json} with the engine's, where it tells them
+ * @param stepping of the worker's own engine on processors: whether it may be held, and stepped by hand, by routers;
+ *                 unset: only where the worker listens on loopback alone
  * @param events where the engine publishes what its cache holds
  */
 @Validated
@@ -57,6 +59,7 @@ public record EngineProperties(
         @DefaultValue("1s") @DurationMin(millis = 50) @DurationMax(minutes = 1) Duration pollInterval,
         @DefaultValue("4096") @Min(1) @Max(1 << 20) int assumedBlocks,
         @DefaultValue("true") boolean compareTokens,
+        @Nullable Boolean stepping,
         @DefaultValue @Valid Events events) {
 
     /** Whose engine it is. */

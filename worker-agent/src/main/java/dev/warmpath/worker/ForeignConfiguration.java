@@ -12,6 +12,7 @@ import dev.warmpath.worker.foreign.generate.ForeignEngine;
 import dev.warmpath.worker.foreign.generate.FoundEngine;
 import dev.warmpath.worker.foreign.generate.UnsuitableEngineException;
 import dev.warmpath.worker.generate.Outbox;
+import dev.warmpath.worker.poolfeed.PoolRoutes;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.ModelFiles;
 import java.io.IOException;
@@ -31,6 +32,8 @@ import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
 import org.springframework.util.function.SingletonSupplier;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.ServerResponse;
 
 /** A worker that stands beside an engine of somebody else's. */
 @Configuration(proxyBeanMethods = false)
@@ -147,6 +150,11 @@ class ForeignConfiguration {
                         "contextLength", files.description().contextLength()))
                 .withDetail("engine", Map.of("kind", facts.kind().name().toLowerCase(Locale.ROOT),
                         "version", Objects.requireNonNullElse(facts.version(), "unknown"), "model", facts.model()));
+    }
+
+    @Bean
+    RouterFunction<ServerResponse> noPoolRoutes() {
+        return PoolRoutes.ofNone();
     }
 
     @Bean

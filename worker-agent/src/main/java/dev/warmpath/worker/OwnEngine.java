@@ -32,6 +32,11 @@ record OwnEngine(Engine engine, ModelRunner runner, Duration warmUp) implements 
     }
 
     @Override
+    public void endHolds() {
+        engine.endHolds();
+    }
+
+    @Override
     public void close() {
         engine.close();
     }

@@ -1,6 +1,7 @@
 package dev.warmpath.worker;
 
 import dev.warmpath.protocol.fleet.Ability;
+import dev.warmpath.protocol.fleet.FleetToken;
 import dev.warmpath.protocol.fleet.Protocol;
 import dev.warmpath.protocol.fleet.Registration;
 import dev.warmpath.protocol.process.ProcessEnd;
@@ -21,6 +22,7 @@ import dev.warmpath.worker.model.ModelConfig;
 import dev.warmpath.worker.model.ModelRunner;
 import dev.warmpath.worker.model.Quantization;
 import dev.warmpath.worker.model.source.ModelSource;
+import dev.warmpath.worker.poolfeed.PoolRoutes;
 import dev.warmpath.worker.routerlink.KvEventPublisher;
 import dev.warmpath.worker.routerlink.ModelFiles;
 import dev.warmpath.worker.scheduler.RequestLimits;
@@ -30,6 +32,8 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Locale;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.boot.health.contributor.Health;
@@ -37,6 +41,9 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.DependsOn;
+import org.springframework.core.env.Environment;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.ServerResponse;
 
 /** A worker that computes the model itself. */
 @Configuration(proxyBeanMethods = false)
@@ -219,6 +226,36 @@ class OwnEngineConfiguration {
                 plan.size().bytesPerBlock(), backend.cacheType().label(),
                 kv.memoryUtilizationOrDefault(), kv.swapSpace().toBytes(), cache.prefixCaching(),
                 kv.hashSettings().algorithm());
+    }
+
+    @Bean
+    PoolRoutes pool(Engine engine, KvEventPublisher publisher, Preflight.Ready start, SchedulerSettings scheduler,
+            EngineProperties properties, Environment environment) {
+        return new PoolRoutes(engine, publisher.workerId(), publisher.epoch(), notStepped(properties.stepping(),
+                environment.getProperty("server.address"), start.isOnDevice(), scheduler.steps()));
+    }
+
+    /**
+     * Why nobody may hold the engine and step it by hand, or null.
+     *
+     * @param allowed null: where this worker can be reached from this machine alone
+     */
+    static @Nullable String notStepped(@Nullable Boolean allowed, @Nullable String address, boolean onDevice,
+            int stepsPerDecision) {
+        if (!Objects.requireNonNullElseGet(allowed, () -> FleetToken.NONE.allowsBinding(address))) {
+            return "this worker is not to be stepped by hand: warmpath.engine.stepping=true would allow it";
+        }
+        if (onDevice) {
+            return "this worker computes on a card, whose steps are not taken one by one: "
+                    + "with warmpath.compute.backend=vector it computes on processors";
+        }
+        return stepsPerDecision == 1 ? null : "this worker decides on " + stepsPerDecision
+                + " steps at once, which are not taken one by one: set warmpath.scheduler.scheduler-steps to 1";
+    }
+
+    @Bean
+    RouterFunction<ServerResponse> poolRoutes(PoolRoutes pool) {
+        return pool.routes();
     }
 
     @Bean

@@ -18,12 +18,14 @@ final class WorkerDrain {
     /** Requests that are on their way from routers which have heard arrive within it. */
     private static final Duration SETTLE = Duration.ofMillis(500);
 
+    private final WorkerEngine engine;
     private final RouterLink routerLink;
     private final OpenStreams streams;
     private final ApplicationEventPublisher events;
     private volatile boolean begun;
 
-    WorkerDrain(RouterLink routerLink, OpenStreams streams, ApplicationEventPublisher events) {
+    WorkerDrain(WorkerEngine engine, RouterLink routerLink, OpenStreams streams, ApplicationEventPublisher events) {
+        this.engine = engine;
         this.routerLink = routerLink;
         this.streams = streams;
         this.events = events;
@@ -35,6 +37,7 @@ final class WorkerDrain {
             return;
         }
         begun = true;
+        engine.endHolds();
         AvailabilityChangeEvent.publish(events, this, ReadinessState.REFUSING_TRAFFIC);
         if (routerLink.drain()) {
             settle();

@@ -11,6 +11,9 @@ interface WorkerEngine extends AutoCloseable {
     /** How busy it is; at once. */
     WorkerLoad load();
 
+    /** What is alive is to come to its end: nobody may hold the engine up from here on. */
+    void endHolds();
+
     /** Ends aloud what is alive. Harmless twice. */
     @Override
     void close();

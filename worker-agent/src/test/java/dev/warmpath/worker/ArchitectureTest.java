@@ -33,18 +33,22 @@ class ArchitectureTest {
             .layer("foreign").definedBy("..worker.foreign..")
             .layer("routerlink").definedBy("..worker.routerlink..")
             .layer("metrics").definedBy("..worker.metrics..")
+            .layer("poolfeed").definedBy("..worker.poolfeed..")
             .whereLayer("wiring").mayNotBeAccessedByAnyLayer()
             // a condition of the wiring's, which stands on what it is about
             .ignoreDependency(alwaysTrue(), equivalentTo(OnOwnEngine.class))
             .whereLayer("generate").mayOnlyBeAccessedByLayers("wiring")
             .whereLayer("foreign").mayOnlyBeAccessedByLayers("wiring")
             .whereLayer("metrics").mayOnlyBeAccessedByLayers("wiring")
-            .whereLayer("routerlink").mayOnlyBeAccessedByLayers("wiring", "metrics")
+            .whereLayer("poolfeed").mayOnlyBeAccessedByLayers("wiring")
+            .whereLayer("routerlink").mayOnlyBeAccessedByLayers("wiring", "metrics", "poolfeed")
             .whereLayer("tracing").mayOnlyBeAccessedByLayers("generate")
             // a foreign engine stands in the place of our own, and tells the same listeners
-            .whereLayer("engine").mayOnlyBeAccessedByLayers("wiring", "generate", "tracing", "metrics", "foreign")
-            .whereLayer("scheduler").mayOnlyBeAccessedByLayers("wiring", "engine")
-            .whereLayer("kvcache").mayOnlyBeAccessedByLayers("wiring", "engine", "scheduler")
+            .whereLayer("engine").mayOnlyBeAccessedByLayers(
+                    "wiring", "generate", "tracing", "metrics", "foreign", "poolfeed")
+            // the feed of the pool reads their books, by looks on the engine's thread
+            .whereLayer("scheduler").mayOnlyBeAccessedByLayers("wiring", "engine", "poolfeed")
+            .whereLayer("kvcache").mayOnlyBeAccessedByLayers("wiring", "engine", "scheduler", "poolfeed")
             .whereLayer("flightrecorder").mayOnlyBeAccessedByLayers("engine", "scheduler")
             .whereLayer("histogram").mayOnlyBeAccessedByLayers("kvcache", "engine", "metrics")
             .whereLayer("model").mayOnlyBeAccessedByLayers("wiring", "engine")
@@ -53,7 +57,7 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule the_bodies_of_the_compute_seam_are_known_to_the_wiring_alone = noClasses()
             .that().resideInAnyPackage("..engine..", "..scheduler..", "..kvcache..", "..model..", "..generate..",
-                    "..metrics..", "..routerlink..", "..foreign..", "dev.warmpath.worker.compute")
+                    "..metrics..", "..routerlink..", "..poolfeed..", "..foreign..", "dev.warmpath.worker.compute")
             .should().dependOnClassesThat().resideInAnyPackage("..compute.cpu..", "..compute.cuda..")
             .because("what computes is chosen in one place, and nobody else may find out");
 

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
  * What other threads want of the engine, in one line: a cancellation can never overtake its submission.
  *
  * <p>Bounded by the generations that are alive: each enters once to begin and at most once to be ended, one more
- * than {@code capacity} is refused, and there are at most one reset and {@link #MOST_LOOKS} looks. Here alone it is decided that the worker is full.
+ * than {@code capacity} is refused, and there are at most one reset and {@link #MOST_LOOKS} looks. Here alone it is
+ * decided that the worker is full.
  */
 final class CommandQueue {
 

@@ -156,8 +156,8 @@ public final class Engine implements Generator<Generation>, AutoCloseable {
     }
 
     /**
-     * Holds the engine between two steps: what is asked of it is taken, but nothing is computed, until it is released or
-     * nobody has held or stepped it for a minute.
+     * Holds the engine between two steps: what is asked of it is taken, but nothing is computed, until it is released
+     * or nobody has held or stepped it for a minute.
      *
      * @return done when it rests, on its thread; cancelled if it is released before
      * @throws SteppingException if the worker is going away

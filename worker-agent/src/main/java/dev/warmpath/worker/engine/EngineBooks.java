@@ -7,8 +7,8 @@ import dev.warmpath.worker.scheduler.Sequence;
 import java.util.function.Consumer;
 
 /**
- * What an engine knows between two steps, for a {@link Engine#look}. Nothing of it may be kept or changed: it belongs to
- * the engine's thread.
+ * What an engine knows between two steps, for a {@link Engine#look}. Nothing of it may be kept or changed: it belongs
+ * to the engine's thread.
  *
  * @param nowNanos on the engine's clock
  * @param held     true while the engine is stepped by hand

@@ -118,7 +118,8 @@ public final class FleetGate implements WebFilter {
         return proved.get() != null;
     }
 
-    private static Channel channel(ServerHttpRequest request) {
+    /** The connection that a request has come by. */
+    public static Channel channel(ServerHttpRequest request) {
         var found = new AtomicReference<Channel>();
         HttpServerRequest connected = ServerHttpRequestDecorator.getNativeRequest(request);
         connected.withConnection(connection -> found.set(connection.channel()));

@@ -9,7 +9,7 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
 /** Refusals to routers, as RFC 9457 problems. */
-final class Problems {
+public final class Problems {
 
     private static final byte[] UNAUTHORIZED = """
             {"title":"Unauthorized","status":401,"detail":"the fleet token is missing or wrong: is \
@@ -38,7 +38,7 @@ final class Problems {
         return response.writeWith(Mono.fromSupplier(() -> response.bufferFactory().wrap(problem)));
     }
 
-    static Mono<ServerResponse> answer(HttpStatus status, String detail) {
+    public static Mono<ServerResponse> answer(HttpStatus status, String detail) {
         return ServerResponse.status(status)
                 .contentType(MediaType.APPLICATION_PROBLEM_JSON)
                 .bodyValue(ProblemDetail.forStatusAndDetail(status, detail));

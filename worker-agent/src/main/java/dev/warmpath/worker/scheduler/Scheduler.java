@@ -212,7 +212,7 @@ public final class Scheduler {
         return inFlight.oldest();
     }
 
-    /** The batch that was made last, which may be in flight or over; without entries if nothing was to be done since. */
+    /** The batch that was made last, in flight or over; without entries if nothing was to be done since. */
     public ScheduledBatch latestBatch() {
         return inFlight.latest();
     }
